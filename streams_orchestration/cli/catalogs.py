@@ -4,42 +4,37 @@ from __future__ import annotations
 
 from streams_orchestration.cli.invocation import answer
 from streams_orchestration.cli.messages import detail, note
-from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.upgrading import upgrade as upgrade_tables
-from streams_orchestration.runtime.catalog.upgrading import upgrade_older
-from streams_orchestration.runtime.catalog.versions import is_older, newest
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration.runtime import api
 
 
 def show() -> int:
     """Show where it is, the revision of its tables, and what is deployed in it."""
-    home = Home.default()
-    opened = Catalog(home)
+    home = api.Home.default()
+    opened = api.Catalog(home)
     version = opened.version()
     lines = [f"catalog     {opened.name}", f"revision    {version or 'none: nothing was ever deployed here'}"]
-    deployed = deployed_applications(home) if version == newest() else ()
-    if version == newest():
+    deployed = api.deployed_applications(home) if version == api.newest() else ()
+    if version == api.newest():
         lines.append(f"deployed    {', '.join(deployed) or 'nothing'}")
     elif version is not None:
-        lines.append(f"wanted      {newest()}{': `streams catalog upgrade`' if is_older(version) else ''}")
-    facts = {"catalog": opened.name, "revision": version, "wanted": newest(), "deployed": list(deployed)}
+        lines.append(f"wanted      {api.newest()}{': `streams catalog upgrade`' if api.is_older(version) else ''}")
+    facts = {"catalog": opened.name, "revision": version, "wanted": api.newest(), "deployed": list(deployed)}
     return answer(lambda: facts, "\n".join(lines))
 
 
 def upgrade() -> int:
     """Bring it to this version of the product."""
-    opened = Catalog(Home.default())
-    before = upgrade_tables(opened)
-    done = "is of this version already" if before == newest() else f"was upgraded from {before}"
-    facts = {"catalog": opened.name, "before": before, "revision": newest()}
-    return answer(lambda: facts, f"{opened.name}: the catalog {done} ({newest()}).")
+    opened = api.Catalog(api.Home.default())
+    before = api.upgrade_tables(opened)
+    done = "is of this version already" if before == api.newest() else f"was upgraded from {before}"
+    facts = {"catalog": opened.name, "before": before, "revision": api.newest()}
+    return answer(lambda: facts, f"{opened.name}: the catalog {done} ({api.newest()}).")
 
 
-def upgrade_catalog(home: Home) -> None:
+def upgrade_catalog(home: api.Home) -> None:
     """Upgrade an older catalog to this version before it is deployed to, and report that."""
-    opened = Catalog(home)
+    opened = api.Catalog(home)
     detail(f"State directory {home.root}, catalog {opened.name}")
-    before = upgrade_older(opened)
+    before = api.upgrade_older(opened)
     if before is not None:
         note(f"The catalog was upgraded from revision {before}.")

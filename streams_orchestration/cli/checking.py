@@ -28,8 +28,7 @@ from streams_orchestration.compiler.checking.left_out import queries_of
 from streams_orchestration.compiler.compiling import violations
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime import api
 
 Finding = dict[str, Any]
 """The part of the document that is about one spec."""
@@ -41,7 +40,7 @@ def check(specs: tuple[Path, ...], options: Options, *, queries: bool) -> int:
     if options != Options() and len(specs) != 1:
         message = "options of the compiler are for one spec. Name one, or leave them out."
         raise click.UsageError(message, click.get_current_context())
-    Settings.from_environment()
+    api.Settings.from_environment()
     findings: list[Finding] = []
     for finding in (
         [_finding(specs[0], options, queries=queries)] if len(specs) == 1 else _findings_apart(specs, queries=queries)
@@ -76,7 +75,7 @@ def _finding(spec: Path, options: Options, *, queries: bool) -> Finding:
             _ask_spark(wanted)
     except ApplicationError as error:
         name, diagnostics = name or application_name(spec), (*diagnostics, *error.diagnostics)
-    except StreamsRuntimeError as error:
+    except api.StreamsRuntimeError as error:
         problem = str(error)
     return _document(spec, name, diagnostics, asked, problem, analysed=bool(asked) and queries and problem is None)
 
@@ -88,10 +87,9 @@ def _ask_spark(wanted: Deployable) -> None:
         ApplicationError: it refuses some.
     """
     # loads the catalog and its tables, which nothing else needs here
-    from streams_orchestration.runtime.deployment.deployment import with_columns_of_queries
 
     note(f"{wanted.name}: Spark looks at the queries ...")
-    with_columns_of_queries(wanted)
+    api.with_columns_of_queries(wanted)
 
 
 def _findings_apart(specs: Iterable[Path], *, queries: bool) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ from streams_orchestration.model.collector import uncollected
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import ReadSpec, read_application
 from streams_orchestration.model.python_file import file_of
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 
 def compile_application(spec: Path, options: Options, format_: str, output: Path | None) -> int:
@@ -78,9 +78,8 @@ def as_it_runs(compilation: Compilation) -> Compilation:
     Also with what Spark has said there of the columns of queries.
     """
     from streams_orchestration.compiler.redeployment.numbered import as_deployed
-    from streams_orchestration.runtime.observing.compilations import deployed_if_any
 
-    deployed = deployed_if_any(Home.default(), compilation.logical.application)
+    deployed = api.deployed_if_any(api.Home.default(), compilation.logical.application)
     return compilation if deployed is None else as_deployed(compilation, deployed).with_columns_of(deployed)
 
 

@@ -11,8 +11,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.output import write
 from streams_orchestration.model.python_file import may_be_spec, specs_in
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.storage.home import SAVEPOINTS, Home
+from streams_orchestration.runtime import api
 
 VARIABLE = "_STREAMS_COMPLETE"
 
@@ -27,8 +26,8 @@ def completion(shell: str) -> None:
 def complete_application(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
     """Return applications that were deployed here, by their logs; opening the catalog would take too long."""
     try:
-        logs = Home.default().root / "logs"
-    except StreamsRuntimeError:
+        logs = api.Home.default().root / "logs"
+    except api.StreamsRuntimeError:
         return []
     return sorted(path.name for path in logs.glob(f"{start}*") if path.is_dir())
 
@@ -36,8 +35,8 @@ def complete_application(_context: click.Context, _parameter: click.Parameter, s
 def complete_savepoint(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
     """Savepoints of this state directory, as APP/NAME."""
     try:
-        directory = Home.default().store.path(SAVEPOINTS)  # a request to an object store would take too long
-    except StreamsRuntimeError:
+        directory = api.Home.default().store.path(api.SAVEPOINTS)  # a request to an object store would take too long
+    except api.StreamsRuntimeError:
         return []
     places = [] if directory is None else directory.glob("*/[!.]*")
     names = sorted(f"{path.parent.name}/{path.name}" for path in places)
@@ -73,7 +72,7 @@ def complete_operator(context: click.Context, _parameter: click.Parameter, start
 
 def complete_pe(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
     """PEs that have a log: of the application, or of all where click has not read that word yet."""
-    logs = Home.default().root / "logs"
+    logs = api.Home.default().root / "logs"
     paths = logs.glob(f"{context.params.get('application') or '*'}/pe-*.log")
     pes = sorted({int(path.stem.removeprefix("pe-")) for path in paths})
     return [str(pe) for pe in pes if str(pe).startswith(start)]
@@ -82,7 +81,7 @@ def complete_pe(context: click.Context, _parameter: click.Parameter, start: str)
 def complete_unit(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
     """Units of recovery: of the application, or of all where click has not read that word yet."""
     try:
-        home = Home.default()
+        home = api.Home.default()
         application = context.params.get("application")
         names = (
             [application]
@@ -90,6 +89,6 @@ def complete_unit(context: click.Context, _parameter: click.Parameter, start: st
             else load("streams_orchestration.runtime.units.reading:deployed_applications")(home)
         )
         statuses = [load("streams_orchestration.runtime.observing.reading:read_status")(home, name) for name in names]
-    except StreamsRuntimeError:
+    except api.StreamsRuntimeError:
         return []
     return sorted({unit.name for status in statuses for unit in status.units if unit.name.startswith(start)})

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from streams_orchestration.compiler.brief import count, plural
-from streams_orchestration.runtime.observing.status import ApplicationStatus, ConnectionStatus
+from streams_orchestration.runtime import api
 
 
-def connection_lines(status: ApplicationStatus) -> Iterator[Text]:
+def connection_lines(status: api.ApplicationStatus) -> Iterator[Text]:
     """A line for every Import and Export, and one for each stream or reader that it is connected with."""
     for link in status.imports:
         yield Text.assemble((link.name, "bold"), f"  imports {link.wants}{'' if link.connections else ': none yet'}")
@@ -29,7 +29,7 @@ def connection_lines(status: ApplicationStatus) -> Iterator[Text]:
             yield _line(", ".join([f"to {each.importer}, PE {each.pe}", *notes]), each)
 
 
-def _line(name: str, connection: ConnectionStatus) -> Text:
+def _line(name: str, connection: api.ConnectionStatus) -> Text:
     if connection.problem is not None:
         return Text(f"  {name}: not connected, {connection.problem}", "red")
     behind = f"{count(connection.lag_tuples)} tuples in {plural(connection.lag_segments, 'segment')} to read"

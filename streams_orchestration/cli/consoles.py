@@ -10,15 +10,14 @@ from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.output import write
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.console.server import access_to, serve
-from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 
 def console(
     shown: tuple[str | Path, ...], options: Options, host: str, port: int, token: str | None, *, allow_actions: bool
 ) -> int:
     """Serve the console until Ctrl-C."""
-    home = Home.default()
+    home = api.Home.default()
     applications = [each for each in shown if isinstance(each, str)]
     specs = tuple(dict.fromkeys(each for each in shown if isinstance(each, Path)))
     if len(applications) > 1:
@@ -28,7 +27,7 @@ def console(
         message = "options of the compiler are for one spec. Name one, or leave them out."
         raise click.UsageError(message, click.get_current_context())
     for application in applications:
-        read_status(home, application)
+        api.read_status(home, application)
     access = access_to(host, port, token, allow_actions=allow_actions)
 
     def ready(address: str) -> None:

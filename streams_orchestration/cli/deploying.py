@@ -18,28 +18,20 @@ from streams_orchestration.cli.restoring import place_of, require_origin, restor
 from streams_orchestration.cli.starting import compiled_to_run, deployed_options, locked_start, nothing_kept, ready
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions
-from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.bringing_up import Request, bring_up
-from streams_orchestration.runtime.deployment.control import launch
-from streams_orchestration.runtime.deployment.unheard import await_unheard
-from streams_orchestration.runtime.engine.spark.java import require_java
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.processes import this_process_began
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import failed_units
+from streams_orchestration.runtime import api
 
 
 def deploy(spec: Path, options: GivenOptions, origin: str | None, drop_state: tuple[str, ...], *, fresh: bool) -> int:
     """Compile an application and start it in the background."""
     require_origin(origin, drop_state)
-    kept_of = nothing_kept if fresh or origin is not None else partial(deployed_options, Home.default())
+    kept_of = nothing_kept if fresh or origin is not None else partial(deployed_options, api.Home.default())
     wanted = ready(compiled_to_run(spec, options, kept_of))
-    return bring_up_in_background("streams deploy", spec, wanted, origin, Request(fresh=fresh, drop=drop_state))
+    return bring_up_in_background("streams deploy", spec, wanted, origin, api.Request(fresh=fresh, drop=drop_state))
 
 
-def bring_up_in_background(command: str, spec: Path, wanted: Deployable, origin: str | None, request: Request) -> int:
+def bring_up_in_background(
+    command: str, spec: Path, wanted: Deployable, origin: str | None, request: api.Request
+) -> int:
     """Bring a compiled application up, wait until its PEs run, and report it.
 
     Args:
@@ -50,8 +42,8 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, origin:
         request: how it is brought up, without that savepoint.
     """
     name = wanted.name
-    require_java()
-    home = Home.default().prepare()
+    api.require_java()
+    home = api.Home.default().prepare()
     facts: dict[str, Any] = {}
     with locked_start(home, name, command):
         upgrade_catalog(home)
@@ -59,12 +51,12 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, origin:
         stop_orphans(jobs)
         note(f"Starting {name} ...")
         place = place_of(home, spec, origin)
-        restored = bring_up(home, wanted, replace(request, savepoint=place)).restored
+        restored = api.bring_up(home, wanted, replace(request, savepoint=place)).restored
         if restored is not None and place is not None:
             for line in restored_lines(restored):
                 note(line)
             facts = restored_facts(restored, place)
-        launch(home, name, asked_at=this_process_began())
+        api.launch(home, name, asked_at=api.this_process_began())
         jobs.record_deployment(spec, wanted.compilation)
     status = jobs.status()
     text = f"{name} is {status.shown_state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
@@ -79,9 +71,9 @@ def stop_orphans(jobs: Jobs) -> None:
 
 def cancel(application: str, timeout: float) -> int:
     """Stop an application; its state is kept."""
-    home = Home.default()
+    home = api.Home.default()
     current().application = application
-    read_status(home, application)
+    api.read_status(home, application)
     jobs = Jobs(home, application)
     stop_orphans(jobs)
     jobs.cancel(timeout)
@@ -94,12 +86,12 @@ def cancel(application: str, timeout: float) -> int:
 
 def reset(application: str, unit: str | None, *, force: bool) -> int:
     """Bring a failed region or PE back to its last complete epoch."""
-    home = Home.default()
+    home = api.Home.default()
     current().application = application
-    read_status(home, application)
-    await_unheard(home, application, note)
-    status = read_status(home, application)
-    units = (unit,) if unit else failed_units(status, clock.now())
+    api.read_status(home, application)
+    api.await_unheard(home, application, note)
+    status = api.read_status(home, application)
+    units = (unit,) if unit else api.failed_units(status, api.now())
     jobs = Jobs(home, application)
     stop_orphans(jobs)
     outcomes: list[dict[str, str | bool | None]] = []
@@ -109,7 +101,7 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
         try:
             _require_incomplete(status, name)
             jobs.reset(name, force=force)
-        except StreamsRuntimeError as error:
+        except api.StreamsRuntimeError as error:
             refused.append(str(error))
             outcomes.append({"unit": name, "reset": False, "error": str(error)})
         else:
@@ -127,7 +119,7 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
     )
 
 
-def _require_incomplete(status: ApplicationStatus, unit: str) -> None:
+def _require_incomplete(status: api.ApplicationStatus, unit: str) -> None:
     """Raise StreamsRuntimeError when a unit has run to its end, so that nothing of it can go back."""
     states = {pe.state for pe in status.pes if pe.unit == unit}
     if states == {"COMPLETED"}:
@@ -135,4 +127,4 @@ def _require_incomplete(status: ApplicationStatus, unit: str) -> None:
             f"{status.application}: {unit} is complete, so nothing of it is reset. "
             "`streams run SPEC --fresh` computes everything anew."
         )
-        raise StreamsRuntimeError(message)
+        raise api.StreamsRuntimeError(message)

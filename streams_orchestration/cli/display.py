@@ -12,7 +12,7 @@ from rich.text import Text
 
 from streams_orchestration.cli.late_sinks import LateSinks
 from streams_orchestration.cli.progress import Meter, progress_line, progress_table
-from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime import api
 
 LINE_SECONDS = 5.0
 """Seconds between two lines where there is no terminal, unless a state changes; no line is repeated."""
@@ -52,7 +52,7 @@ class Display:
         else:
             self.say(text)
 
-    def show(self, status: ApplicationStatus, now: float) -> None:
+    def show(self, status: api.ApplicationStatus, now: float) -> None:
         """Show the progress of the application."""
         self._meter.add(status, now)
         self._late.add(status, now)

@@ -15,10 +15,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import file_of, specs_in
 from streams_orchestration.orchestration.lineage import lineage_document, render_lineage
-from streams_orchestration.runtime.errors import NotDeployedError
-from streams_orchestration.runtime.lineage.graph import lineage_graph
-from streams_orchestration.runtime.observing.compilations import deployed_compilation
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 _OTHER_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf")
 
@@ -41,7 +38,7 @@ def graph(spec: Path, options: Options, format_: str | None, output: Path | None
 
 def lineage(application: str, name: str, options: Options, format_: str, output: Path | None) -> None:
     """Show what one part of an application comes from and what comes from it."""
-    whole = lineage_graph(_compilation(application, options))
+    whole = api.lineage_graph(_compilation(application, options))
     current().application = whole.graph["application"]
     if format_ == "json":
         write_json(current().document(lineage_document(whole, name), 0), output)
@@ -54,8 +51,8 @@ def _compilation(application: str, options: Options) -> Compilation:
     if file_of(application).is_file():
         return as_it_runs(compiled(Path(application), options))
     try:
-        return deployed_compilation(Home.default(), application)
-    except NotDeployedError:
+        return api.deployed_compilation(api.Home.default(), application)
+    except api.NotDeployedError:
         for spec in specs_in(Path(os.environ.get("STREAMS_SPECS", "specs"))):
             candidate, _ = read_application(spec)
             if candidate is not None and candidate.application == application:

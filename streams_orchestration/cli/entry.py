@@ -16,7 +16,7 @@ from streams_orchestration.cli.failing import APPLICATION, COMMAND_LINE, INTERRU
 from streams_orchestration.cli.invocation import ErrorKind, Invocation, Verbosity, begun, write_json
 from streams_orchestration.cli.output import write
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.runtime.hiding import hide_secrets
+from streams_orchestration.runtime import api
 
 # A last garbage collection over all that was loaded, Dagster say, would take half a second for nothing.
 atexit.register(gc.freeze)
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    hide_secrets()
+    api.hide_secrets()
     with begun(arguments) as invocation:
         try:
             result = streams.main(arguments, prog_name="streams", standalone_mode=False)

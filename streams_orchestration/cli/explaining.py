@@ -21,7 +21,7 @@ from streams_orchestration.compiler.explain import (
 )
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime import api
 
 
 def explain_part(spec: Path | str, what: tuple[str, ...], options: Options, format_: str, output: Path | None) -> None:
@@ -45,7 +45,7 @@ def explain_part(spec: Path | str, what: tuple[str, ...], options: Options, form
         explanation = code_explanation(spec) if isinstance(spec, str) else _answer(spec, options, " ".join(what))
     except UnknownSubjectError as error:
         message = f"{spec}: {error}."
-        raise StreamsRuntimeError(message) from error
+        raise api.StreamsRuntimeError(message) from error
     if format_ == "json":
         write_json(explanation.document(), output)
     else:

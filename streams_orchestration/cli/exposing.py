@@ -15,8 +15,7 @@ from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.output import log_to_standard_error
 from streams_orchestration.operators.serving.listener import Places, listen
-from streams_orchestration.runtime.observing.exposition.prometheus import metrics_text
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 EXPOSITION = "streams_orchestration.runtime.observing.exposition"
 CONNECTIONS = 32
@@ -29,9 +28,9 @@ LOOK_SECONDS = 3600.0
 
 def metrics(serve: tuple[str, int] | None, *, otlp: bool) -> int:
     """Write, serve or send them; the exit status."""
-    home = Home.default()
+    home = api.Home.default()
     if serve is None and not otlp:
-        write_output(metrics_text(home)[0].decode(), None)
+        write_output(api.metrics_text(home)[0].decode(), None)
         return 0
     log_to_standard_error(logging.WARNING, "%(asctime)s %(levelname)s %(message)s")
     with ExitStack() as stack:
@@ -44,7 +43,7 @@ def metrics(serve: tuple[str, int] | None, *, otlp: bool) -> int:
     return 0
 
 
-def _serve(home: Home, host: str, port: int, stack: ExitStack) -> Callable[[], bool]:
+def _serve(home: api.Home, host: str, port: int, stack: ExitStack) -> Callable[[], bool]:
     """Serve them on a thread until the stack is closed, which raises the error that ended the server before.
 
     Returns:
@@ -70,7 +69,7 @@ def _serve(home: Home, host: str, port: int, stack: ExitStack) -> Callable[[], b
     return lambda: serving.wait(0.0)
 
 
-def _sender(home: Home, stack: ExitStack) -> tuple[Callable[[], None], float]:
+def _sender(home: api.Home, stack: ExitStack) -> tuple[Callable[[], None], float]:
     """Return a function that sends the metrics once, and the seconds between two calls."""
     require("streams metrics --otlp", "opentelemetry", "opentelemetry-sdk", "otlp")
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams_orchestration.operators.packages import missing_package
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime import api
 
 
 def require(command: str, module: str, package: str, extra: str) -> None:
@@ -13,4 +13,4 @@ def require(command: str, module: str, package: str, extra: str) -> None:
         StreamsRuntimeError: It is not installed.
     """
     if message := missing_package(command, module, extra, package):
-        raise StreamsRuntimeError(message)
+        raise api.StreamsRuntimeError(message)

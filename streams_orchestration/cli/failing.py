@@ -9,7 +9,7 @@ from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import report_diagnostics
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime import api
 
 APPLICATION = 1
 COMMAND_LINE = 2
@@ -19,12 +19,12 @@ TERMINATED = 143
 
 def report(error: Exception) -> tuple[ErrorKind, str]:
     """Show on standard error what went wrong, where, and what to do; its kind and message."""
-    if not isinstance(error, ApplicationError | StreamsRuntimeError):
+    if not isinstance(error, ApplicationError | api.StreamsRuntimeError):
         error = _explained(error)
     if isinstance(error, ApplicationError):
         report_diagnostics(error.diagnostics)
         return "application", str(error)
-    if isinstance(error, StreamsRuntimeError):
+    if isinstance(error, api.StreamsRuntimeError):
         show_error(str(error))
         return "runtime", str(error)
     message = masked(f"{type(error).__name__}: {str(error) or 'no message'}")
@@ -35,9 +35,6 @@ def report(error: Exception) -> tuple[ErrorKind, str]:
 
 def _explained(error: Exception) -> Exception:
     """Return the damage of the catalog where that is the cause of an error that is not expected."""
-    from streams_orchestration.runtime.catalog.catalog import Catalog
-    from streams_orchestration.runtime.storage.home import Home
-
-    with suppress(StreamsRuntimeError, OSError):
-        return Catalog(Home.default()).explained(error)
+    with suppress(api.StreamsRuntimeError, OSError):
+        return api.Catalog(api.Home.default()).explained(error)
     return error

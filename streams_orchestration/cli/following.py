@@ -7,12 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS, SETTLE_SECONDS
-from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
-from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.units.failures import UnitFailure, failures
-from streams_orchestration.runtime.units.healing import Known, heal
-from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
+from streams_orchestration.runtime import api
 
 POLL_SECONDS = 0.5
 PATIENCE = 0.5
@@ -35,14 +30,15 @@ class Operation(Protocol):
         ...
 
 
-class ResetsExhaustedError(StreamsRuntimeError):
+class ResetsExhaustedError(api.StreamsRuntimeError):
     """A unit failed as often in a row as it may, or in a way that no reset can mend."""
 
-    def __init__(self, failure: UnitFailure) -> None:
+    def __init__(self, failure: api.UnitFailure) -> None:
         super().__init__(
             f"{failure.application}: {failure.reason}{failure.log_hint}. "
             f"{failure.unit} is not reset: {failure.hopeless}. "
-            f"{'Mend the cause' if failure.lost is None else LOST_REMEDY}, and run it again: it goes on where it stood."
+            f"{'Mend the cause' if failure.lost is None else api.LOST_REMEDY}, "
+            "and run it again: it goes on where it stood."
         )
 
 
@@ -50,25 +46,25 @@ class ResetsExhaustedError(StreamsRuntimeError):
 class Follower:
     """Watches one application; everything it does to the world goes through its fields."""
 
-    read: Callable[[], ApplicationStatus]
-    show: Callable[[ApplicationStatus, float], None]
-    reset: Callable[[UnitFailure], Operation]
+    read: Callable[[], api.ApplicationStatus]
+    show: Callable[[api.ApplicationStatus, float], None]
+    reset: Callable[[api.UnitFailure], Operation]
     """Begins a reset, which ends when others can see that it is under way."""
-    record: Callable[[UnitFailure], Operation]
+    record: Callable[[api.UnitFailure], Operation]
     """Records a finished reset; one at a time."""
     say: Callable[[str], None]
     clock: Callable[[], float]
     pause: Callable[[float], bool]
     """Waits so many seconds; True as soon as the user wants to stop."""
-    _known: dict[str, Known] = field(default_factory=dict)
+    _known: dict[str, api.Known] = field(default_factory=dict)
     _reasons: dict[str, str] = field(default_factory=dict)
     """Unit -> cause of its last failure, which is reported once."""
     _beginning: list[tuple[str, Operation]] = field(default_factory=list)
-    _begun: dict[str, UnitFailure] = field(default_factory=dict)
+    _begun: dict[str, api.UnitFailure] = field(default_factory=dict)
     """Unit -> what its newest reset answers, until that is recorded."""
     _recording: tuple[str, Operation] | None = None
 
-    def follow(self) -> ApplicationStatus:
+    def follow(self) -> api.ApplicationStatus:
         """Show the application until it is complete or stopped, or the user wants to stop.
 
         Raises:
@@ -88,28 +84,28 @@ class Follower:
             if self.pause(POLL_SECONDS):
                 return status
 
-    def _read(self) -> ApplicationStatus:
+    def _read(self) -> api.ApplicationStatus:
         """The status as soon as the catalog can be read; then hosts have had time for a heartbeat."""
         lost: float | None = None
         while True:
             try:
                 status = self.read()
-            except CatalogUnavailableError as error:
+            except api.CatalogUnavailableError as error:
                 if lost is None:
                     lost = self.clock()
                     self.say(f"{error} Waiting for it; the application runs on by itself.")
-                if self.clock() - lost > LIMIT_SECONDS or self.pause(POLL_SECONDS):
+                if self.clock() - lost > api.LIMIT_SECONDS or self.pause(POLL_SECONDS):
                     raise
             else:
                 if lost is None:
                     return status
                 self.say("The catalog can be used again.")
                 lost = None
-                self.pause(SETTLE_SECONDS)
+                self.pause(api.SETTLE_SECONDS)
 
-    def _heal(self, status: ApplicationStatus, now: float) -> None:
+    def _heal(self, status: api.ApplicationStatus, now: float) -> None:
         """Begin a reset of every unit that needs one now."""
-        healing = heal(status, now, self._known, patience=PATIENCE)
+        healing = api.heal(status, now, self._known, patience=PATIENCE)
         self._known = healing.known
         for failure in healing.exhausted:
             raise ResetsExhaustedError(failure)
@@ -125,7 +121,7 @@ class Follower:
             self._beginning.append((failure.unit, self.reset(failure)))
             self._begun[failure.unit] = failure
 
-    def _collect(self, status: ApplicationStatus) -> None:
+    def _collect(self, status: api.ApplicationStatus) -> None:
         """Report resets that could not begin; record the next one that is done."""
         ended = [each for each in self._beginning if each[1].wait(0.0)]
         self._beginning = [each for each in self._beginning if each not in ended]
@@ -134,23 +130,23 @@ class Follower:
         if self._recording is not None and self._recording[1].wait(0.0):
             unit, task = self._recording
             self._recording = None
-            if not any(each.exhausted and each.unit == unit for each in failures(status, self.clock())):
+            if not any(each.exhausted and each.unit == unit for each in api.failures(status, self.clock())):
                 self._result(task, f"Dagster does not show the reset of {unit}")  # else the failure itself is reported
         done = self._done(status)
         if done and self._recording is None:
             self._recording = done[0], self.record(self._begun.pop(done[0]))
 
-    def _done(self, status: ApplicationStatus) -> list[str]:
+    def _done(self, status: api.ApplicationStatus) -> list[str]:
         """Return the units whose reset is finished and is to be recorded."""
         return [unit.name for unit in status.units if unit.name in self._begun and _works(unit, self._begun[unit.name])]
 
     def _result(self, task: Operation, otherwise: str) -> None:
         try:
             task.result()
-        except StreamsRuntimeError as error:
+        except api.StreamsRuntimeError as error:
             self.say(f"{otherwise}: {error}")
 
-    def _record_all(self, status: ApplicationStatus) -> None:
+    def _record_all(self, status: api.ApplicationStatus) -> None:
         until = time.monotonic() + FINISH_SECONDS
         while self._recording is not None and time.monotonic() < until:
             self._recording[1].wait(until - time.monotonic())
@@ -161,6 +157,6 @@ class Follower:
             self.say(f"Dagster does not show the reset of {', '.join(late)}: it took more than {FINISH_SECONDS:g} s")
 
 
-def _works(unit: UnitStatus, failure: UnitFailure) -> bool:
+def _works(unit: api.UnitStatus, failure: api.UnitFailure) -> bool:
     """Whether the unit was reset because of this failure, or a later one, and all its PEs run or have ended."""
     return unit.generation > failure.generation and unit.works

@@ -22,25 +22,7 @@ from streams_orchestration.cli.terminal import messages
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.model.collector import uncollected
-from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.bringing_up import Request, bring_up
-from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.control import await_engines, await_running, cancel, launch
-from streams_orchestration.runtime.deployment.reset import reset
-from streams_orchestration.runtime.errors import (
-    CatalogUnavailableError,
-    HostLaunchError,
-    NotDeployedError,
-    StreamsRuntimeError,
-    WaitingForMachineError,
-)
-from streams_orchestration.runtime.hosts.orphans import stop_orphans
-from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.observing.watching import observed_status
-from streams_orchestration.runtime.processes import this_process_began
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import UnitFailure, failures
-from streams_orchestration.runtime.units.reading import has_ended
+from streams_orchestration.runtime import api
 
 if TYPE_CHECKING:
     from streams_orchestration.cli.jobs import Jobs
@@ -59,15 +41,15 @@ class Controls(Protocol):
         """Stop it; its state is kept."""
         ...
 
-    def begin_reset(self, failure: UnitFailure) -> None:
+    def begin_reset(self, failure: api.UnitFailure) -> None:
         """Bring the failed unit back to its last complete epoch, unless another process has done so."""
         ...
 
-    def record_reset(self, failure: UnitFailure) -> None:
+    def record_reset(self, failure: api.UnitFailure) -> None:
         """Write down for others that what failed works again."""
         ...
 
-    def status(self) -> ApplicationStatus:
+    def status(self) -> api.ApplicationStatus:
         """Return the status of the application."""
         ...
 
@@ -83,10 +65,10 @@ class Foreground:
     after the first batches a short job would wait for it.
     """
 
-    def __init__(self, home: Home, name: str) -> None:
+    def __init__(self, home: api.Home, name: str) -> None:
         self._home = home
         self._name = name
-        self._catalog = Catalog(home)
+        self._catalog = api.Catalog(home)
         self._seen = 0
         """Changes of the catalog up to the last look whether the application has ended."""
         self._recording: Background[None] | None = None
@@ -95,7 +77,7 @@ class Foreground:
         self,
         spec: Path,
         wanted: Deployable,
-        request: Request,
+        request: api.Request,
         *,
         say: Callable[[str], None],
         started: Callable[[], None],
@@ -113,17 +95,17 @@ class Foreground:
             HostLaunchError: the hosts or PEs did not come up.
             StreamsRuntimeError, ApplicationError: see `bring_up`.
         """
-        brought = bring_up(self._home, wanted, request)
+        brought = api.bring_up(self._home, wanted, request)
         if brought.restored is not None:
             for line in restored_lines(brought.restored):
                 say(line)
-        launch(self._home, self._name, asked_at=this_process_began())
+        api.launch(self._home, self._name, asked_at=api.this_process_began())
         started()
         try:
-            await_engines(self._home, self._name, START_SECONDS)
+            api.await_engines(self._home, self._name, START_SECONDS)
         finally:
             self._recording = Background(lambda: self._record(spec, wanted.compilation))
-        await_running(self._home, self._name, START_SECONDS)
+        api.await_running(self._home, self._name, START_SECONDS)
 
     def _record(self, spec: Path, compilation: Compilation) -> None:
         _step_back()
@@ -138,9 +120,9 @@ class Foreground:
             return f"{problem}: recording it took more than {RECORD_SECONDS:g} s; the application is not concerned"
         try:
             self._recording.result()
-        except HostLaunchError:  # which `deploy` raises, too
+        except api.HostLaunchError:  # which `deploy` raises, too
             return None
-        except StreamsRuntimeError as error:
+        except api.StreamsRuntimeError as error:
             return f"{problem}: {error}"
         return None
 
@@ -150,19 +132,19 @@ class Foreground:
 
     def settle(self) -> None:
         """Wait until the hosts of an application that has stopped by itself are gone."""
-        cancel(self._home, self._name)
+        api.cancel(self._home, self._name)
 
-    def begin_reset(self, failure: UnitFailure) -> None:
+    def begin_reset(self, failure: api.UnitFailure) -> None:
         """Begin the reset of a failed unit, unless another process has done so. Resets run in parallel."""
-        reset(self._home, self._name, failure.unit, generation=failure.generation)
+        api.reset(self._home, self._name, failure.unit, generation=failure.generation)
 
-    def record_reset(self, failure: UnitFailure) -> None:
+    def record_reset(self, failure: api.UnitFailure) -> None:
         """Show in Dagster that what failed works again, unless a run shows it already."""
         self._jobs.record_reset(failure)
 
-    def status(self) -> ApplicationStatus:
+    def status(self) -> api.ApplicationStatus:
         """Record what has happened to the application's units, then return its status."""
-        return observed_status(self._home, self._name, self._catalog)
+        return api.observed_status(self._home, self._name, self._catalog)
 
     def ended(self) -> bool:
         """Whether it is complete, or stopped; the catalog is read only when it has changed."""
@@ -170,8 +152,8 @@ class Foreground:
         if mark == self._seen:
             return False
         self._seen = mark
-        with suppress(CatalogUnavailableError), self._catalog.read() as connection:
-            return has_ended(connection, self._name)
+        with suppress(api.CatalogUnavailableError), self._catalog.read() as connection:
+            return api.has_ended(connection, self._name)
         return False
 
     @property
@@ -190,8 +172,8 @@ def _step_back() -> None:
 
 
 def run_application(
-    home: Home, spec: Path, wanted: Deployable, request: Request, *, started: Callable[[], None]
-) -> tuple[ApplicationStatus, int]:
+    home: api.Home, spec: Path, wanted: Deployable, request: api.Request, *, started: Callable[[], None]
+) -> tuple[api.ApplicationStatus, int]:
     """Run an application until it ends, or until an interrupt stops it.
 
     Args:
@@ -206,7 +188,7 @@ def run_application(
     """
     name = wanted.name
     application, display = Foreground(home, name), Display(messages())
-    for orphan in stop_orphans(home, name):
+    for orphan in api.stop_orphans(home, name):
         note(str(orphan))
 
     def deploy() -> None:
@@ -239,7 +221,7 @@ def _leave(name: str) -> NoReturn:
 
 def run_in_foreground(
     deploy: Callable[[], None], controls: Controls, display: Display, interrupts: Interrupts
-) -> ApplicationStatus:
+) -> api.ApplicationStatus:
     """Deploy an application and follow it; the status it ends with.
 
     Args:
@@ -255,18 +237,18 @@ def run_in_foreground(
     """
     display.wait("Waiting for hosts and Spark ...")
 
-    def show() -> ApplicationStatus:
+    def show() -> api.ApplicationStatus:
         status = controls.status()
-        display.show(status, clock.now())
+        display.show(status, api.now())
         return status
 
     def show_start() -> None:
-        with suppress(NotDeployedError, CatalogUnavailableError):
+        with suppress(api.NotDeployedError, api.CatalogUnavailableError):
             status = controls.status()
             if status.state in ("RUNNING", "WAITING"):  # else it is that of an earlier run
-                display.show(status, clock.now())
+                display.show(status, api.now())
 
-    def stop() -> ApplicationStatus:
+    def stop() -> api.ApplicationStatus:
         if not interrupts.requested:  # else the interrupt has shown so
             display.wait("Stopping ...")
         _wait_for(controls.cancel)
@@ -274,9 +256,9 @@ def run_in_foreground(
 
     try:
         _wait_for(deploy, show_start)
-    except HostLaunchError as error:
-        waits = isinstance(error, WaitingForMachineError)
-        if not waits and not failures(controls.status(), clock.now()):
+    except api.HostLaunchError as error:
+        waits = isinstance(error, api.WaitingForMachineError)
+        if not waits and not api.failures(controls.status(), api.now()):
             stop()
             raise
         display.say(str(error))  # a failure like a later one: a reset may mend it, or a machine comes

@@ -22,19 +22,14 @@ from streams_orchestration.orchestration.reset_runs import failure_tags, is_reco
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, resource_of
 from streams_orchestration.orchestration.spec_state import MISSING, observation, version_of
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
-from streams_orchestration.runtime.errors import StateDirectoryError
-from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
-from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.observing.watching import observed_status
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import UnitFailure
+from streams_orchestration.runtime import api
 
 CANCEL_SECONDS = 60.0
 _ONE_JOB = threading.Lock()
 """Dagster configures logging for every run; two runs that do so at once, on threads of a process, block each other."""
 
 
-def last_options(home: Home, application: str) -> Options:
+def last_options(home: api.Home, application: str) -> Options:
     """Return the options that an application is deployed with, else last compiled with; else the defaults."""
     resource = resource_of(home)
     deployed = resource.deployments.options(application)
@@ -49,7 +44,7 @@ def last_options(home: Home, application: str) -> Options:
 class Jobs:
     """Jobs on one application; every job blocks until it is done."""
 
-    def __init__(self, home: Home, application: str) -> None:
+    def __init__(self, home: api.Home, application: str) -> None:
         self._home = home
         self._application = application
         self._keys = AssetKeys()
@@ -78,7 +73,7 @@ class Jobs:
             unit_tags(self._application, unit),
         )
 
-    def record_reset(self, failure: UnitFailure) -> None:
+    def record_reset(self, failure: api.UnitFailure) -> None:
         """Show in Dagster that what failed works again, unless a run shows it already."""
         deployment = int(resource_of(self._home).deployments.status(self._application).deployed_at)
         tags = failure_tags(self._application, failure.unit, failure.generation, deployment)
@@ -88,13 +83,13 @@ class Jobs:
         claim = {"unit": failure.unit, "generation": failure.generation, "deployment": deployment}
         self._run(reset_job(self._application, RESOURCE_KEY, self._keys), {"claim": claim}, tags)
 
-    def stop_orphans(self) -> tuple[Orphan, ...]:
+    def stop_orphans(self) -> tuple[api.Orphan, ...]:
         """Stop processes of hosts that are no longer wanted."""
-        return stop_orphans(self._home, self._application)
+        return api.stop_orphans(self._home, self._application)
 
-    def status(self) -> ApplicationStatus:
+    def status(self) -> api.ApplicationStatus:
         """Record what has happened to the application's units, then return its status."""
-        return observed_status(self._home, self._application)
+        return api.observed_status(self._home, self._application)
 
     def _run(
         self,
@@ -120,4 +115,4 @@ class Jobs:
                     instance.report_runless_asset_event(event)
                 run_job_in_process(instance, job, defs, config, tags)
         except DBAPIError as error:  # of Dagster's storage: the catalog says in its own words what is wrong
-            raise StateDirectoryError(dagster_home(self._home), str(error.orig)) from error
+            raise api.StateDirectoryError(dagster_home(self._home), str(error.orig)) from error

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from streams_orchestration.compiler.brief import duration, plural
-from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.sinks.sinks import SinkStatus
+from streams_orchestration.runtime import api
 
 HANGING_SECONDS = 10.0
 """Seconds for which outputs are late without a delivery before a sink that has met no error is named."""
@@ -16,10 +15,10 @@ class LateSinks:
     def __init__(self) -> None:
         self._since: dict[str, tuple[float | None, float]] = {}
         """Sink with late outputs -> its last delivery, and when it was first seen so; both in unix seconds."""
-        self._named: list[SinkStatus] = []
+        self._named: list[api.SinkStatus] = []
         self._deployed_at = 0.0
 
-    def add(self, status: ApplicationStatus, now: float) -> None:
+    def add(self, status: api.ApplicationStatus, now: float) -> None:
         """Take note of a status that was read at a time; times ascend."""
         waiting = [sink for sink in status.sinks if sink.late]
         before = self._since
@@ -53,7 +52,7 @@ class LateSinks:
         return [f"{sink.operator}: {_reason(sink)}" for sink in self._named]
 
 
-def undelivered(status: ApplicationStatus) -> list[str]:
+def undelivered(status: api.ApplicationStatus) -> list[str]:
     """Return a line for every sink of a stopped application with complete epochs that are not visible."""
     return [
         _line(sink, "", otherwise="they are delivered when the application runs again")
@@ -62,11 +61,11 @@ def undelivered(status: ApplicationStatus) -> list[str]:
     ]
 
 
-def _line(sink: SinkStatus, since: str, otherwise: str = "") -> str:
+def _line(sink: api.SinkStatus, since: str, otherwise: str = "") -> str:
     return f"sink {sink.operator}: {plural(sink.waiting_rows, 'row')} not visible{since}: {_reason(sink, otherwise)}"
 
 
-def _reason(sink: SinkStatus, otherwise: str = "") -> str:
+def _reason(sink: api.SinkStatus, otherwise: str = "") -> str:
     """Return the first line of the error without the operator's name, which it begins with."""
     reason = (sink.error or "").strip().partition("\n")[0].removeprefix(f"operator {sink.operator}: ")
     return reason or otherwise or "they are being delivered, and the target has not answered yet"

@@ -14,9 +14,7 @@ from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.output import write
-from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
-from streams_orchestration.runtime.logs import LogEnd, log_names, read_ends
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 POLL_SECONDS, ASK_SECONDS = 0.5, 2.0
 """Seconds between two looks at logs of this machine, and between two requests for those of others."""
@@ -33,20 +31,20 @@ class Logs:
     """
 
     names: Sequence[str]
-    read: Callable[[Sequence[str], int, dict[str, int]], list[LogEnd]]
+    read: Callable[[Sequence[str], int, dict[str, int]], list[api.LogEnd]]
     machine: str | None = None
     _seen: dict[str, int] = field(default_factory=dict)
     """Name of a log -> the position up to which it was read."""
 
-    def last(self, lines: int) -> list[LogEnd]:
+    def last(self, lines: int) -> list[api.LogEnd]:
         """The last lines that are there now."""
         return self._noted(self.read(self.names, lines, {}))
 
-    def more(self) -> list[LogEnd]:
+    def more(self) -> list[api.LogEnd]:
         """Return the whole lines since the last call; from the start again where a file was replaced."""
         return self._noted(self.read(self.names, 0, {name: self._seen.get(name, 0) for name in self.names}))
 
-    def _noted(self, ends: list[LogEnd]) -> list[LogEnd]:
+    def _noted(self, ends: list[api.LogEnd]) -> list[api.LogEnd]:
         self._seen |= {end.name: end.position for end in ends}
         return ends
 
@@ -56,19 +54,19 @@ def logs(application: str, pe: int | None, lines: int, format_: str, *, follow: 
     if follow and format_ == "json":
         message = "--follow has no end, and --format json is one document. Leave one of the two out."
         raise click.UsageError(message, click.get_current_context())
-    home = Home.default()
+    home = api.Home.default()
     current().application = application
     sources = _sources(home, application, pe)
-    shown: list[tuple[str | None, LogEnd]] = []
+    shown: list[tuple[str | None, api.LogEnd]] = []
     errors: list[str] = []
     for source in tuple(sources):
         try:
             shown += [(source.machine, end) for end in source.last(lines)]
-        except StreamsRuntimeError as error:
+        except api.StreamsRuntimeError as error:
             errors.append(str(error))
             sources.remove(source)
     if not shown and not errors:
-        raise StreamsRuntimeError(_nothing(home, application, pe))
+        raise api.StreamsRuntimeError(_nothing(home, application, pe))
     status, error = (APPLICATION, "\n".join(errors)) if errors else (0, None)
     if error is not None:
         show_error(error)
@@ -88,11 +86,11 @@ def logs(application: str, pe: int | None, lines: int, format_: str, *, follow: 
     return status
 
 
-def _sources(home: Home, application: str, pe: int | None) -> list[Logs]:
+def _sources(home: api.Home, application: str, pe: int | None) -> list[Logs]:
     """Find the machines that have logs of an application, and which each has."""
     try:
         status = load("streams_orchestration.runtime.observing.reading:read_status")(home, application)
-    except NotDeployedError:
+    except api.NotDeployedError:
         status = None
     near: dict[Path, list[str]] = {}
     far: dict[str, list[str]] = {}
@@ -103,7 +101,7 @@ def _sources(home: Home, application: str, pe: int | None) -> list[Logs]:
             else:
                 far.setdefault(part.machine, []).append(part.log.stem)
     if not far:  # also what an earlier plan has left
-        names = log_names(home.logs(application))
+        names = api.log_names(home.logs(application))
         near[home.logs(application)] = [name for name in names if pe is None or name == f"pe-{pe}"]
     return [here(directory, names) for directory, names in near.items()] + [
         _there(home, application, machine, names) for machine, names in sorted(far.items())
@@ -112,15 +110,15 @@ def _sources(home: Home, application: str, pe: int | None) -> list[Logs]:
 
 def here(directory: Path, names: Sequence[str]) -> Logs:
     """The logs in a directory of this machine."""
-    return Logs(names, lambda wanted, lines, after: read_ends(directory, wanted, lines, after))
+    return Logs(names, lambda wanted, lines, after: api.read_ends(directory, wanted, lines, after))
 
 
-def _there(home: Home, application: str, machine: str, names: Sequence[str]) -> Logs:
+def _there(home: api.Home, application: str, machine: str, names: Sequence[str]) -> Logs:
     ask = load("streams_orchestration.runtime.machines.log_requests:ask_for_logs")
     return Logs(names, lambda wanted, lines, after: ask(home, machine, application, wanted, lines, after), machine)
 
 
-def _nothing(home: Home, application: str, pe: int | None) -> str:
+def _nothing(home: api.Home, application: str, pe: int | None) -> str:
     """Why there is no log; raises where the application is not deployed."""
     status = load("streams_orchestration.runtime.observing.reading:read_status")(home, application)
     if pe is None:

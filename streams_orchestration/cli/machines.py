@@ -17,37 +17,27 @@ from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.output import log_to_standard_error
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.brief import plural
-from streams_orchestration.runtime.catalog.address import catalog_url
-from streams_orchestration.runtime.errors import MachineError
-from streams_orchestration.runtime.hosts.launcher import LocalLauncher
-from streams_orchestration.runtime.machines.agent import Agent, Machine
-from streams_orchestration.runtime.machines.register import MachineStatus, forget, read_machines, set_state
-from streams_orchestration.runtime.machines.standbys import Standbys
-from streams_orchestration.runtime.open_files import require_open_files
-from streams_orchestration.runtime.redeployment.moving import drain_machine
-from streams_orchestration.runtime.redeployment.tending import Tending
-from streams_orchestration.runtime.settings import Settings
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 
 def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
     """Run the agent of this machine."""
-    home = Home.default()
-    if catalog_url(home).get_backend_name() != "postgresql":
+    home = api.Home.default()
+    if api.catalog_url(home).get_backend_name() != "postgresql":
         message = (
             "machines share a catalog in PostgreSQL, since a file on a network is not locked safely. "
             "Set STREAMS_CATALOG to its address, such as postgresql://user@host/database"
         )
-        raise MachineError(message)
-    require_open_files("the agent of this machine")
+        raise api.MachineError(message)
+    api.require_open_files("the agent of this machine")
     carried = tuple(dict.fromkeys(filter(None, (tag.strip() for tag in tags.split(",")))))
-    machine = Machine(name or socket.gethostname(), carried, cores or os.cpu_count() or 1)
+    machine = api.Machine(name or socket.gethostname(), carried, cores or os.cpu_count() or 1)
     log_to_standard_error(logging.INFO, "%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    settings = Settings.from_environment()
+    settings = api.Settings.from_environment()
     engine = settings.engine(carried)
-    launcher = Standbys(home.prepare(), machine.name, standbys, engine, LocalLauncher(), settings.log_size)
-    running, tending = Agent(home, machine, launcher), Tending(home, machine.name)
+    launcher = api.Standbys(home.prepare(), machine.name, standbys, engine, api.LocalLauncher(), settings.log_size)
+    running, tending = api.Agent(home, machine, launcher), api.Tending(home, machine.name)
 
     def end(_signal: int, _frame: FrameType | None) -> None:
         tending.end()
@@ -65,7 +55,7 @@ def list_(context: click.Context) -> int | None:
     """Show the machines, unless a command follows."""
     if context.invoked_subcommand is not None:
         return None
-    known = read_machines(Home.default())
+    known = api.read_machines(api.Home.default())
     if not current().json:
         if known:
             write_table(_table(known), None)
@@ -77,7 +67,7 @@ def list_(context: click.Context) -> int | None:
 def drain(name: str, within: float) -> int:
     """Have the hosts of a machine go on elsewhere."""
     note(f"Draining {name} ...")
-    moved = drain_machine(Home.default(), name, within=within)
+    moved = api.drain_machine(api.Home.default(), name, within=within)
     where = "; ".join(f"host {each.host} of {each.application} goes on on {each.machine}" for each in moved)
     facts = {"machine": name, "state": "DRAINING", "moved": [asdict(each) for each in moved]}
     return answer(lambda: facts, f"{name} takes no more hosts. {where or 'None was there'}.")
@@ -85,17 +75,17 @@ def drain(name: str, within: float) -> int:
 
 def resume(name: str) -> int:
     """Start hosts there again."""
-    set_state(Home.default(), name, "UP")
+    api.set_state(api.Home.default(), name, "UP")
     return answer(lambda: {"machine": name, "state": "UP"}, f"{name} takes hosts again.")
 
 
 def remove(name: str) -> int:
     """Forget a machine."""
-    forget(Home.default(), name)
+    api.forget(api.Home.default(), name)
     return answer(lambda: {"removed": name}, f"{name} is removed.")
 
 
-def _table(known: tuple[MachineStatus, ...]) -> Table:
+def _table(known: tuple[api.MachineStatus, ...]) -> Table:
     table = Table("machine", "state", "host name", "tags", "cores", "load", "lease", "standby", "hosts")
     for machine in known:
         lease = f"{machine.lease_seconds:.0f} s" if machine.lease_seconds > 0 else "ended"
@@ -107,7 +97,7 @@ def _table(known: tuple[MachineStatus, ...]) -> Table:
     return table
 
 
-def _facts(machine: MachineStatus) -> dict[str, object]:
+def _facts(machine: api.MachineStatus) -> dict[str, object]:
     return {
         "name": machine.name,
         "address": machine.address,

@@ -10,8 +10,7 @@ from rich.text import Text
 
 from streams_orchestration.compiler.brief import count, duration, plural
 from streams_orchestration.operators.metrics import LAG_SECONDS, LAG_TUPLES
-from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
-from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, CustomMetric, PortMetrics
+from streams_orchestration.runtime import api
 
 BUSIEST = 3
 """Operators that are named as the ones that work most."""
@@ -23,7 +22,7 @@ POINTED_AT = ("dropped", "errors", "late_rows")
 """Custom metrics that are worth naming when they are not 0."""
 
 
-def facts(metrics: ApplicationMetrics) -> Iterator[Text]:
+def facts(metrics: api.ApplicationMetrics) -> Iterator[Text]:
     """Yield a line each for the busiest operators, the slowest readers, and dropped tuples, where there are any."""
     busy = sorted(metrics.operators, key=lambda operator: -(operator.cores or 0.0))[:BUSIEST]
     if named := [f"{each.name} {each.cores:.0%}" for each in busy if (each.cores or 0.0) >= IDLE_CORES]:
@@ -32,8 +31,8 @@ def facts(metrics: ApplicationMetrics) -> Iterator[Text]:
         for reader in (each for each in stream.readers if each.lag_segments >= BEHIND_SEGMENTS):
             behind = f"{plural(reader.lag_segments, 'segment')}, {plural(reader.lag_tuples, 'tuple')}"
             age = duration(reader.lag_seconds)
-            held = reader.lag_segments >= OUTSTANDING_LIMIT
-            waits = f"; from {OUTSTANDING_LIMIT} segments on PE {stream.pe} waits for it" if held else ""
+            held = reader.lag_segments >= api.OUTSTANDING_LIMIT
+            waits = f"; from {api.OUTSTANDING_LIMIT} segments on PE {stream.pe} waits for it" if held else ""
             yield Text(f"behind  PE {reader.pe} reads {stream.name}: {behind}, the oldest {age} old{waits}", "yellow")
     for operator in metrics.operators:
         own = {metric.name: metric.value for metric in operator.custom}
@@ -43,7 +42,7 @@ def facts(metrics: ApplicationMetrics) -> Iterator[Text]:
     yield from (Text(line, "yellow") for line in losses(metrics))
 
 
-def losses(metrics: ApplicationMetrics) -> Iterator[str]:
+def losses(metrics: api.ApplicationMetrics) -> Iterator[str]:
     """A line for each operator that has dropped tuples, or met errors in them."""
     for operator in metrics.operators:
         for metric in operator.custom:
@@ -51,7 +50,7 @@ def losses(metrics: ApplicationMetrics) -> Iterator[str]:
                 yield f"{metric.name}  {count(metric.value)} by {operator.name}"
 
 
-def metrics_tables(metrics: ApplicationMetrics) -> RenderableType:
+def metrics_tables(metrics: api.ApplicationMetrics) -> RenderableType:
     """Everything that was measured."""
     if not metrics.measured:
         return Text("Measuring was off when it was deployed (STREAMS_METRICS=off).")
@@ -78,7 +77,7 @@ def _table(title: str, names: str, figures: str) -> Table:
     return table
 
 
-def _pes(metrics: ApplicationMetrics) -> Table:
+def _pes(metrics: api.ApplicationMetrics) -> Table:
     table = _table("Batches, milliseconds each", "PE", "batches|plan|run|its tasks|commit|rows in|rows out|rows/s")
     for pe in metrics.pes:
         shares = (pe.plan_ns, pe.spark_ns, pe.work_ns, pe.commit_ns)
@@ -93,7 +92,7 @@ def _pes(metrics: ApplicationMetrics) -> Table:
     return table
 
 
-def _operators(metrics: ApplicationMetrics) -> Table:
+def _operators(metrics: api.ApplicationMetrics) -> Table:
     figures = "PE|tuples in|tuples out|MB in|MB out|cpu s|ns/tuple|busy|state kB"
     table = _table("Operators", "operator", figures)
     for operator in metrics.operators:
@@ -113,7 +112,7 @@ def _operators(metrics: ApplicationMetrics) -> Table:
     return table
 
 
-def _streams(metrics: ApplicationMetrics) -> Table:
+def _streams(metrics: api.ApplicationMetrics) -> Table:
     figures = "PE|tuples|MB|segments|write ns/tuple|to PE|read ns/tuple|behind|oldest"
     table = _table("Streams between PEs", "stream", figures)
     for stream in metrics.streams:
@@ -136,7 +135,7 @@ def _streams(metrics: ApplicationMetrics) -> Table:
     return table
 
 
-def _queues(metrics: ApplicationMetrics) -> Table:
+def _queues(metrics: api.ApplicationMetrics) -> Table:
     table = _table("Exchanges within PEs", "before", "port|tuples|MB|wait ms|write ns/tuple|read ns/tuple")
     for queue in metrics.queues:
         table.add_row(
@@ -151,14 +150,14 @@ def _queues(metrics: ApplicationMetrics) -> Table:
     return table
 
 
-def _copies(metrics: ApplicationMetrics) -> Table:
+def _copies(metrics: api.ApplicationMetrics) -> Table:
     table = _table("Copies of batches", "connection", "by the sender|into a queue")
     for connection in metrics.connections:
         table.add_row(connection.name, count(connection.copies), count(connection.enqueued))
     return table
 
 
-def _custom(metrics: ApplicationMetrics) -> Table:
+def _custom(metrics: api.ApplicationMetrics) -> Table:
     table = _table("Metrics of operators' own", "operator|metric|about", "value")
     for operator in metrics.operators:
         for metric in operator.custom:
@@ -166,13 +165,13 @@ def _custom(metrics: ApplicationMetrics) -> Table:
     return table
 
 
-def _value(metric: CustomMetric) -> str:
+def _value(metric: api.CustomMetric) -> str:
     return count(metric.value) if isinstance(metric.value, int) else f"{metric.value:,.6g}"
 
 
-def _sum(ports: tuple[PortMetrics, ...]) -> PortMetrics:
+def _sum(ports: tuple[api.PortMetrics, ...]) -> api.PortMetrics:
     figures = ("tuples", "batches", "bytes", "marks")
-    return PortMetrics(0, *(sum(getattr(port, figure) for port in ports) for figure in figures))
+    return api.PortMetrics(0, *(sum(getattr(port, figure) for port in ports) for figure in figures))
 
 
 def _each(total: float, number: int, digits: int = 1) -> str:
@@ -183,6 +182,6 @@ def _rate(rate: float | None) -> str:
     return "-" if rate is None else count(rate)
 
 
-def rates(metrics: ApplicationMetrics) -> dict[int, float]:
+def rates(metrics: api.ApplicationMetrics) -> dict[int, float]:
     """Rows a second of every PE that runs, over the last minute."""
     return {pe.pe: pe.rows_per_second for pe in metrics.pes if pe.rows_per_second is not None}

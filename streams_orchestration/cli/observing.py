@@ -24,18 +24,7 @@ from streams_orchestration.cli.regions import region_lines
 from streams_orchestration.cli.tasks import tasks_table
 from streams_orchestration.cli.terminal import results
 from streams_orchestration.compiler.brief import count, duration, plural
-from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.errors import CatalogUnavailableError, NotDeployedError
-from streams_orchestration.runtime.hosts.start_up import in_words
-from streams_orchestration.runtime.observing.documents import document
-from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
-from streams_orchestration.runtime.observing.metrics_reading import read_metrics
-from streams_orchestration.runtime.observing.reading import read_cuts, read_status
-from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.sinks.sinks import SinkStatus
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import failures
-from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration.runtime import api
 
 WATCH_SECONDS = 2.0
 """Seconds between two looks with `--watch`."""
@@ -54,36 +43,36 @@ def status(application: str | None, timeline: Path | None, format_: str, *, meas
             else "--timeline is of one application. Write `streams status APP --timeline FILE.svg`."
         )
         raise click.UsageError(message, click.get_current_context())
-    home = Home.default()
+    home = api.Home.default()
     detail(f"State directory {home.root}")
     current().application = application
     if timeline is not None and application is not None:
         _draw(home, application, timeline)
         return
     if format_ == "json":
-        names = [application] if application else deployed_applications(home)
-        documents = [status_document(home, read_status(home, name)) for name in names]
+        names = [application] if application else api.deployed_applications(home)
+        documents = [status_document(home, api.read_status(home, name)) for name in names]
         write_json(documents[0] if application else documents)
     elif watch:
         _watch(lambda: _shown(home, application, measured=measured))
-    elif application or deployed_applications(home):
+    elif application or api.deployed_applications(home):
         results().print(_shown(home, application, measured=measured))
     else:
         note(_nothing(home))
 
 
-def _shown(home: Home, application: str | None, *, measured: bool) -> RenderableType:
+def _shown(home: api.Home, application: str | None, *, measured: bool) -> RenderableType:
     """One application, or a line for each."""
     if application is None:
-        statuses = [read_status(home, name) for name in deployed_applications(home)]
-        return overview(statuses, clock.now()) if statuses else Text(_nothing(home))
-    status, now = read_status(home, application), clock.now()
-    metrics = read_metrics(home, application, now)
+        statuses = [api.read_status(home, name) for name in api.deployed_applications(home)]
+        return overview(statuses, api.now()) if statuses else Text(_nothing(home))
+    status, now = api.read_status(home, application), api.now()
+    metrics = api.read_metrics(home, application, now)
     shown = details(status, now, metrics)
     return Group(shown, metrics_tables(metrics)) if measured else shown
 
 
-def _nothing(home: Home) -> str:
+def _nothing(home: api.Home) -> str:
     return f"Nothing is deployed in {home.root}. `streams run SPEC` runs an application."
 
 
@@ -100,40 +89,40 @@ def _watch(look: Callable[[], RenderableType], pause: Callable[[], object] = lam
             pause()
             try:
                 last = shown = look()
-            except CatalogUnavailableError as error:
+            except api.CatalogUnavailableError as error:
                 shown = Group(Text(str(error), "red"), last)
 
 
-def _draw(home: Home, application: str, place: Path) -> None:
+def _draw(home: api.Home, application: str, place: Path) -> None:
     draw_timeline = load("streams_orchestration.orchestration.timeline:draw_timeline")
-    drawn = draw_timeline(read_status(home, application), read_cuts(home, application), clock.now())
+    drawn = draw_timeline(api.read_status(home, application), api.read_cuts(home, application), api.now())
     write_output(drawn, place, "--timeline")
 
 
-def status_if_deployed(home: Home, application: str) -> ApplicationStatus | None:
+def status_if_deployed(home: api.Home, application: str) -> api.ApplicationStatus | None:
     """The status of an application, None when it was never deployed here."""
     try:
-        return read_status(home, application)
-    except NotDeployedError:
+        return api.read_status(home, application)
+    except api.NotDeployedError:
         return None
 
 
-def status_document(home: Home, status: ApplicationStatus) -> dict[str, Any]:
+def status_document(home: api.Home, status: api.ApplicationStatus) -> dict[str, Any]:
     """Return the status document, with the measurements until now."""
-    now = clock.now()
-    return document(status, read_metrics(home, status.application, now), now)
+    now = api.now()
+    return api.document(status, api.read_metrics(home, status.application, now), now)
 
 
-def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) -> RenderableType:
+def details(status: api.ApplicationStatus, now: float, metrics: api.ApplicationMetrics) -> RenderableType:
     """One application: progress, hosts, results, what stands out of its metrics, and what to do about failures."""
-    failed = failures(status, now)
+    failed = api.failures(status, now)
     failing = {failure.unit for failure in failed}
     lines: list[RenderableType] = [progress_table(status, rates(metrics), now, failing), *facts(metrics)]
     lines += [Text(), *region_lines(status, now, failing)]
     lines += [Text(), tasks_table(status), Text()]
     for host in status.hosts:
         process = host.process + ("" if host.alive or host.pid is None else " (gone)")
-        took = f"; start-up {in_words(host.start_up)}" if host.start_up else ""
+        took = f"; start-up {api.in_words(host.start_up)}" if host.start_up else ""
         lines.append(Text(f"host {host.id}  {host.shown_state}, {process}{took}", "dim"))
         if (trouble := host.storage_trouble(now)) is not None:
             lines.append(Text(f"{trouble}.", "red"))
@@ -150,7 +139,7 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
     return Group(*lines)
 
 
-def _visible(sink: SinkStatus, now: float) -> str:
+def _visible(sink: api.SinkStatus, now: float) -> str:
     """Describe what of a sink is visible and since when, what a reset would take back, and what waits."""
     seen = f"{plural(sink.rows, 'row')} in {plural(sink.files, 'epoch' if sink.path is None else 'file')}"
     last = "" if sink.delivered_at is None else f", the last {duration(now - sink.delivered_at)} ago"
@@ -165,7 +154,7 @@ def _visible(sink: SinkStatus, now: float) -> str:
     return "; ".join(parts)
 
 
-def overview(statuses: list[ApplicationStatus], now: float) -> RenderableType:
+def overview(statuses: list[api.ApplicationStatus], now: float) -> RenderableType:
     """A line for every application."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("application", "state", "deployed", "PEs", "epoch", "rows into PEs", "failed"):
@@ -178,6 +167,6 @@ def overview(statuses: list[ApplicationStatus], now: float) -> RenderableType:
             str(len(status.pes)),
             str(min((unit.completed_epoch for unit in status.units), default=0)),
             count(sum(pe.rows_in for pe in status.pes)),
-            ", ".join(failure.unit for failure in failures(status, now)) or "-",
+            ", ".join(failure.unit for failure in api.failures(status, now)) or "-",
         )
     return table

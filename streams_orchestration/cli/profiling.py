@@ -24,11 +24,7 @@ from streams_orchestration.model.assignment_document import read_assignment
 from streams_orchestration.model.document import read_document
 from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import mapping_of
-from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.observing.compilations import deployed_compilation
-from streams_orchestration.runtime.observing.profiles.measuring import measure
-from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 SHOWN = 12
 """Operators that the table names, the hottest first."""
@@ -40,7 +36,7 @@ def profile(application: str, seconds: float, format_: str | None, output: Path 
 
     decision = _decision(compare) if compare is not None else None
     with Interrupts(lambda: None) as interrupts:
-        measurement = measure(Home.default(), application, seconds, interrupts.pause, note)
+        measurement = api.measure(api.Home.default(), application, seconds, interrupts.pause, note)
     for remark in measurement.remarks:
         warning(f"{application}: {remark}.")
     for each in measurement.profile.unmeasured:
@@ -48,7 +44,9 @@ def profile(application: str, seconds: float, format_: str | None, output: Path 
         warning(f"not measured: {each.operator}{port}: {each.reason}.")
     chosen = format_ or ("yaml" if output is not None else "table")
     if decision is not None:
-        _compare(Home.default(), application, measurement.profile, decision, alone=output is None and chosen != "table")
+        _compare(
+            api.Home.default(), application, measurement.profile, decision, alone=output is None and chosen != "table"
+        )
     if chosen == "table":
         write_table(profile_table(measurement.profile), output)
     else:
@@ -68,13 +66,13 @@ def _decision(path: Path) -> dict[str, Any]:
     return dict(tree)
 
 
-def _compare(home: Home, application: str, profile: Profile, decision: dict[str, Any], *, alone: bool) -> None:
+def _compare(home: api.Home, application: str, profile: Profile, decision: dict[str, Any], *, alone: bool) -> None:
     """Show a decision beside what was measured, and keep the comparison; `alone`: not on standard output."""
-    outcome = outcome_of(deployed_compilation(home, application), profile, decision)
+    outcome = api.outcome_of(api.deployed_compilation(home, application), profile, decision)
     if outcome is None:
         message = f"{application} does not run with that decision, so nothing is compared."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--compare'")
-    path, kept = keep_outcome(home, application, outcome, clock.now())
+    path, kept = api.keep_outcome(home, application, outcome, api.now())
     (messages() if alone else results()).print(comparison_table(outcome))
     note(f"{path}: {len(kept)} comparisons")
 

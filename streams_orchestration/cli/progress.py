@@ -10,9 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streams_orchestration.compiler.brief import count, duration, plural, short_list
-from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.units.status import PeStatus
-from streams_orchestration.runtime.units.unit_status import UnitStatus
+from streams_orchestration.runtime import api
 
 WINDOW = 5.0
 """Seconds over which a rate is taken."""
@@ -42,7 +40,7 @@ class Meter:
     def __init__(self) -> None:
         self._seen: deque[tuple[float, dict[int, int]]] = deque()
 
-    def add(self, status: ApplicationStatus, now: float) -> None:
+    def add(self, status: api.ApplicationStatus, now: float) -> None:
         """Take note of the totals at a time; times ascend."""
         self._seen.append((now, {pe.id: _rows(pe) for pe in status.pes}))
         while len(self._seen) > 2 and self._seen[1][0] <= now - WINDOW:
@@ -60,7 +58,7 @@ class Meter:
 
 
 def progress_table(
-    status: ApplicationStatus, rates: Mapping[int, float], now: float, reported: Collection[str] = ()
+    status: api.ApplicationStatus, rates: Mapping[int, float], now: float, reported: Collection[str] = ()
 ) -> RenderableType:
     """The application, its units of recovery, and a row for every PE.
 
@@ -101,7 +99,7 @@ def progress_table(
     )
 
 
-def progress_line(status: ApplicationStatus, rates: Mapping[int, float]) -> str:
+def progress_line(status: api.ApplicationStatus, rates: Mapping[int, float]) -> str:
     """Return the progress as one line of plain text, for where there is no terminal."""
     epochs = ", ".join(
         f"{unit.name} epoch {unit.completed_epoch} complete" for unit in status.units if _has_epochs(unit)
@@ -117,7 +115,7 @@ def progress_line(status: ApplicationStatus, rates: Mapping[int, float]) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _unit(unit: UnitStatus, state: str) -> Text:
+def _unit(unit: api.UnitStatus, state: str) -> Text:
     line = Text.assemble((unit.name, "bold"), "  ", styled_state(state))
     if _has_epochs(unit):
         line.append(f"  epoch {unit.completed_epoch} complete")
@@ -130,15 +128,15 @@ def _unit(unit: UnitStatus, state: str) -> Text:
     return line
 
 
-def _worth_a_line(unit: UnitStatus, status: ApplicationStatus) -> bool:
+def _worth_a_line(unit: api.UnitStatus, status: api.ApplicationStatus) -> bool:
     return unit.region is not None or unit.attempts > 0 or len(status.units) == 1
 
 
-def _has_epochs(unit: UnitStatus) -> bool:
+def _has_epochs(unit: api.UnitStatus) -> bool:
     return unit.region is not None or unit.completed_epoch > 0
 
 
-def _age(status: ApplicationStatus, now: float) -> str:
+def _age(status: api.ApplicationStatus, now: float) -> str:
     ended = [pe.committed_at for pe in status.pes if pe.committed_at is not None]
     end = max(ended, default=now) if status.state in ENDED else now
     age = duration(end - status.deployed_at)
@@ -150,12 +148,12 @@ def styled_state(state: str) -> Text:
     return Text(state, STYLES.get(state, ""))
 
 
-def _rows(pe: PeStatus) -> int:
+def _rows(pe: api.PeStatus) -> int:
     # the PE of a source reads nothing from other PEs, the PE of a sink writes nothing for them
     return max(pe.rows_in, pe.rows_out)
 
 
-def _message(pe: PeStatus) -> str:
+def _message(pe: api.PeStatus) -> str:
     """Return the error of a PE without the PE's name, which it may start with."""
     return _first_line(pe.error).removeprefix(f"PE {pe.id}: ").removeprefix(f"PE {pe.id}, ")
 

@@ -23,20 +23,7 @@ from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.runtime.bringing_up import Request, bring_up
-from streams_orchestration.runtime.deployment.control import launch
-from streams_orchestration.runtime.engine.spark.java import require_java
-from streams_orchestration.runtime.errors import RevertedError
-from streams_orchestration.runtime.processes import this_process_began
-from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
-from streams_orchestration.runtime.redeployment.reverting import (
-    BY_HAND,
-    end_trial_by_hand,
-    on_trial,
-    plan_before,
-    return_to,
-)
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 
 def redeploy(
@@ -55,33 +42,33 @@ def redeploy(
             message = "--revert brings the plan before back with its options. Leave --fresh and other options out."
             raise click.UsageError(message, click.get_current_context())
         own = spec if isinstance(spec, str) else application_name(spec)
-        return _revert(Home.default(), options.options.name or own, drop_state, within, dry_run=dry_run)
+        return _revert(api.Home.default(), options.options.name or own, drop_state, within, dry_run=dry_run)
     spec = Path(spec)
     if fresh and (dry_run or drop_state):
         message = "--fresh drops everything, so there is nothing to preview or to name. Leave it or the others out."
         raise click.UsageError(message, click.get_current_context())
-    home = Home.default()
+    home = api.Home.default()
     wanted = ready(compiled_to_run(spec, options, partial(last_options, home)))
     application = wanted.name
     if dry_run:
         return _preview(home, wanted, drop_state, run_words(spec, options.options))
     if fresh or status_if_deployed(home, application) is None:
-        return bring_up_in_background("streams redeploy", spec, wanted, None, Request(fresh=fresh))
-    request = Request(replaces=True, drop=drop_state, within=within)
+        return bring_up_in_background("streams redeploy", spec, wanted, None, api.Request(fresh=fresh))
+    request = api.Request(replaces=True, drop=drop_state, within=within)
 
     def put_in_place(jobs: Jobs) -> Redeployment:
-        redeployment = bring_up(home, wanted, request).redeployment
+        redeployment = api.bring_up(home, wanted, request).redeployment
         assert redeployment is not None, "it is deployed, and nothing drops it under the start lock"
-        launch(home, application, asked_at=this_process_began())
+        api.launch(home, application, asked_at=api.this_process_began())
         jobs.record_deployment(spec, wanted.compilation)
         return redeployment
 
     return _redeploy(home, wanted, put_in_place)
 
 
-def _preview(home: Home, wanted: Deployable, drop_state: tuple[str, ...], again: str) -> int:
+def _preview(home: api.Home, wanted: Deployable, drop_state: tuple[str, ...], again: str) -> int:
     """Show what a redeploy would do; `again` is the command that runs the application."""
-    outcome = preview_redeploy(home, wanted, drop_state)
+    outcome = api.preview_redeploy(home, wanted, drop_state)
     if current().json:
         write_json(outcome.document())
     else:
@@ -93,7 +80,7 @@ def _preview(home: Home, wanted: Deployable, drop_state: tuple[str, ...], again:
     return 0 if outcome.acceptable else APPLICATION
 
 
-def _redeploy(home: Home, wanted: Deployable, put_in_place: Callable[[Jobs], Redeployment]) -> int:
+def _redeploy(home: api.Home, wanted: Deployable, put_in_place: Callable[[Jobs], Redeployment]) -> int:
     """Put another plan in the place of the deployed one, and show the outcome.
 
     Args:
@@ -101,9 +88,9 @@ def _redeploy(home: Home, wanted: Deployable, put_in_place: Callable[[Jobs], Red
         wanted: the application with that plan.
         put_in_place: does it, and records it in Dagster.
     """
-    require_java()
+    api.require_java()
     name = wanted.name
-    reverted: RevertedError | None = None
+    reverted: api.RevertedError | None = None
     with locked_start(home.prepare(), name, "streams redeploy"):
         upgrade_catalog(home)
         jobs = Jobs(home, name)
@@ -111,7 +98,7 @@ def _redeploy(home: Home, wanted: Deployable, put_in_place: Callable[[Jobs], Red
         note(f"Redeploying {name} ...")
         try:
             outcome = put_in_place(jobs)
-        except RevertedError as error:
+        except api.RevertedError as error:
             reverted, outcome = error, error.redeployment
     status = jobs.status()
     facts = outcome.document() | {
@@ -132,21 +119,21 @@ def _redeploy(home: Home, wanted: Deployable, put_in_place: Callable[[Jobs], Red
     return answer(lambda: facts, f"{name} is {status.shown_state}.{paused}")
 
 
-def _revert(home: Home, name: str, drop_state: tuple[str, ...], within: float, *, dry_run: bool) -> int:
+def _revert(home: api.Home, name: str, drop_state: tuple[str, ...], within: float, *, dry_run: bool) -> int:
     """Bring the plan before the last redeploy back: at its cut within the trial, else by a redeploy."""
     current().application = name
-    if on_trial(home, name):
+    if api.on_trial(home, name):
         if dry_run or drop_state:
             message = f"the redeploy of {name} is on trial: --revert loses nothing then. Leave the other options out."
             raise click.UsageError(message, click.get_current_context())
-        if end_trial_by_hand(home, name):
+        if api.end_trial_by_hand(home, name):
             jobs = Jobs(home, name)
             stop_orphans(jobs)
             status = jobs.status()
-            facts = {"reverted": BY_HAND, "state": status.shown_state, "status": status_document(home, status)}
+            facts = {"reverted": api.BY_HAND, "state": status.shown_state, "status": status_document(home, status)}
             return answer(lambda: facts, f"{name} is {status.shown_state}, with the plan before the last redeploy.")
-    before = plan_before(home, name)
+    before = api.plan_before(home, name)
     report_diagnostics(before.compilation.diagnostics)
     if dry_run:
         return _preview(home, before, drop_state, f"streams run SPEC --name {name}")
-    return _redeploy(home, before, lambda _jobs: return_to(home, before, drop=drop_state, within=within))
+    return _redeploy(home, before, lambda _jobs: api.return_to(home, before, drop=drop_state, within=within))

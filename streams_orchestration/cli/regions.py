@@ -7,14 +7,13 @@ from collections.abc import Collection
 from rich.text import Text
 
 from streams_orchestration.compiler.brief import duration, plural, short_list
-from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus, last_cause, recent_resets
+from streams_orchestration.runtime import api
 
 LONGEST_CAUSE = 200
 """Characters; a log has all of it."""
 
 
-def region_lines(status: ApplicationStatus, now: float, failing: Collection[str] = ()) -> list[Text]:
+def region_lines(status: api.ApplicationStatus, now: float, failing: Collection[str] = ()) -> list[Text]:
     """Two or three lines for every unit that is a region or was reset.
 
     Args:
@@ -36,15 +35,15 @@ def region_lines(status: ApplicationStatus, now: float, failing: Collection[str]
             lines.append(Text(f"  {_cuts(unit, now)}", "dim"))
         if unit.resets or unit.cause:
             lines.append(Text(f"  {_resets(unit, now, say_why=unit.name not in failing)}", "dim"))
-        if (recent := recent_resets(unit, now)) is not None and status.state in ("RUNNING", "WAITING"):
+        if (recent := api.recent_resets(unit, now)) is not None and status.state in ("RUNNING", "WAITING"):
             lines.append(Text(f"  not stable: {_short(str(recent))}", "red"))
         if unit.lost is not None and unit.name not in failing:
-            text = f"  {unit.lost}. {LOST_REMEDY}; while nothing fails the application runs on."
+            text = f"  {unit.lost}. {api.LOST_REMEDY}; while nothing fails the application runs on."
             lines.append(Text(text, "red"))
     return lines
 
 
-def _cuts(unit: UnitStatus, now: float) -> str:
+def _cuts(unit: api.UnitStatus, now: float) -> str:
     period = f"every {unit.period:g} s" if unit.period is not None else "when its operator says so"
     parts = [f"epochs end {period}, drainTimeout {unit.drain_timeout:g} s, resetTimeout {unit.reset_timeout:g} s"]
     if unit.completed_at is not None:
@@ -57,7 +56,7 @@ def _cuts(unit: UnitStatus, now: float) -> str:
     return "; ".join(parts)
 
 
-def _resets(unit: UnitStatus, now: float, *, say_why: bool) -> str:
+def _resets(unit: api.UnitStatus, now: float, *, say_why: bool) -> str:
     parts = [f"{plural(unit.resets, 'reset')}, {unit.attempts} of {unit.max_attempts} since the last epoch"]
     times = unit.reset_times
     if times.at is not None and times.average is not None:
@@ -66,7 +65,7 @@ def _resets(unit: UnitStatus, now: float, *, say_why: bool) -> str:
     if unit.phases:
         parts.append(", ".join(f"{name} {seconds:.1f} s" for name, seconds in unit.phases.items()))
     last = unit.events[-1] if unit.events else None
-    cause = unit.cause or last_cause(unit)
+    cause = unit.cause or api.last_cause(unit)
     if cause is not None and last is not None and say_why:
         parts.append(f"cause: {_short(cause)}")
     return "; ".join(parts)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.model.loading import load_application
-from streams_orchestration.runtime.storage.home import Home
-
-if TYPE_CHECKING:
-    from streams_orchestration.runtime.savepoints.place import Place
-    from streams_orchestration.runtime.savepoints.restoring import Restored
+from streams_orchestration.runtime import api
 
 
 def require_origin(origin: str | None, drop_state: tuple[str, ...]) -> None:
@@ -24,7 +20,7 @@ def require_origin(origin: str | None, drop_state: tuple[str, ...]) -> None:
         raise click.UsageError(message, click.get_current_context())
 
 
-def place_of(home: Home, spec: Path, origin: str | None) -> Place | None:
+def place_of(home: api.Home, spec: Path, origin: str | None) -> api.Place | None:
     """Return the savepoint that `--from` names; None without one.
 
     Raises:
@@ -33,12 +29,11 @@ def place_of(home: Home, spec: Path, origin: str | None) -> Place | None:
     if origin is None:
         return None
     # loads what reads states, which commands without a savepoint do without
-    from streams_orchestration.runtime.savepoints.places import savepoint_of
 
-    return savepoint_of(home, origin, load_application(spec).application)
+    return api.savepoint_of(home, origin, load_application(spec).application)
 
 
-def restored_lines(restored: Restored) -> Iterator[str]:
+def restored_lines(restored: api.Restored) -> Iterator[str]:
     """Yield the savepoint that an application began from, and what differs from it, as lines for a person."""
     manifest, outcome = restored.manifest, restored.redeployment
     rows = sum(state.rows or 0 for state in manifest.states)
@@ -49,7 +44,7 @@ def restored_lines(restored: Restored) -> Iterator[str]:
     yield from (f"{text}." for text in restored.notes)
 
 
-def restored_facts(restored: Restored, place: Place) -> dict[str, Any]:
+def restored_facts(restored: api.Restored, place: api.Place) -> dict[str, Any]:
     """Return the same as keys of a document."""
     manifest, document = restored.manifest, restored.redeployment.document()
     facts = {"savepoint": manifest.title, "path": str(place), "createdAt": manifest.created_at, "epoch": manifest.epoch}

@@ -14,12 +14,10 @@ from rich.text import Text
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.formats.texts import plain, shown
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.sinks.results import published_rows
-from streams_orchestration.runtime.sinks.sinks import SinkStatus
+from streams_orchestration.runtime import api
 
 
-class UnreadableResultError(StreamsRuntimeError):
+class UnreadableResultError(api.StreamsRuntimeError):
     """The files of a sink cannot be read."""
 
 
@@ -27,7 +25,7 @@ class UnreadableResultError(StreamsRuntimeError):
 class Result:
     """The first rows of a sink, sorted by all columns from left to right."""
 
-    sink: SinkStatus
+    sink: api.SinkStatus
     rows: pl.DataFrame
     total: int
 
@@ -37,7 +35,7 @@ class Result:
         return self.total - self.rows.height
 
 
-def read_result(sink: SinkStatus, limit: int) -> Result:
+def read_result(sink: api.SinkStatus, limit: int) -> Result:
     """Read what a sink has published.
 
     Args:
@@ -50,7 +48,7 @@ def read_result(sink: SinkStatus, limit: int) -> Result:
     if sink.path is None:
         return Result(sink, pl.DataFrame(), sink.rows)
     try:
-        scan = published_rows(sink)
+        scan = api.published_rows(sink)
         if scan is None:
             return Result(sink, pl.DataFrame(), 0)
         total = scan.select(pl.len()).collect().item()

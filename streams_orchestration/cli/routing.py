@@ -8,17 +8,14 @@ from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.observing import status_document
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.undeliverable import DIRECTORY
-from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.sinks.sinks import route as route_sink
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import opened_catalog
+from streams_orchestration.runtime import api
 
 
 def route(application: str, sink: str) -> int:
     """Have the undeliverable tuples of a sink set aside in the epochs that are complete now."""
-    home = Home.default()
+    home = api.Home.default()
     current().application = application
-    status = read_status(home, application)
+    status = api.read_status(home, application)
     names = [each.operator for each in status.sinks]
     found = next((each for each in status.sinks if each.operator == sink), None)
     if found is None or found.kind == "FileSink":
@@ -26,7 +23,7 @@ def route(application: str, sink: str) -> int:
         message = f"{sink} of {application} {what}"
         show_error(message)
         return answer(lambda: {"state": status.shown_state}, status=APPLICATION, error=message)
-    epoch = route_sink(opened_catalog(home, application), application, sink)
+    epoch = api.route_sink(api.opened_catalog(home, application), application, sink)
     place = home.results(application) / DIRECTORY
     text = (
         f"{sink}: tuples that its target can never take are set aside in {place}, up to epoch {epoch}; the others are "
@@ -36,7 +33,7 @@ def route(application: str, sink: str) -> int:
         lambda: {
             "state": status.shown_state,
             "epoch": epoch,
-            "status": status_document(home, read_status(home, application)),
+            "status": status_document(home, api.read_status(home, application)),
         },
         text,
     )

@@ -25,12 +25,7 @@ from streams_orchestration.cli.starting import (
 from streams_orchestration.cli.terminal import results
 from streams_orchestration.compiler.fingerprint import difference, fingerprint
 from streams_orchestration.compiler.options import GivenOptions
-from streams_orchestration.runtime.engine.spark.java import require_java
-from streams_orchestration.runtime.errors import ApplicationChangedError, CatalogError
-from streams_orchestration.runtime.observing.compilations import deployed_compilation
-from streams_orchestration.runtime.observing.metrics_reading import read_metrics
-from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 
 def run(
@@ -45,7 +40,7 @@ def run(
 ) -> int:
     """Compile an application, run it to its end or to that of what is there, show the result; the exit status."""
     require_origin(origin, drop_state)
-    home, goes_on = Home.default(), not fresh and origin is None
+    home, goes_on = api.Home.default(), not fresh and origin is None
     kept_of = partial(deployed_options, home) if goes_on else nothing_kept
     compilation = compiled_to_run(spec, options, kept_of)
     name, identity, again = compilation.logical.application, fingerprint(compilation), run_words(spec, options.options)
@@ -54,8 +49,8 @@ def run(
         upgrade_catalog(home)
         before = status_if_deployed(home, name) if goes_on else None
         if before is not None and before.fingerprint != identity:
-            changes = difference(deployed_compilation(home, name), compilation)
-            raise ApplicationChangedError(name, changes, complete=before.state == "COMPLETED")
+            changes = difference(api.deployed_compilation(home, name), compilation)
+            raise api.ApplicationChangedError(name, changes, complete=before.state == "COMPLETED")
         if before is not None and before.state == "COMPLETED" and not _has_more(home, name):
             note(f"{name} was complete already. `{again} --fresh` computes it anew.")
             return _completed(home, before, max_rows)
@@ -65,14 +60,12 @@ def run(
         elif before is not None:
             note(f"{name}: going on from {_place(before)}; `--fresh` would start anew.")
         wanted = wanted or ready(compilation)  # complete at the first look, and dropped since
-        require_java()
+        api.require_java()
         # loads what deploys, which an application that is complete does without
         from streams_orchestration.cli.foreground import run_application
-        from streams_orchestration.runtime.bringing_up import Request
-        from streams_orchestration.runtime.deployment.going_on import Run
 
-        place, begins = place_of(home, spec, origin), Run(bounded=available_now, reopens=True)
-        request = Request(fresh=fresh, savepoint=place, drop=drop_state, run=begins)
+        place, begins = place_of(home, spec, origin), api.Run(bounded=available_now, reopens=True)
+        request = api.Request(fresh=fresh, savepoint=place, drop=drop_state, run=begins)
         after, interrupted = run_application(home, spec, wanted, request, started=lock.release)
     if after.taken_at is not None:
         note(f"{name} has taken all that was there. `{again} --available-now` goes on behind it.")
@@ -89,21 +82,19 @@ def run(
     return _completed(home, after, max_rows)
 
 
-def _is_complete(home: Home, application: str, identity: str) -> bool:
+def _is_complete(home: api.Home, application: str, identity: str) -> bool:
     """Whether this application ran to its end: then its operators were checked when it was deployed."""
     try:
         status = status_if_deployed(home, application)
-    except CatalogError:  # of an older version, maybe, which is upgraded before the application is run
+    except api.CatalogError:  # of an older version, maybe, which is upgraded before the application is run
         return False
     return status is not None and status.state == "COMPLETED" and status.fingerprint == identity
 
 
-def _has_more(home: Home, application: str) -> bool:
+def _has_more(home: api.Home, application: str) -> bool:
     """Whether sources of a complete application have more input than they had at its end."""
-    from streams_orchestration.runtime.deployment.going_on import sources_with_more
-
     try:
-        sources = sources_with_more(home, application)
+        sources = api.sources_with_more(home, application)
     except Exception as error:  # noqa: BLE001 - of anybody's source
         note(f"It cannot be seen from here whether {application} has more input: {error}")
         return False
@@ -112,7 +103,7 @@ def _has_more(home: Home, application: str) -> bool:
     return bool(sources)
 
 
-def _place(status: ApplicationStatus) -> str:
+def _place(status: api.ApplicationStatus) -> str:
     """Describe where an application goes on that is not running: each PE behind its last commit."""
     epoch = min((unit.completed_epoch for unit in status.units), default=0)
     if epoch:
@@ -120,11 +111,11 @@ def _place(status: ApplicationStatus) -> str:
     return "its last commits, in the first epoch" if any(pe.batch >= 0 for pe in status.pes) else "the start"
 
 
-def _facts(home: Home, status: ApplicationStatus) -> dict[str, Any]:
+def _facts(home: api.Home, status: api.ApplicationStatus) -> dict[str, Any]:
     return {"state": status.state, "status": status_document(home, status)}
 
 
-def _completed(home: Home, status: ApplicationStatus, max_rows: int) -> int:
+def _completed(home: api.Home, status: api.ApplicationStatus, max_rows: int) -> int:
     """Show what the sinks hold."""
     # loads Polars, which nothing needs before a result is there
     from streams_orchestration.cli.results import read_result, result_document, result_table
@@ -137,7 +128,7 @@ def _completed(home: Home, status: ApplicationStatus, max_rows: int) -> int:
     for sink in status.sinks:
         if sink.path is not None:
             note(f"Files of {sink.operator}: {sink.path}")
-    for loss in losses(read_metrics(home, status.application)):
+    for loss in losses(api.read_metrics(home, status.application)):
         note(f"{loss}. `streams status {status.application} --metrics` has all that was counted.")
     note(f"Logs: {status.log_places}")
     return answer(lambda: {**_facts(home, status), "results": [result_document(each) for each in shown]})

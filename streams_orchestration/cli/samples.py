@@ -11,27 +11,24 @@ from streams_orchestration.cli.invocation import current, write_json
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.terminal import results
 from streams_orchestration.compiler.brief import duration, plural
-from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.api import deployed_compilation, read_sample
-from streams_orchestration.runtime.observing.samples import Sample
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 
 def sample(application: str, stream: str, format_: str) -> None:
     """Show the first tuples of the last batch of a stream between PEs."""
-    home = Home.default()
+    home = api.Home.default()
     current().application = application
-    taken = read_sample(home, application, deployed_compilation(home, application), stream)
+    taken = api.read_sample(home, application, api.deployed_compilation(home, application), stream)
     if format_ == "json":
         write_json(asdict(taken))
         return
     results().print(_table(taken))
     shown = f"{len(taken.rows)} of {plural(taken.tuples, 'tuple')}"
-    age = duration(max(clock.now() - taken.written_at, 0.0))
+    age = duration(max(api.now() - taken.written_at, 0.0))
     note(f"{shown} of batch {taken.batch} of PE {taken.pe}, in epoch {taken.epoch}, {age} ago.")
 
 
-def _table(taken: Sample) -> Table:
+def _table(taken: api.Sample) -> Table:
     table = Table(box=None, header_style="bold")
     for attribute in taken.attributes:
         table.add_column(Text(f"{attribute.name}\n{attribute.type}"), overflow="fold")

@@ -14,24 +14,17 @@ from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.starting import locked_start
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.brief import count, plural
-from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
-from streams_orchestration.runtime.savepoints.creating import create_savepoint
-from streams_orchestration.runtime.savepoints.manifest import Manifest, SavepointError, read_manifest
-from streams_orchestration.runtime.savepoints.place import Place
-from streams_orchestration.runtime.savepoints.places import remove as remove_savepoint
-from streams_orchestration.runtime.savepoints.places import saved, savepoint_of
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import read_units
+from streams_orchestration.runtime import api
 
 
 def create(application: str, name: str | None, within: float) -> int:
     """Take a savepoint of an application."""
-    home = Home.default()
+    home = api.Home.default()
     current().application = application
-    read_units(home, application)
+    api.read_units(home, application)
     with locked_start(home.prepare(), application, "streams savepoint create"):
         note(f"Taking a savepoint of {application} ...")
-        created = create_savepoint(home, application, name, within=within)
+        created = api.create_savepoint(home, application, name, within=within)
     facts = _facts(created.manifest, created.place) | {"pausedSeconds": created.paused_seconds}
     text = f"{created.manifest.title}: {_holds(created.manifest)}. {application} stood still for "
     return answer(lambda: facts, f"{text}{created.paused_seconds:.1f} s.")
@@ -39,9 +32,9 @@ def create(application: str, name: str | None, within: float) -> int:
 
 def list_(application: str | None) -> int:
     """List the savepoints of one application, or of all."""
-    home = Home.default()
+    home = api.Home.default()
     current().application = application
-    savepoints = [(path, _read(path)) for path in saved(home, application)]
+    savepoints = [(path, _read(path)) for path in api.saved(home, application)]
     if not current().json:
         if savepoints:
             write_table(_table(savepoints), None)
@@ -52,8 +45,8 @@ def list_(application: str | None) -> int:
 
 def show(reference: str) -> int:
     """Show what a savepoint holds."""
-    place = savepoint_of(Home.default(), reference)
-    manifest = read_manifest(place)
+    place = api.savepoint_of(api.Home.default(), reference)
+    manifest = api.read_manifest(place)
     current().application = manifest.application
     if not current().json:
         write_table(_details(place, manifest), None)
@@ -62,7 +55,7 @@ def show(reference: str) -> int:
 
 def export(reference: str, directory: Path) -> int:
     """Write a savepoint into a directory."""
-    copied = export_savepoint(Home.default(), reference, directory)
+    copied = api.export_savepoint(api.Home.default(), reference, directory)
     current().application = copied.manifest.application
     text = f"{copied.manifest.title} is in {copied.place}: {_holds(copied.manifest)}."
     return answer(lambda: _facts(copied.manifest, copied.place), text)
@@ -70,7 +63,7 @@ def export(reference: str, directory: Path) -> int:
 
 def import_(directory: Path, name: str | None) -> int:
     """Take a savepoint that was exported into this state directory."""
-    copied = import_savepoint(Home.default(), directory, name)
+    copied = api.import_savepoint(api.Home.default(), directory, name)
     current().application = copied.manifest.application
     text = f"{copied.manifest.title}: {_holds(copied.manifest)}."
     if not copied.new:
@@ -80,18 +73,18 @@ def import_(directory: Path, name: str | None) -> int:
 
 def remove(reference: str) -> int:
     """Remove a savepoint."""
-    title = remove_savepoint(Home.default(), reference)
+    title = api.remove_savepoint(api.Home.default(), reference)
     current().application = title.partition("/")[0]
     return answer(lambda: {"removed": title}, f"{title} is removed.")
 
 
-def _facts(manifest: Manifest, place: Place) -> dict[str, Any]:
+def _facts(manifest: api.Manifest, place: api.Place) -> dict[str, Any]:
     return {"savepoint": manifest.document() | {"path": str(place), "bytes": manifest.size}}
 
 
-def _listed(path: Place, manifest: Manifest | SavepointError) -> dict[str, Any]:
+def _listed(path: api.Place, manifest: api.Manifest | api.SavepointError) -> dict[str, Any]:
     base = {"application": path.application, "name": path.name, "path": str(path)}
-    if isinstance(manifest, SavepointError):
+    if isinstance(manifest, api.SavepointError):
         return base | {"error": str(manifest)}
     return base | {
         "createdAt": manifest.created_at,
@@ -103,30 +96,30 @@ def _listed(path: Place, manifest: Manifest | SavepointError) -> dict[str, Any]:
     }
 
 
-def _read(path: Place) -> Manifest | SavepointError:
+def _read(path: api.Place) -> api.Manifest | api.SavepointError:
     """One that cannot be read does not keep others from being listed."""
     try:
-        return read_manifest(path)
-    except SavepointError as error:
+        return api.read_manifest(path)
+    except api.SavepointError as error:
         return error
 
 
-def _rows(manifest: Manifest) -> int:
+def _rows(manifest: api.Manifest) -> int:
     return sum(state.rows or 0 for state in manifest.states)
 
 
-def _holds(manifest: Manifest) -> str:
+def _holds(manifest: api.Manifest) -> str:
     states = plural(len(manifest.states), "state")
     return f"epoch {manifest.epoch}, {states} with {plural(_rows(manifest), 'row')}, {count(manifest.size)} bytes"
 
 
-def _table(savepoints: list[tuple[Place, Manifest | SavepointError]]) -> RenderableType:
+def _table(savepoints: list[tuple[api.Place, api.Manifest | api.SavepointError]]) -> RenderableType:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for title in ("savepoint", "taken", "epoch", "states", "rows", "bytes"):
         table.add_column(title, justify="left" if title in ("savepoint", "taken") else "right", overflow="fold")
     notes: list[RenderableType] = []
     for path, manifest in savepoints:
-        if isinstance(manifest, SavepointError):
+        if isinstance(manifest, api.SavepointError):
             notes.append(Text(str(manifest), "red"))
             continue
         numbers = (manifest.epoch, len(manifest.states), _rows(manifest), manifest.size)
@@ -135,7 +128,7 @@ def _table(savepoints: list[tuple[Place, Manifest | SavepointError]]) -> Rendera
     return Group(table, *notes)
 
 
-def _details(place: Place, manifest: Manifest) -> RenderableType:
+def _details(place: api.Place, manifest: api.Manifest) -> RenderableType:
     state = "complete" if manifest.complete else f"at epoch {manifest.epoch}"
     lines: list[RenderableType] = [
         Text.assemble((manifest.title, "bold"), f"  {state}, taken {manifest.created_at} by {manifest.product}"),

@@ -9,7 +9,7 @@ import click
 
 from streams_orchestration.cli.messages import note
 from streams_orchestration.orchestration.ui import serve
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 
 def ui(port: int, specs: Path, hosts: tuple[str, ...]) -> int:
@@ -19,4 +19,4 @@ def ui(port: int, specs: Path, hosts: tuple[str, ...]) -> int:
             message = f"{host!r} is no HOST[:PORT]. Write it as it stands in an address, such as ui.example.org."
             raise click.BadParameter(message, click.get_current_context(), param_hint="'--allow-host'")
     note("Starting Dagster ...")
-    return serve(Home.default(), port, specs, hosts)
+    return serve(api.Home.default(), port, specs, hosts)

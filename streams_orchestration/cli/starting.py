@@ -14,19 +14,16 @@ from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.compiler.redeployment.kept_options import fitting, options_of
 from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.secrets import without_secrets
-from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
-from streams_orchestration.runtime.lineage.client import missing_client
-from streams_orchestration.runtime.observing.compilations import deployed_if_any
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 
 def nothing_kept(_application: str) -> None:
     """Keep no options of what is deployed."""
 
 
-def deployed_options(home: Home, application: str) -> Options | None:
+def deployed_options(home: api.Home, application: str) -> Options | None:
     """Return the options that an application is deployed with; None where it is not, or cannot be read now."""
-    deployed = deployed_if_any(home, application)
+    deployed = api.deployed_if_any(home, application)
     return None if deployed is None else options_of(deployed)
 
 
@@ -93,16 +90,16 @@ def ready(compilation: Compilation) -> Deployable:
     return wanted
 
 
-def locked_start(home: Home, application: str, command: str) -> StartLock:
+def locked_start(home: api.Home, application: str, command: str) -> api.StartLock:
     """Lock the start of an application for this process; reports what it waits for, and a missing extra.
 
     Raises:
         BeingStartedError: another process holds it for too long.
     """
 
-    def waiting(starter: Starter | None) -> None:
+    def waiting(starter: api.Starter | None) -> None:
         note(f"{application} is being started by {starter or 'another process'}; waiting for it ...")
 
-    if problem := missing_client():
+    if problem := api.missing_client():
         warning(problem)
-    return lock_start(home, application, command, waiting=waiting)
+    return api.lock_start(home, application, command, waiting=waiting)

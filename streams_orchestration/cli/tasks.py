@@ -5,11 +5,10 @@ from __future__ import annotations
 from rich.table import Table
 
 from streams_orchestration.compiler.brief import plural
-from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.programs.spread import Share
+from streams_orchestration.runtime import api
 
 
-def tasks_table(status: ApplicationStatus) -> Table:
+def tasks_table(status: api.ApplicationStatus) -> Table:
     """A line for every level of every PE."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("PE", "level", "tasks", "operators a task", "channels a task"):
@@ -24,5 +23,5 @@ def tasks_table(status: ApplicationStatus) -> Table:
     return table
 
 
-def _each(share: Share) -> str:
+def _each(share: api.Share) -> str:
     return str(share.most) if share.least == share.most else f"{share.least} to {share.most}"

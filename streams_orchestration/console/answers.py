@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.compiler.explain import UnknownSubjectError
-from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
+from streams_orchestration.runtime import api
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -34,11 +34,11 @@ def json_answer(read: Callable[[Request], Any]) -> Answer:
     async def answer(request: Request) -> Response:
         try:
             return _Document(await asyncio.to_thread(read, request))
-        except (NotDeployedError, UnknownSubjectError, UnknownPlanError) as error:
+        except (api.NotDeployedError, UnknownSubjectError, UnknownPlanError) as error:
             return JSONResponse({"error": str(error)}, 404)
         except WrongRequestError as error:
             return JSONResponse({"error": str(error)}, 400)
-        except StreamsRuntimeError as error:
+        except api.StreamsRuntimeError as error:
             return JSONResponse({"error": str(error)}, 503)
 
     class _Document(JSONResponse):

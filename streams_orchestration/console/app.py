@@ -19,8 +19,7 @@ from streams_orchestration.console.plans.routes import plan_routes
 from streams_orchestration.console.reader import Reader
 from streams_orchestration.console.samples import Samples
 from streams_orchestration.console.subjects import requested, subject
-from streams_orchestration.runtime.api import read_metrics, read_status, reset, stop_orphans
-from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
+from streams_orchestration.runtime import api
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -70,8 +69,6 @@ def _routes(reader: Reader, access: Access, compilers: Compilers) -> list[BaseRo
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
 
-    from streams_orchestration.runtime.observing.exposition.endpoint import metrics_answer
-
     documents = _Documents(reader)
 
     async def page(_request: Request) -> Response:
@@ -84,7 +81,7 @@ def _routes(reader: Reader, access: Access, compilers: Compilers) -> list[BaseRo
         Route("/", page),
         Route("/compile", compile_view),
         Mount("/static", StaticFiles(directory=STATIC)),
-        Route("/metrics", metrics_answer(reader.home, reader.only)),
+        Route("/metrics", api.metrics_answer(reader.home, reader.only)),
         Route("/api/session", _session(access), methods=["GET", "POST"]),
         Route("/api/applications", json_answer(documents.applications)),
         Route("/api/applications/{name}/graph", json_answer(documents.graph)),
@@ -109,7 +106,7 @@ class _Documents:
         """The applications, with how they are."""
         listed: list[dict[str, Any]] = []
         for name in self.reader.applications():
-            with suppress(NotDeployedError):
+            with suppress(api.NotDeployedError):
                 shown = self.reader.snapshot(name)
                 listed.append(
                     {"name": name, "state": shown["state"], "deployed_at": shown["deployed_at"],
@@ -135,7 +132,7 @@ class _Documents:
         kind, name = requested(request.query_params)
         compilation = self.reader.compilation(application)
         home = self.reader.home
-        return subject(compilation, kind, name, read_metrics(home, application), read_status(home, application))
+        return subject(compilation, kind, name, api.read_metrics(home, application), api.read_status(home, application))
 
     def history(self, request: Request) -> dict[str, Any]:
         """The last quarter of an hour of an operator, or of `PE n`."""
@@ -150,7 +147,7 @@ class _Documents:
             message = "stream is the name of a stream."
             raise WrongRequestError(message)
         compilation = self.reader.compilation(application)
-        deployed_at = read_status(self.reader.home, application).deployed_at
+        deployed_at = api.read_status(self.reader.home, application).deployed_at
         return self.samples.document(application, deployed_at, compilation, stream)
 
 
@@ -191,11 +188,11 @@ def _reset(reader: Reader, access: Access) -> Answer:
             return JSONResponse({"error": "unit is the name of a region or PE, force is true or false."}, 400)
         try:
             reader.require(name)
-            await asyncio.to_thread(stop_orphans, reader.home, name)
-            generation = await asyncio.to_thread(partial(reset, reader.home, name, unit, force=force))
-        except NotDeployedError as error:
+            await asyncio.to_thread(api.stop_orphans, reader.home, name)
+            generation = await asyncio.to_thread(partial(api.reset, reader.home, name, unit, force=force))
+        except api.NotDeployedError as error:
             return JSONResponse({"error": str(error)}, 404)
-        except StreamsRuntimeError as error:
+        except api.StreamsRuntimeError as error:
             return JSONResponse({"error": str(error)}, 409)
         return JSONResponse({"unit": unit, "generation": generation})
 
@@ -210,7 +207,7 @@ def _events(reader: Reader) -> Answer:
         name = request.path_params["name"]
         try:
             reader.require(name)
-        except NotDeployedError as error:
+        except api.NotDeployedError as error:
             return JSONResponse({"error": str(error)}, 404)
         return StreamingResponse(reader.events(name), media_type="text/event-stream")
 

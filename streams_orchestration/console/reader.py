@@ -16,17 +16,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.console.histories import History
 from streams_orchestration.console.snapshots import snapshot
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.api import (
-    deployed_applications,
-    deployed_compilation,
-    read_cuts,
-    read_metrics,
-    read_status,
-)
-from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
-from streams_orchestration.runtime.recurring import RecurringErrors
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 SHOWN_SECONDS = 2.0
 """Seconds between two looks at an application that a page shows."""
@@ -51,7 +41,7 @@ class Reader:
     Everything that reads is called in threads; pages, their queues and the loop belong to the event loop.
     """
 
-    home: Home
+    home: api.Home
     only: str | None = None
     histories: dict[str, History] = field(default_factory=dict[str, History])
     _pages: dict[str, set[asyncio.Queue[str | None]]] = field(
@@ -64,14 +54,14 @@ class Reader:
     """Processor seconds of the last look at an application."""
     _latest: dict[str, tuple[float, str]] = field(default_factory=dict[str, tuple[float, str]])
     """The last event of an application, and the time of `time.monotonic` when it was made."""
-    _errors: RecurringErrors = field(default_factory=lambda: RecurringErrors(log))
+    _errors: api.RecurringErrors = field(default_factory=lambda: api.RecurringErrors(log))
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
     _reading: threading.Lock = field(default_factory=threading.Lock)
     _closed: bool = False
 
     def applications(self) -> tuple[str, ...]:
         """The names of what is deployed and may be shown."""
-        names = deployed_applications(self.home)
+        names = api.deployed_applications(self.home)
         return names if self.only is None else tuple(name for name in names if name == self.only)
 
     def require(self, application: str) -> None:
@@ -81,7 +71,7 @@ class Reader:
             NotDeployedError: it is not deployed, or another one is asked for than the console shows.
         """
         if self.only not in (None, application):
-            raise NotDeployedError(application, (self.only or "",), self.home.root)
+            raise api.NotDeployedError(application, (self.only or "",), self.home.root)
 
     def snapshot(self, application: str) -> dict[str, Any]:
         """Return the current snapshot of an application.
@@ -90,9 +80,9 @@ class Reader:
             NotDeployedError: it is not deployed, or not shown here.
         """
         self.require(application)
-        now = clock.now()
-        status, metrics = read_status(self.home, application), read_metrics(self.home, application, now)
-        taken = snapshot(status, metrics, read_cuts(self.home, application), now)
+        now = api.now()
+        status, metrics = api.read_status(self.home, application), api.read_metrics(self.home, application, now)
+        taken = snapshot(status, metrics, api.read_cuts(self.home, application), now)
         with self._reading:
             self.histories.setdefault(application, History()).add(taken)
         return taken
@@ -104,12 +94,12 @@ class Reader:
             NotDeployedError: it is not deployed, or not shown here.
         """
         self.require(application)
-        status = read_status(self.home, application)
+        status = api.read_status(self.home, application)
         mark = (status.fingerprint, status.deployed_at)
         with self._reading:
             kept = self._compilations.get(application)
         if kept is None or kept[0] != mark:
-            kept = (mark, deployed_compilation(self.home, application))
+            kept = (mark, api.deployed_compilation(self.home, application))
             with self._reading:
                 self._compilations[application] = kept
         return kept[1]
@@ -147,9 +137,9 @@ class Reader:
         try:
             event = _event_text("snapshot", self.snapshot(application))
             self._errors.gone(f"{application} cannot be read")
-        except NotDeployedError:
+        except api.NotDeployedError:
             event = _event_text("gone", {"message": f"{application} is not deployed any more."})
-        except (StreamsRuntimeError, OSError) as error:
+        except (api.StreamsRuntimeError, OSError) as error:
             event = _event_text("unreadable", {"message": masked(str(error))})
         except Exception as error:  # noqa: BLE001  a defect; what is shown is not to look as if it were current
             self._errors.met(f"{application} cannot be read", error)

@@ -7,10 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.api import read_sample
-from streams_orchestration.runtime.observing.samples import NoSampleError, NothingPassesError, Sample
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 KEPT = 100
 """Streams whose last sample is kept; the least recently used one is forgotten first."""
@@ -20,9 +17,9 @@ KEPT = 100
 class Samples:
     """Samples of all streams that pages look at."""
 
-    home: Home
-    _last: OrderedDict[tuple[str, float, str], Sample] = field(
-        default_factory=OrderedDict[tuple[str, float, str], Sample]
+    home: api.Home
+    _last: OrderedDict[tuple[str, float, str], api.Sample] = field(
+        default_factory=OrderedDict[tuple[str, float, str], api.Sample]
     )
 
     def document(self, application: str, deployed_at: float, compilation: Compilation, stream: str) -> dict[str, Any]:
@@ -40,10 +37,10 @@ class Samples:
         key = (application, deployed_at, stream)
         reason = None
         try:
-            self._last[key] = read_sample(self.home, application, compilation, stream)
-        except NothingPassesError as error:
+            self._last[key] = api.read_sample(self.home, application, compilation, stream)
+        except api.NothingPassesError as error:
             reason = str(error)
-        except NoSampleError as error:
+        except api.NoSampleError as error:
             self._last.pop(key, None)
             reason = str(error)
         sample = self._last.get(key)
@@ -51,4 +48,4 @@ class Samples:
             self._last.move_to_end(key)
             while len(self._last) > KEPT:
                 self._last.popitem(last=False)
-        return {"at": clock.now(), "reason": reason, "sample": None if sample is None else asdict(sample)}
+        return {"at": api.now(), "reason": reason, "sample": None if sample is None else asdict(sample)}

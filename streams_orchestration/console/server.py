@@ -14,8 +14,7 @@ from streams_orchestration.console.plans.compilers import Compilers
 from streams_orchestration.console.reader import Reader
 from streams_orchestration.operators.serving.listener import Listener, Places, listen
 from streams_orchestration.operators.serving.own_pages import is_loopback
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 CONNECTIONS = 128
 """Most connections at a time, of which an open page has one to six; when all are taken, the oldest page gives way."""
@@ -23,12 +22,12 @@ STOP_SECONDS = 2
 """Seconds that requests may take to end."""
 
 
-class ConsoleError(StreamsRuntimeError):
+class ConsoleError(api.StreamsRuntimeError):
     """The console cannot be served."""
 
 
 def serve(
-    home: Home,
+    home: api.Home,
     access: Access,
     application: str | None,
     ready: Callable[[str], None],

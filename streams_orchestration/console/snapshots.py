@@ -7,12 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from streams_orchestration.operators.metrics import LAG_SECONDS
-from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
-from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, OperatorMetrics, StreamMetrics
-from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.units.failures import UnitFailure, failures, host_failure, pe_failure
-from streams_orchestration.runtime.units.recoveries import recoveries
-from streams_orchestration.runtime.units.unit_status import Cut, UnitStatus, recent_resets
+from streams_orchestration.runtime import api
 
 Document = dict[str, Any]
 ENDED = ("COMPLETED", "STOPPED")
@@ -20,7 +15,7 @@ ENDED = ("COMPLETED", "STOPPED")
 
 
 def snapshot(
-    status: ApplicationStatus, metrics: ApplicationMetrics, cuts: Mapping[str, Sequence[Cut]], now: float
+    status: api.ApplicationStatus, metrics: api.ApplicationMetrics, cuts: Mapping[str, Sequence[api.Cut]], now: float
 ) -> Document:
     """The snapshot of one application as JSON holds it.
 
@@ -37,7 +32,7 @@ def snapshot(
     for operator in metrics.operators:
         busy[operator.pe] = busy.get(operator.pe, 0.0) + (operator.cores or 0.0)
     rates = {pe.pe: pe.rows_per_second for pe in metrics.pes}
-    failed = failures(status, now)
+    failed = api.failures(status, now)
     troubles = _troubles(status, now)
     return {
         "application": status.application,
@@ -85,20 +80,20 @@ def snapshot(
     }  # fmt: skip
 
 
-def _troubles(status: ApplicationStatus, now: float) -> dict[int, str]:
+def _troubles(status: api.ApplicationStatus, now: float) -> dict[int, str]:
     """Number of each PE that does not work though it should -> why: an error of its own, or its host is gone."""
     if status.state in ENDED:
         return {}
     ended = {pe for unit in status.units if unit.state in ENDED for pe in unit.pes}
-    dead = {host.id: reason for host in status.hosts if (reason := host_failure(host, now))}
+    dead = {host.id: reason for host in status.hosts if (reason := api.host_failure(host, now))}
     return {
-        pe.id: dead[pe.host] if pe.host in dead else pe_failure(pe.id, pe.error)
+        pe.id: dead[pe.host] if pe.host in dead else api.pe_failure(pe.id, pe.error)
         for pe in status.pes
         if pe.id not in ended and (pe.host in dead or pe.state == "FAILED" or pe.error is not None)
     }
 
 
-def _broken(status: ApplicationStatus, unit: UnitStatus, failed: Sequence[UnitFailure]) -> Document | None:
+def _broken(status: api.ApplicationStatus, unit: api.UnitStatus, failed: Sequence[api.UnitFailure]) -> Document | None:
     """Return since when a unit does not work, and why; None for one that needs no reset.
 
     A lost host reports nothing: until the unit is known to be unhealthy, it is broken since the last sign of life.
@@ -121,7 +116,7 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.4g}")
 
 
-def _operator(operator: OperatorMetrics) -> Document:
+def _operator(operator: api.OperatorMetrics) -> Document:
     own = {metric.name: metric.value for metric in operator.custom}
     return {
         "rate": _rounded(operator.tuples_per_second),
@@ -132,21 +127,21 @@ def _operator(operator: OperatorMetrics) -> Document:
     }
 
 
-def _stream(stream: StreamMetrics) -> Document:
+def _stream(stream: api.StreamMetrics) -> Document:
     return {
         "name": stream.name,
         "pe": stream.pe,
         "rate": _rounded(stream.tuples_per_second),
         "readers": [
             {"pe": reader.pe, "segments": reader.lag_segments, "tuples": reader.lag_tuples,
-             "seconds": reader.lag_seconds, "pressure": min(reader.lag_segments / OUTSTANDING_LIMIT, 1.0)}
+             "seconds": reader.lag_seconds, "pressure": min(reader.lag_segments / api.OUTSTANDING_LIMIT, 1.0)}
             for reader in stream.readers
         ],
     }  # fmt: skip
 
 
-def _unit(unit: UnitStatus, cuts: Sequence[Cut], now: float) -> Document:
-    recent = recent_resets(unit, now)
+def _unit(unit: api.UnitStatus, cuts: Sequence[api.Cut], now: float) -> Document:
+    recent = api.recent_resets(unit, now)
     return {
         "name": unit.name,
         "region": unit.region,
@@ -168,6 +163,6 @@ def _unit(unit: UnitStatus, cuts: Sequence[Cut], now: float) -> Document:
         "recoveries": [
             {"began": each.began, "ended": each.ended, "cause": each.cause, "epoch": each.epoch,
              "given_up": each.given_up, "phases": each.phases}
-            for each in recoveries(unit.events)
+            for each in api.recoveries(unit.events)
         ],
     }  # fmt: skip

@@ -14,9 +14,7 @@ from streams_orchestration.compiler.explain import UnknownSubjectError, explain
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.console.answers import WrongRequestError
 from streams_orchestration.model.secrets import without_secrets
-from streams_orchestration.runtime.logs import read_end
-from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
-from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime import api
 
 Kind = Literal["operator", "stream", "pe", "region"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -44,8 +42,8 @@ def subject(
     compilation: Compilation,
     kind: Kind,
     name: str,
-    metrics: ApplicationMetrics | None,
-    status: ApplicationStatus | None,
+    metrics: api.ApplicationMetrics | None,
+    status: api.ApplicationStatus | None,
 ) -> Document:
     """The panel of one subject as JSON holds it.
 
@@ -114,7 +112,7 @@ def _stream(compilation: Compilation, name: str) -> Document:
 
 
 def _running(
-    compilation: Compilation, kind: Kind, name: str, metrics: ApplicationMetrics, status: ApplicationStatus
+    compilation: Compilation, kind: Kind, name: str, metrics: api.ApplicationMetrics, status: api.ApplicationStatus
 ) -> Document:
     """Return the measurements and the log of a part."""
     if kind == "operator":
@@ -133,11 +131,11 @@ def _running(
     return {}
 
 
-def _log(status: ApplicationStatus, pe: int | None) -> Document | None:
+def _log(status: api.ApplicationStatus, pe: int | None) -> Document | None:
     of = next((each for each in status.pes if each.id == pe), None)
     if of is None:
         return None
     if not of.here:
         return {"path": of.log_place, "lines": [f"`streams logs {status.application} --pe {pe}` shows its end."]}
-    lines, _ = read_end(of.log, LINES, most=TAIL_BYTES)
+    lines, _ = api.read_end(of.log, LINES, most=TAIL_BYTES)
     return {"path": str(of.log), "lines": lines}

@@ -63,9 +63,7 @@ from streams_orchestration.orchestration.spec_state import (
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, stage_asset, stage_spec
 from streams_orchestration.orchestration.state_check import state_check
 from streams_orchestration.orchestration.summaries import pictures
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.lineage.graph import lineage_graph, stage_lineage
-from streams_orchestration.runtime.observing.compilations import deployed_if_any
+from streams_orchestration.runtime import api
 
 logger = logging.getLogger(__name__)
 
@@ -167,7 +165,7 @@ def _keep_keys(store: ArtifactStore, application: str, keys: dict[str, list[str]
     try:
         if (store.get(application, KEYS) or {}) != keys:
             store.put(application, KEYS, keys)
-    except (OSError, StreamsRuntimeError) as error:
+    except (OSError, api.StreamsRuntimeError) as error:
         logger.warning("%s: commands record under its own keys: %s", application, error)
 
 
@@ -222,7 +220,7 @@ def built_alone(
             return spec, build_application_definitions(file, resource, **settings)
         except Exception as error:  # whatever it is, it must not take the other applications down
             logger.exception("%s cannot be built", spec.application)
-            known = isinstance(error, StreamsRuntimeError)
+            known = isinstance(error, api.StreamsRuntimeError)
             spec = replace(spec, problem=str(error) if known else f"{type(error).__name__}: {error}")
     cancel = cancel_job(spec.application, resource_key, spec.keys)
     faulty = faulty_definitions(spec, [cancel], settings.get("change", unchanged))
@@ -265,20 +263,20 @@ def known_lineage(source: ApplicationSource, store: ArtifactStore) -> nx.DiGraph
     Stages and the deployment have a picture in their description, where the application is small enough for one.
     """
     try:
-        compilation = deployed_if_any(store.home, source.name) or _known_compilation(source, store)
+        compilation = api.deployed_if_any(store.home, source.name) or _known_compilation(source, store)
         known = compilation.logical.application == source.name
-        graph = lineage_graph(compilation) if known else stage_lineage(source.name)
+        graph = api.lineage_graph(compilation) if known else api.stage_lineage(source.name)
         drawn = pictures(compilation) if known else {}
         for name, picture in drawn.items():
             graph.nodes[name]["description"] += f"\n\n{picture}"
         if DEPLOYMENT in drawn:
             graph.nodes["deployment"]["description"] += f"\n\n{drawn[DEPLOYMENT]}"
     except ApplicationError:
-        graph = stage_lineage(source.name)
+        graph = api.stage_lineage(source.name)
     except Exception:
         # A fault in the compiler must not take the code location down, and with it every other application.
         logger.exception("%s: lineage could not be worked out", source.spec)
-        graph = stage_lineage(source.name)
+        graph = api.stage_lineage(source.name)
     graph.nodes["spec"]["location"] = str(source.spec)
     return graph
 
@@ -286,7 +284,7 @@ def known_lineage(source: ApplicationSource, store: ArtifactStore) -> nx.DiGraph
 def _known_compilation(source: ApplicationSource, store: ArtifactStore) -> Compilation:
     try:
         return store.compilation(source.name)
-    except (StreamsRuntimeError, ApplicationError):
+    except (api.StreamsRuntimeError, ApplicationError):
         pass
     try:
         options = store.options(source.name)

@@ -18,18 +18,17 @@ from streams_orchestration.model.python_file import file_of
 from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.versions import content_version
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 SPEC = "spec"
 """The input of the first stage, next to the names of stages in `StageDocument.inputs`."""
 
 
-class StageMissingError(StreamsRuntimeError):
+class StageMissingError(api.StreamsRuntimeError):
     """A stage was not compiled yet, or what is stored of it cannot be read."""
 
 
-class StagesOutOfStepError(StreamsRuntimeError):
+class StagesOutOfStepError(api.StreamsRuntimeError):
     """The stored stages do not belong to one compilation."""
 
 
@@ -61,7 +60,7 @@ class StageDocument:
 class ArtifactStore:
     """The stages of all applications of one state directory, as `artifacts/<application>/<stage>.json`."""
 
-    home: Home
+    home: api.Home
 
     def path(self, application: str, stage: str) -> Path:
         """Return the path of a stored stage."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import dagster as dg
 
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime import api
 
 APPLICATION_TAG = "streams/application"
 NODE = "streams/node"
@@ -27,7 +27,7 @@ KEYS = "asset_keys"
 SpecChange = Callable[[dg.AssetSpec], dg.AssetSpec]
 
 
-class SharedKeyError(StreamsRuntimeError):
+class SharedKeyError(api.StreamsRuntimeError):
     """A user's function gives two assets of an application one key."""
 
     def __init__(self, first: dg.AssetKey, second: dg.AssetKey, key: dg.AssetKey) -> None:

@@ -1,14 +1,12 @@
 """The schedule that has an application take what is there, from time to time."""
 
 # pyright: reportUnknownMemberType=false
-
 # Dagster reads the annotations of resources here, so they may not be turned into text.
-
 import dagster as dg
 
 from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
-from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
+from streams_orchestration.runtime import api
 
 
 def available_schedule(
@@ -35,9 +33,9 @@ def available_schedule(
     def take_available(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
         try:
             status = streams.deployments.status(application)
-        except NotDeployedError:
+        except api.NotDeployedError:
             return dg.RunRequest()
-        except StreamsRuntimeError as error:
+        except api.StreamsRuntimeError as error:
             return dg.SkipReason(str(error))
         if status.state == "RUNNING" and any(host.alive for host in status.hosts):
             how = "takes what is there already" if status.bounded else "runs without an end"

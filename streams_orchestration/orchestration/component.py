@@ -37,7 +37,7 @@ from streams_orchestration.orchestration.sensors import SENSOR, WORKERS, failed_
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.orchestration.spec_state import WatchedSpec, in_time, specs_sensor
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime import api
 
 EXAMPLE = """\
 specVersion: 1
@@ -286,7 +286,7 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
                 self._known_exports = links(
                     changed(spec.application, self.get_asset_spec, external_assets(lineage)).values(), "exports"
                 )
-            except StreamsRuntimeError:  # which the application shows at its spec
+            except api.StreamsRuntimeError:  # which the application shows at its spec
                 self._known_exports = []
         return self._known_exports
 

@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 import dagster as dg
 
-from streams_orchestration.runtime.settings import SettingError
+from streams_orchestration.runtime import api
 
 CONSOLE_URL = "STREAMS_CONSOLE_URL"
 """The variable that names the console's address."""
@@ -52,5 +52,5 @@ def _address(value: str) -> str:
         if parts.scheme in ("http", "https") and parts.hostname and not more:
             return value
     wanted = "an address such as http://127.0.0.1:3100/, without a token,"
-    logger.warning("%s, so assets have no links to the console", SettingError(CONSOLE_URL, "...", wanted))
+    logger.warning("%s, so assets have no links to the console", api.SettingError(CONSOLE_URL, "...", wanted))
     return ""

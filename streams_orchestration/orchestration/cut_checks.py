@@ -8,21 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.units.failures import failures
-from streams_orchestration.runtime.units.status import LOST
-from streams_orchestration.runtime.units.unit_status import (
-    LOST_REMEDY,
-    STABLE_SECONDS,
-    UNSTABLE_RESETS,
-    UnitStatus,
-    recent_resets,
-)
-
-if TYPE_CHECKING:
-    from streams_orchestration.runtime.machines.register import MachineStatus
+from streams_orchestration.runtime import api
 
 FRESH, RESTORABLE, MENDED = "cuts_are_fresh", "cuts_can_be_restored", "failures_are_mended"
 STABLE, MACHINES, STORAGE = "units_are_stable", "machines_are_up", "storage_is_reached"
@@ -31,8 +18,8 @@ CHECKS = {
     FRESH: "Every consistent region of a running application has completed an epoch within its usual time.",
     RESTORABLE: "All files are there that a reset to the last complete epoch needs.",
     MENDED: "No region or PE has failed in a way that only a person can mend.",
-    STABLE: f"No region or PE was reset {UNSTABLE_RESETS} times or more in the last {STABLE_SECONDS / 60:.0f} minutes "
-    "because it had failed.",
+    STABLE: f"No region or PE was reset {api.UNSTABLE_RESETS} times or more in the last {api.STABLE_SECONDS / 60:.0f} "
+    "minutes because it had failed.",
     MACHINES: "Every machine that is registered takes hosts.",
     STORAGE: "Every host reaches the storage that machines share.",
     PLACED: "Every host has a machine, and is apart from the hosts that it is to be apart from.",
@@ -74,7 +61,9 @@ class Judgement:
         return not self.problems
 
 
-def judge(status: ApplicationStatus, now: float, machines: Sequence[MachineStatus] = ()) -> tuple[Judgement, ...]:
+def judge(
+    status: api.ApplicationStatus, now: float, machines: Sequence[api.MachineStatus] = ()
+) -> tuple[Judgement, ...]:
     """Judge an application; one that is stopped or complete needs nothing.
 
     Args:
@@ -95,17 +84,19 @@ def judge(status: ApplicationStatus, now: float, machines: Sequence[MachineStatu
     broken = tuple(
         f"{unit.name} is {status.state_of_unit(unit)}{_because(unit)}"
         for unit in status.units
-        if status.state not in ENDED and (unit.broken or status.state_of_unit(unit) == LOST)
+        if status.state not in ENDED and (unit.broken or status.state_of_unit(unit) == api.LOST)
     )
     note = f"{status.application} is {status.state}" if status.state in ENDED else ""
     lost = tuple(
-        f"{unit.lost}. {LOST_REMEDY}" for unit in status.units if unit.lost is not None and unit.state != "COMPLETED"
+        f"{unit.lost}. {api.LOST_REMEDY}"
+        for unit in status.units
+        if unit.lost is not None and unit.state != "COMPLETED"
     )
-    left = tuple(f"{each.unit}: {each.reason}. {each.remedy}" for each in failures(status, now) if each.exhausted)
+    left = tuple(f"{each.unit}: {each.reason}. {each.remedy}" for each in api.failures(status, now) if each.exhausted)
     looping = tuple(
         f"{unit.name} was {recent}"
         for unit in status.units
-        if status.state not in ENDED and (recent := recent_resets(unit, now)) is not None
+        if status.state not in ENDED and (recent := api.recent_resets(unit, now)) is not None
     )
     missing = tuple(
         f"{machine.name} is {machine.state}: {_WHY_NOT_UP[machine.state].format(name=machine.name)}"
@@ -127,12 +118,12 @@ def judge(status: ApplicationStatus, now: float, machines: Sequence[MachineStatu
     )
 
 
-def late_at(status: ApplicationStatus, now: float) -> float:
+def late_at(status: api.ApplicationStatus, now: float) -> float:
     """Return when the next cut is late unless it completes before, in unix seconds; 0 where none can become late."""
     return min((begun + limit for _, begun, limit in _expected(status) if begun + limit > now), default=0.0)
 
 
-def _expected(status: ApplicationStatus) -> Iterator[tuple[UnitStatus, float, float]]:
+def _expected(status: api.ApplicationStatus) -> Iterator[tuple[api.UnitStatus, float, float]]:
     """Yield the regions whose cuts come by time: when the last one was, and after how many seconds the next is late."""
     if status.state not in ("RUNNING", "WAITING"):
         return
@@ -142,5 +133,5 @@ def _expected(status: ApplicationStatus) -> Iterator[tuple[UnitStatus, float, fl
             yield unit, begun, max(LATE_PERIODS * unit.period, LATE_SECONDS)
 
 
-def _because(unit: UnitStatus) -> str:
+def _because(unit: api.UnitStatus) -> str:
     return f": {unit.cause}" if unit.cause else ""

@@ -11,7 +11,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment_document import assignment_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.definition_names import job_name
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime import api
 
 PROFILE = "operator_profile"
 DECISION = "decoupling_decision"
@@ -20,7 +20,7 @@ APPLIED = "decoupling_applied"
 """The decision that was deployed last, stored beside the assets' documents."""
 
 
-class NotDecoupledError(StreamsRuntimeError):
+class NotDecoupledError(api.StreamsRuntimeError):
     """A decision is not applied: there is none, or it promises too little."""
 
 

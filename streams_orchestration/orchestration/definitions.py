@@ -22,8 +22,7 @@ from streams_orchestration.orchestration.jobs import any_reset_job, reset_job
 from streams_orchestration.orchestration.resource import Place, resource_of
 from streams_orchestration.orchestration.sensors import failed_units_sensor
 from streams_orchestration.orchestration.spec_state import WatchedSpec, specs_sensor
-from streams_orchestration.runtime.hiding import hide_secrets
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 
 def build_definitions(specs: Path, home: Place, resource_key: str | None = None) -> dg.Definitions:
@@ -55,7 +54,7 @@ def build_definitions(specs: Path, home: Place, resource_key: str | None = None)
     return dg.Definitions.merge(*parts.values(), dg.Definitions(sensors=sensors, resources={key: resource}))
 
 
-def _compiled(home: Home) -> Iterator[tuple[str, Path]]:
+def _compiled(home: api.Home) -> Iterator[tuple[str, Path]]:
     """(application, spec) of everything in the artifact store."""
     for document in sorted(home.artifacts.glob(f"*/{LOGICAL}.json")):
         try:
@@ -65,7 +64,7 @@ def _compiled(home: Home) -> Iterator[tuple[str, Path]]:
 
 
 warnings.filterwarnings("ignore", OWN_WARNING)
-hide_secrets()
+api.hide_secrets()
 defs = dg.Definitions.merge(
     build_definitions(Path(os.environ.get("STREAMS_SPECS") or "specs").absolute(), None),
     dg.Definitions(executor=dg.in_process_executor),

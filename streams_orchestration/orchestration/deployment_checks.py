@@ -1,7 +1,6 @@
 """The checks of a deployment in Dagster: recorded by the sensor when they change, and run by hand."""
 
 # Dagster reads the annotations of resources here, so they may not be turned into text.
-
 from collections.abc import Iterator
 
 import dagster as dg
@@ -21,7 +20,7 @@ from streams_orchestration.orchestration.cut_checks import (
 from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.resource import StreamsResource, under_key
 from streams_orchestration.orchestration.summaries import check_result
-from streams_orchestration.runtime import clock
+from streams_orchestration.runtime import api
 
 
 def deployment_checks(application: str, key: str, keys: AssetKeys) -> dg.AssetChecksDefinition:
@@ -45,7 +44,7 @@ def deployment_checks(application: str, key: str, keys: AssetKeys) -> dg.AssetCh
         deployments = streams.deployments
         if RESTORABLE in wanted:
             deployments.look_at_cuts(application)
-        for judgement in judge(deployments.status(application), clock.now(), deployments.machines()):
+        for judgement in judge(deployments.status(application), api.now(), deployments.machines()):
             if judgement.name in wanted:
                 yield check_result(evaluation(keys, application, judgement))
 

@@ -16,8 +16,7 @@ import dagster as dg
 import yaml
 
 from streams_orchestration.model.collector import uncollected
-from streams_orchestration.runtime.errors import StateDirectoryError
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 LOCATION = "streams"
 """Name of the code location, as in `workspace.yaml`; runs carry it, so that the UI files them under their job."""
@@ -37,7 +36,7 @@ OWN_WARNING = "Parameter `owners` of initializer `SensorDefinition"
 """Start of a warning that Dagster gives about itself whenever it copies a sensor."""
 
 
-def dagster_home(home: Home) -> Path:
+def dagster_home(home: api.Home) -> Path:
     """The directory of the instance: DAGSTER_HOME, else a part of the state directory."""
     return Path(os.environ.get("DAGSTER_HOME") or home.dagster).absolute()
 
@@ -52,7 +51,7 @@ def settings_file() -> Path:
     return packaged if packaged.is_file() else Path(__file__).parents[2] / SETTINGS
 
 
-def dagster_instance(home: Home, *, captured: bool = True) -> dg.DagsterInstance:
+def dagster_instance(home: api.Home, *, captured: bool = True) -> dg.DagsterInstance:
     """The instance of this home, its storage created and migrated; use it as a context manager.
 
     An instance that DAGSTER_HOME names is taken as it is; one of ours gets a copy of `dagster.yaml`.
@@ -83,7 +82,7 @@ def dagster_instance(home: Home, *, captured: bool = True) -> dg.DagsterInstance
                 _migrate(instance, directory / ".migrated", is_new=is_new)
             return instance
     except OSError as error:
-        raise StateDirectoryError(directory, error.strerror or str(error)) from error
+        raise api.StateDirectoryError(directory, error.strerror or str(error)) from error
 
 
 def _uncaptured(directory: Path) -> str:

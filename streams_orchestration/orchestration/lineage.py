@@ -12,10 +12,10 @@ import networkx as nx
 
 from streams_orchestration.compiler.column_lineage import Influences, Origins
 from streams_orchestration.compiler.column_uses import Use
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime import api
 
 
-class UnknownNameError(StreamsRuntimeError):
+class UnknownNameError(api.StreamsRuntimeError):
     """No node of the lineage has this name, or more than one has."""
 
 

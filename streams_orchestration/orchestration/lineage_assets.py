@@ -15,7 +15,7 @@ from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, LINE
 from streams_orchestration.orchestration.console_links import console_metadata
 from streams_orchestration.orchestration.lineage import whole_row_columns
 from streams_orchestration.orchestration.spec_state import spec_kind
-from streams_orchestration.runtime.lineage.graph import data_format
+from streams_orchestration.runtime import api
 
 LINK = "streams/parameters"
 """Metadata of Imports and Exports: what they are about."""
@@ -51,7 +51,7 @@ def _kinds(facts: Mapping[str, Any]) -> set[str]:
     if facts["kind"] in fixed:
         return fixed[facts["kind"]]
     # the operator's kind tells a Beacon from a file whose ending says nothing
-    return {data_format(facts) or facts.get("operator_kind", facts["kind"]).lower(), facts["kind"]}
+    return {api.data_format(facts) or facts.get("operator_kind", facts["kind"]).lower(), facts["kind"]}
 
 
 def _standard_metadata(application: str, facts: Mapping[str, Any]) -> dict[str, Any]:

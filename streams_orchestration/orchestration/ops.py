@@ -1,7 +1,6 @@
 """Ops that bring an application up, down or back to its last cut. Each one writes wanted state or waits, and ends."""
 
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
-
 import functools
 import json
 import time
@@ -27,16 +26,7 @@ from streams_orchestration.orchestration.resource import StreamsResource, keyed_
 from streams_orchestration.orchestration.run_events import log_events
 from streams_orchestration.orchestration.summaries import image
 from streams_orchestration.orchestration.timeline import draw_timeline
-from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.errors import (
-    CatalogUnavailableError,
-    CommitUnknownError,
-    HostLaunchError,
-    NotDeployedError,
-)
-from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.units.failures import FailedAgainError, failed_units
-from streams_orchestration.runtime.units.healing import Known, heal
+from streams_orchestration.runtime import api
 
 CLAIMED_TAG = "streams/claimed"
 """Run tag of a reset: the units whose reset has begun, as JSON; the steps behind `claim` read it."""
@@ -120,7 +110,7 @@ def _patient(op: Callable[..., Result]) -> Callable[..., Result]:
         try:
             with readable_errors(application_of(context)):
                 return op(context, *arguments, **named)
-        except CatalogUnavailableError as error:
+        except api.CatalogUnavailableError as error:
             raise dg.RetryRequested(max_retries=2, seconds_to_wait=RETRY_SECONDS) from error
 
     return tried
@@ -223,11 +213,11 @@ def stop_hosts(
     _record(context, keys, streams.deployments, streams.deployments.cancel(application_of(context), config.timeout))
 
 
-def _await_taken(deployments: Deployments, application: str, timeout: float) -> ApplicationStatus:
+def _await_taken(deployments: Deployments, application: str, timeout: float) -> api.ApplicationStatus:
     """Wait until the application has taken all that was there, and reset what fails meanwhile; then stop it."""
-    known, until = dict[str, Known](), time.monotonic() + timeout
+    known, until = dict[str, api.Known](), time.monotonic() + timeout
     while (status := deployments.observed(application)).state not in ENDED:
-        healing = heal(status, clock.now(), known, patience=HEAL_SECONDS)
+        healing = api.heal(status, api.now(), known, patience=HEAL_SECONDS)
         known = healing.known
         for request in healing.resets:
             deployments.reset(application, request.failure.unit, generation=request.failure.generation, force=False)
@@ -286,15 +276,15 @@ def _claimed(context: dg.OpExecutionContext, config: ResetUnit, deployments: Dep
         if gone is not None:
             context.log.info("nothing is left to do: %s", gone)
             return {}
-        units = [config.unit] if config.unit else list(failed_units(deployments.status(application), clock.now()))
+        units = [config.unit] if config.unit else list(api.failed_units(deployments.status(application), api.now()))
         generations = [
             deployments.reset(application, unit, generation=config.generation, force=config.force) for unit in units
         ]
-    except CommitUnknownError as error:
+    except api.CommitUnknownError as error:
         if config.generation is None:  # it might be reset twice
             raise
         raise dg.RetryRequested(max_retries=2, seconds_to_wait=RETRY_SECONDS) from error
-    except (CatalogUnavailableError, HostLaunchError) as error:
+    except (api.CatalogUnavailableError, api.HostLaunchError) as error:
         # Only these may pass by themselves; a retry policy would retry a misspelt unit too.
         raise dg.RetryRequested(max_retries=2, seconds_to_wait=RETRY_SECONDS) from error
     for unit, generation in zip(units, generations, strict=True):
@@ -311,7 +301,7 @@ def _past(deployments: Deployments, application: str, config: ResetUnit) -> str 
         return None
     try:
         status = deployments.status(application)
-    except NotDeployedError:
+    except api.NotDeployedError:
         return f"{application} is not deployed any more"
     if config.deployment is not None and int(status.deployed_at) != config.deployment:
         return f"{application} was deployed anew since"
@@ -338,7 +328,7 @@ def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams:
             try:
                 deployments.await_running(application_of(context), until - time.monotonic(), unit, failed)
                 break
-            except FailedAgainError as error:
+            except api.FailedAgainError as error:
                 if error.failure.exhausted or not error.failure.gone or time.monotonic() > until:
                     raise
                 context.log.info("%s; it is reset once more", error)
@@ -353,7 +343,7 @@ def record(context: dg.OpExecutionContext, streams: StreamsResource, keys: Asset
     status = deployments.status(application)
     context.log.info("%s: back from its last cut", ", ".join(_units_of(context)))
     _record(
-        context, keys, deployments, status, timeline=draw_timeline(status, deployments.cuts(application), clock.now())
+        context, keys, deployments, status, timeline=draw_timeline(status, deployments.cuts(application), api.now())
     )
 
 
@@ -366,7 +356,7 @@ def _record(
     context: dg.OpExecutionContext,
     keys: AssetKeys,
     deployments: Deployments,
-    status: ApplicationStatus,
+    status: api.ApplicationStatus,
     timeline: str | None = None,
 ) -> None:
     """Show on the assets what was reached.
@@ -380,7 +370,7 @@ def _record(
     """
     metrics = deployments.metrics(status.application)
     drawn = {} if timeline is None else {"streams/timeline": dg.MetadataValue.md(image("timeline", timeline))}
-    now = clock.now()
+    now = api.now()
     if context.has_assets_def:  # the step materializes the deployment, and steps behind it evaluate its checks
         plan = plan_event(keys, status, metrics)
         context.add_output_metadata(plan.metadata)

@@ -18,15 +18,14 @@ from streams_orchestration.orchestration.cut_checks import Judgement
 from streams_orchestration.orchestration.deployment_checks import evaluation
 from streams_orchestration.orchestration.epochs import LIFE_DIGITS, VERSION_TAG
 from streams_orchestration.orchestration.previews import KEEPS_STATE
-from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
-from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime import api
 
 
 def plan_events(
     keys: AssetKeys,
     instance: dg.DagsterInstance,
-    status: ApplicationStatus,
-    metrics: ApplicationMetrics,
+    status: api.ApplicationStatus,
+    metrics: api.ApplicationMetrics,
     judgements: Iterable[Judgement],
 ) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
     """Yield the materialization of a plan that works, and all checks; nothing where it is recorded already.
@@ -51,7 +50,9 @@ def plan_events(
     yield _keeps_state(instance, plan.asset_key, records[0].timestamp if records else 0.0)
 
 
-def plan_event(keys: AssetKeys, status: ApplicationStatus, metrics: ApplicationMetrics) -> dg.AssetMaterialization:
+def plan_event(
+    keys: AssetKeys, status: api.ApplicationStatus, metrics: api.ApplicationMetrics
+) -> dg.AssetMaterialization:
     """Return the event of a plan that was put in place: what stays true until another one takes its place."""
     return dg.AssetMaterialization(
         keys.of(status.application, "deployment"),

@@ -8,7 +8,7 @@ import dagster as dg
 
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
 from streams_orchestration.orchestration.remedies import in_dagster
-from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError
+from streams_orchestration.runtime import api
 
 KEEPS_STATE = "redeploy_keeps_state"
 """The check of a deployment that tells whether a redeploy with the current spec would lose state."""
@@ -32,14 +32,14 @@ def put_in_place(context: dg.OpExecutionContext, put: Callable[[], Redeployment 
     """
     try:
         outcome = put()
-    except RedeployRefusedError as error:
+    except api.RedeployRefusedError as error:
         _record(context, error.redeployment)
         raise dg.Failure(
             description=in_dagster(str(error), error.redeployment.application),
             metadata=redeploy_metadata(error.redeployment),
             allow_retries=False,
         ) from error
-    except RevertedError as error:
+    except api.RevertedError as error:
         metadata = redeploy_metadata(error.redeployment) | {"streams/reverted": dg.MetadataValue.text(error.cause)}
         context.instance.add_run_tags(context.run_id, {VERDICT_TAG: "reverted"})
         raise dg.Failure(

@@ -1,14 +1,12 @@
 """The schedule that profiles an application while it runs."""
 
 # pyright: reportUnknownMemberType=false
-
 # Dagster reads the annotations of resources here, so they may not be turned into text.
-
 import dagster as dg
 
 from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime import api
 
 
 def profile_schedule(
@@ -36,7 +34,7 @@ def profile_schedule(
     def profile_what_runs(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
         try:
             status = streams.deployments.status(application)
-        except StreamsRuntimeError as error:
+        except api.StreamsRuntimeError as error:
             return dg.SkipReason(str(error))
         if status.state != "RUNNING":
             return dg.SkipReason(f"{application} is {status.shown_state}, and only what runs can be measured")

@@ -13,16 +13,16 @@ import dagster as dg
 
 from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.orchestration.summaries import Metadata, drawing
+from streams_orchestration.runtime import api
 
 if TYPE_CHECKING:
     from streams_orchestration.compiler.decoupling.outcome import Outcome
-    from streams_orchestration.runtime.observing.profiles.measuring import Measurement
 
 HOTTEST = 20
 """Operators in the table of a profile."""
 
 
-def profile_metadata(measurement: Measurement, path: Path) -> Metadata:
+def profile_metadata(measurement: api.Measurement, path: Path) -> Metadata:
     """Rates, the hottest operators, PEs, what sending costs, and what is not known."""
     profile = measurement.profile
     seconds = profile.seconds

@@ -33,13 +33,9 @@ from streams_orchestration.orchestration.plan_events import plan_events
 from streams_orchestration.orchestration.run_events import Event
 from streams_orchestration.orchestration.unit_events import recovery_metadata, unit_metadata
 from streams_orchestration.orchestration.watching import REPORT_INTERVAL, Look
-from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, StreamMetrics
-from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.sinks.sinks import SinkStatus
-from streams_orchestration.runtime.units.status import PeStatus
-from streams_orchestration.runtime.units.unit_status import UnitStatus, recent_resets
+from streams_orchestration.runtime import api
 
-Preview = Callable[[SinkStatus, int], Sequence[Mapping[str, Any]]]
+Preview = Callable[[api.SinkStatus, int], Sequence[Mapping[str, Any]]]
 """Reads the first rows of a sink, as many as are wanted."""
 PREVIEWED_ROWS, PREVIEWED_COLUMNS, PREVIEWED_CHARACTERS = 5, 20, 80
 _NOT_WORKING = tuple(map(dg.MetadataValue.text, ("FAILED", "LOST", "STOPPED", "UNHEALTHY", "WAITING")))
@@ -54,8 +50,8 @@ _DATA = ("dagster/row_count", "streams/files", "streams/epochs", "streams/rows_i
 def deployment_events(
     keys: AssetKeys,
     instance: dg.DagsterInstance,
-    status: ApplicationStatus,
-    metrics: ApplicationMetrics,
+    status: api.ApplicationStatus,
+    metrics: api.ApplicationMetrics,
     now: float,
     judgements: Iterable[Judgement],
     more: Mapping[str, dg.MetadataValue] | None = None,
@@ -77,8 +73,8 @@ def deployment_events(
 
 def deployment_event(
     keys: AssetKeys,
-    status: ApplicationStatus,
-    metrics: ApplicationMetrics,
+    status: api.ApplicationStatus,
+    metrics: api.ApplicationMetrics,
     now: float,
     more: Mapping[str, dg.MetadataValue] | None = None,
 ) -> dg.AssetObservation:
@@ -111,8 +107,8 @@ def deployment_event(
 
 def progress_events(
     keys: AssetKeys,
-    status: ApplicationStatus,
-    metrics: ApplicationMetrics,
+    status: api.ApplicationStatus,
+    metrics: api.ApplicationMetrics,
     now: float,
     seen: Look,
     preview: Preview,
@@ -163,11 +159,11 @@ def news(instance: dg.DagsterInstance, event: dg.AssetMaterialization) -> dg.Ass
     return dg.AssetObservation(event.asset_key, description=event.description, metadata=event.metadata)
 
 
-def _tags(number: int, metrics: ApplicationMetrics) -> dict[str, str]:
+def _tags(number: int, metrics: api.ApplicationMetrics) -> dict[str, str]:
     return {VERSION_TAG: Epoch.of(number, metrics.life).version}
 
 
-def _operators(metrics: ApplicationMetrics) -> dg.TableMetadataValue:
+def _operators(metrics: api.ApplicationMetrics) -> dg.TableMetadataValue:
     busiest = sorted(metrics.operators, key=lambda operator: -operator.cpu_ns)[:LISTED_OPERATORS]
     records = [
         dg.TableRecord(
@@ -188,10 +184,10 @@ def _operators(metrics: ApplicationMetrics) -> dg.TableMetadataValue:
 
 def part_events(
     keys: AssetKeys,
-    status: ApplicationStatus,
-    metrics: ApplicationMetrics,
-    pes: Iterable[PeStatus],
-    sinks: Iterable[SinkStatus],
+    status: api.ApplicationStatus,
+    metrics: api.ApplicationMetrics,
+    pes: Iterable[api.PeStatus],
+    sinks: Iterable[api.SinkStatus],
     preview: Preview,
 ) -> Iterator[dg.AssetMaterialization]:
     """Yield the events of PEs, of the streams that they write, and of sinks.
@@ -216,10 +212,10 @@ def part_events(
 
 def pe_event(
     keys: AssetKeys,
-    status: ApplicationStatus,
-    pe: PeStatus,
-    metrics: ApplicationMetrics,
-    unit: UnitStatus | None,
+    status: api.ApplicationStatus,
+    pe: api.PeStatus,
+    metrics: api.ApplicationMetrics,
+    unit: api.UnitStatus | None,
 ) -> dg.AssetMaterialization:
     """Return the event of one PE, with the last recoveries of its unit."""
     state = status.state_of(pe)
@@ -241,7 +237,7 @@ def pe_event(
         metadata["streams/error"] = dg.MetadataValue.text(pe.error)
     if unit is not None:
         metadata |= {EPOCH: dg.MetadataValue.int(unit.shown), **recovery_metadata(unit, metrics.at)}
-    unstable = unit is not None and recent_resets(unit, metrics.at) is not None
+    unstable = unit is not None and api.recent_resets(unit, metrics.at) is not None
     return dg.AssetMaterialization(
         keys.of(status.application, f"pes/pe_{pe.id}"),
         description=f"PE {pe.id} is {state}{', and is reset again and again' if unstable else ''}",
@@ -251,12 +247,12 @@ def pe_event(
 
 
 def _stream_events(
-    keys: AssetKeys, status: ApplicationStatus, metrics: ApplicationMetrics, pes: Collection[int]
+    keys: AssetKeys, status: api.ApplicationStatus, metrics: api.ApplicationMetrics, pes: Collection[int]
 ) -> Iterator[dg.AssetMaterialization]:
     """Yield events of the streams that these PEs write to others; the channels of a stream count together."""
     exported = {export.stream for export in status.exports}
     shown = {pe: unit.shown for unit in status.units for pe in unit.pes}
-    streams: dict[str, list[StreamMetrics]] = {}
+    streams: dict[str, list[api.StreamMetrics]] = {}
     for stream in metrics.streams:
         if stream.pe in pes and (stream.readers or stream.name not in exported):
             streams.setdefault(stream.name.partition(">")[0], []).append(stream)
@@ -281,8 +277,8 @@ def _stream_events(
 def sink_event(
     keys: AssetKeys,
     application: str,
-    sink: SinkStatus,
-    metrics: ApplicationMetrics,
+    sink: api.SinkStatus,
+    metrics: api.ApplicationMetrics,
     rows: Sequence[Mapping[str, Any]] = (),
 ) -> dg.AssetMaterialization:
     """Return the event of one sink: what it has published, with the first rows."""
@@ -318,7 +314,7 @@ def _preview(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue:
     return dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(name, "any") for name in names]))
 
 
-def _place(sink: SinkStatus) -> dict[str, dg.MetadataValue]:
+def _place(sink: api.SinkStatus) -> dict[str, dg.MetadataValue]:
     if sink.path is None:
         return {"streams/epochs": dg.MetadataValue.int(sink.files), "streams/place": dg.MetadataValue.text(sink.place)}
     return {

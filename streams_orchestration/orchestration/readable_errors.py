@@ -9,7 +9,7 @@ import dagster as dg
 
 from streams_orchestration.model.printable import printable
 from streams_orchestration.orchestration.remedies import in_dagster
-from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
+from streams_orchestration.runtime import api
 
 
 @contextmanager
@@ -28,7 +28,7 @@ def readable_errors(application: str) -> Generator[None]:
             if isinstance(each, dg.Failure):
                 each.description = printable(each.description or "")
             each = each.__cause__ or each.__context__
-        if isinstance(error, StreamsRuntimeError) and not isinstance(error, CatalogUnavailableError):
+        if isinstance(error, api.StreamsRuntimeError) and not isinstance(error, api.CatalogUnavailableError):
             remedied = in_dagster(str(error), application)
             if remedied != str(error):
                 raise dg.Failure(description=remedied) from error

@@ -1,9 +1,7 @@
 """The schedule that redeploys an application when its spec has changed, and does nothing when it has not."""
 
 # pyright: reportUnknownMemberType=false
-
 # Dagster reads the annotations of resources here, so they may not be turned into text.
-
 import dagster as dg
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -18,7 +16,7 @@ from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.resource import StreamsResource, under_key
 from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
-from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
+from streams_orchestration.runtime import api
 
 _AT_REST = {
     "STOPPED": "it goes on, with the spec as it is then, when it is redeployed by hand",
@@ -47,7 +45,7 @@ def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None
     def redeploy_what_changed(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
         try:
             reason = _nothing_to_do(source, streams.artifacts, streams.deployments)
-        except StreamsRuntimeError as error:
+        except api.StreamsRuntimeError as error:
             reason = str(error)
         return dg.RunRequest() if reason is None else dg.SkipReason(reason)
 
@@ -58,7 +56,7 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, deployments:
     """Why no run is needed; None when one is, also to show the errors of a spec."""
     try:
         status = deployments.status(source.name)
-    except NotDeployedError:
+    except api.NotDeployedError:
         jobs = f"{job_name(source.name, 'deploy')} or {job_name(source.name, 'redeploy')}"
         return f"{source.name} is not deployed: job {jobs} by hand begins it"
     if status.state in _AT_REST:

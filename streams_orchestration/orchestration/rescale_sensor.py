@@ -1,9 +1,7 @@
 """The sensor that changes the width of a parallel region by measured load."""
 
 # pyright: reportUnknownMemberType=false
-
 # Dagster reads the annotations of resources here, so they may not be turned into text.
-
 import dagster as dg
 from pydantic import BaseModel, ValidationError
 
@@ -21,9 +19,7 @@ from streams_orchestration.orchestration.region_widths import Rescaling, WidthCh
 from streams_orchestration.orchestration.reset_runs import UNDER_WAY
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.settings import CompileOptions, Width
-from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime import api
 
 FRESH_SECONDS = 900.0
 """A profile older than that is no reason to change anything."""
@@ -62,7 +58,7 @@ def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY)
     )
     @under_key(key)
     def rescale(context: dg.SensorEvaluationContext, streams: StreamsResource) -> dg.SensorResult | dg.SkipReason:
-        now, cursor, deployments = clock.now(), _cursor(context.cursor), streams.deployments
+        now, cursor, deployments = api.now(), _cursor(context.cursor), streams.deployments
         try:
             profile = _profile(streams.artifacts, application, cursor, now)
             if isinstance(profile, str):
@@ -73,7 +69,7 @@ def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY)
             if busy is not None:
                 return dg.SkipReason(busy)
             compilation = deployments.compilation(application)
-        except StreamsRuntimeError as error:
+        except api.StreamsRuntimeError as error:
             return dg.SkipReason(str(error))
         judged = cursor.model_copy(update={"measured_at": profile.measured_at})
         change = _change(compilation, profile, policy)
@@ -113,7 +109,7 @@ def _busy(instance: dg.DagsterInstance, deployments: Deployments, application: s
     status = deployments.status(application)
     if status.state != "RUNNING":
         return f"{application} is {status.state}"
-    if failed := failures(status, clock.now()):
+    if failed := api.failures(status, api.now()):
         return f"{failed[0].unit} of {application} has failed: {failed[0].reason}"
     unsettled = next((unit for unit in status.units if not unit.works), None)
     if unsettled is not None:

@@ -1,9 +1,7 @@
 """The resource that all definitions share: one state directory, with the settings that its commands and hosts have."""
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 # Dagster reads the annotations of resources here, so they may not be turned into text.
-
 import functools
 import hashlib
 import inspect
@@ -20,26 +18,23 @@ from pydantic import ConfigDict, Field, field_validator
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.deployments import Deployments
-from streams_orchestration.runtime.errors import CATALOG, StreamsRuntimeError
-from streams_orchestration.runtime.settings import MASTER, MEMORY, SPARK_CONF
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.storage.stores import STORAGE, STORAGE_OPTIONS
+from streams_orchestration.runtime import api
 
 RESOURCE_KEY = "streams"
 """The key of the usual state directory's resource, and the parameter under which functions take any."""
 VARIABLES = {
-    "catalog": CATALOG,
-    "storage": STORAGE,
-    "storage_options": STORAGE_OPTIONS,
-    "master": MASTER,
-    "driver_memory": MEMORY,
-    "spark_conf": SPARK_CONF,
+    "catalog": api.CATALOG,
+    "storage": api.STORAGE,
+    "storage_options": api.STORAGE_OPTIONS,
+    "master": api.MASTER,
+    "driver_memory": api.MEMORY,
+    "spark_conf": api.SPARK_CONF,
 }
 """Setting of the resource -> the variable that it stands for."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class VariableMissingError(StreamsRuntimeError):
+class VariableMissingError(api.StreamsRuntimeError):
     """A setting of a resource is an environment variable that is not set."""
 
     def __init__(self, setting: str, variable: str) -> None:
@@ -88,7 +83,7 @@ class StreamsResource(dg.ConfigurableResource[Any]):
         """Return the interface to deployed applications."""
         return Deployments(self.directory())
 
-    def directory(self) -> Home:
+    def directory(self) -> api.Home:
         """Return the state directory, also where definitions are built and Dagster has not read the variables yet.
 
         Raises:
@@ -96,7 +91,7 @@ class StreamsResource(dg.ConfigurableResource[Any]):
             StateDirectoryError: a file is where the directory is, or would be.
         """
         root = self._value("home")
-        home = Home(Path(root).absolute()) if root else Home.default()
+        home = api.Home(Path(root).absolute()) if root else api.Home.default()
         values = {variable: self._value(setting) for setting, variable in VARIABLES.items()}
         return replace(home, variables=tuple((name, value) for name, value in values.items() if value is not None))
 
@@ -124,7 +119,7 @@ class StreamsResource(dg.ConfigurableResource[Any]):
         return f"{_name(path.name)}_{hashlib.sha256(str(path).encode()).hexdigest()[:6]}"
 
 
-Place = StreamsResource | Home | Path | str | None
+Place = StreamsResource | api.Home | Path | str | None
 """Forms of a state directory in definitions. A text may be a `dg.EnvVar`; None is the usual directory."""
 _KNOWN: dict[tuple[Any, ...], StreamsResource] = {}
 
@@ -138,8 +133,8 @@ def resource_of(place: Place) -> StreamsResource:
         StateDirectoryError: a file is where the usual directory is, or would be.
     """
     if place is None:
-        place = Home.default()
-    if isinstance(place, Home):
+        place = api.Home.default()
+    if isinstance(place, api.Home):
         settings = {setting: dict(place.variables).get(variable) for setting, variable in VARIABLES.items()}
         place = StreamsResource(home=str(place.root), **settings)
     elif not isinstance(place, StreamsResource):

@@ -1,9 +1,7 @@
 """The sensor that watches all applications of a code location, begins the reset of what fails and requests its run."""
 
 # pyright: reportUnknownMemberType=false
-
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
-
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,14 +24,7 @@ from streams_orchestration.orchestration.reset_runs import failure_tags, run_und
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.run_events import Event
 from streams_orchestration.orchestration.watching import Cursor, Memory, OwedRun, look, to_look_at
-from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.errors import (
-    CatalogUnavailableError,
-    CatalogVersionError,
-    NotDeployedError,
-    StreamsRuntimeError,
-)
-from streams_orchestration.runtime.units.failures import UnitFailure
+from streams_orchestration.runtime import api
 
 SENSOR: Final = "failed_units"
 WATCH_SECONDS = 4.3
@@ -91,7 +82,7 @@ def failed_units_sensor(
         if cursor.away:
             try:
                 deployments.names()
-            except CatalogUnavailableError as error:
+            except api.CatalogUnavailableError as error:
                 return dg.SkipReason(str(error))
             context.update_cursor(Cursor(cursor.applications).dump())
             return dg.SkipReason("the catalog can be used again; hosts have time for a heartbeat until the next look")
@@ -104,9 +95,9 @@ def failed_units_sensor(
             tick.watch(
                 WATCH_SECONDS * min(1.0, WORKERS / max(1, len(deployments.names()))) if shared else WATCH_SECONDS
             )
-        except CatalogVersionError as error:
+        except api.CatalogVersionError as error:
             return dg.SkipReason(str(error))
-        except CatalogUnavailableError as error:
+        except api.CatalogUnavailableError as error:
             tick.away = str(error)
         return tick.result(jobs, None if others is None else others.name)
 
@@ -156,7 +147,7 @@ class _Tick:
                 late = time.monotonic() >= record_until
                 if late and self.records:
                     break
-                for application in to_look_at(self.memories, pulses, clock.now()):
+                for application in to_look_at(self.memories, pulses, api.now()):
                     pulse = pulses[application]
                     if pulse.troubled or not late:
                         looked_at.add(application)
@@ -184,15 +175,15 @@ class _Tick:
             if time.time() < last.timestamp + RECORD_SECONDS:
                 continue
             self.memories[name] = replace(memory, checked_run=last.run_id)
-            with suppress(NotDeployedError):  # since the pulses were read
-                judged = judge(self.deployments.status(name), clock.now(), self.deployments.machines())
+            with suppress(api.NotDeployedError):  # since the pulses were read
+                judged = judge(self.deployments.status(name), api.now(), self.deployments.machines())
                 self.events += [evaluation(self.keys_of(name), name, each) for each in judged]
 
-    def look_alone(self, application: str, mark: str, *, late: bool) -> list[UnitFailure]:
+    def look_alone(self, application: str, mark: str, *, late: bool) -> list[api.UnitFailure]:
         """Look at an application; an error that is its own keeps no other one from being looked after."""
         try:
             return self.look_late(application) if late else self.look(application, mark)
-        except (CatalogUnavailableError, CatalogVersionError):
+        except (api.CatalogUnavailableError, api.CatalogVersionError):
             raise
         except Exception as error:  # noqa: BLE001  of anything that is stored of it
             reason = masked(repr(error))
@@ -201,25 +192,25 @@ class _Tick:
             self.unreadable[application] = reason
             return []
 
-    def look_late(self, application: str) -> list[UnitFailure]:
+    def look_late(self, application: str) -> list[api.UnitFailure]:
         """The failures whose reset is due; what else is new is left to the next tick."""
         try:
             status = self.deployments.observed(application)
-        except NotDeployedError:  # since the pulse was read
+        except api.NotDeployedError:  # since the pulse was read
             return []
         before = self.memories[application]
-        seen = look(status, clock.now(), before)
+        seen = look(status, api.now(), before)
         self.memories[application] = replace(before, known=seen.memory.known, owed=seen.memory.owed)
         self.late |= bool(seen.resets)
         return [reset.failure for reset in seen.resets]
 
-    def look(self, application: str, mark: str) -> list[UnitFailure]:
+    def look(self, application: str, mark: str) -> list[api.UnitFailure]:
         """Record what is new of an application, whose pulse has this mark; the failures whose reset is due."""
         try:
             status = self.deployments.observed(application)
-        except NotDeployedError:  # since the pulse was read
+        except api.NotDeployedError:  # since the pulse was read
             return []
-        now, before = clock.now(), self.memories[application]
+        now, before = api.now(), self.memories[application]
         seen = look(status, now, before, self.deployments.machines())
         if seen.memory.remark != before.remark:
             for failure in seen.exhausted:
@@ -240,14 +231,14 @@ class _Tick:
         self.records |= bool(self.events or seen.resets)
         return [reset.failure for reset in seen.resets]
 
-    def begin(self, failure: UnitFailure) -> None:
+    def begin(self, failure: api.UnitFailure) -> None:
         """Begin a reset here, where all is loaded: a run is seconds away. What cannot be begun is left to the run."""
         name = f"{failure.application}: {failure.unit}"
         try:
             generation = self.deployments.reset(
                 failure.application, failure.unit, generation=failure.generation, force=False
             )
-        except StreamsRuntimeError as error:
+        except api.StreamsRuntimeError as error:
             self.context.log.warning("%s: %s; it is for the run to reset it", name, error)
         else:
             self.context.log.info("%s: %s; its reset has begun, generation %d", name, failure.reason, generation)
@@ -257,7 +248,7 @@ class _Tick:
         try:
             for stopped in self.deployments.stop_orphans(application):
                 self.context.log.warning(stopped)
-        except StreamsRuntimeError as error:
+        except api.StreamsRuntimeError as error:
             self.context.log.warning(str(error))
 
     def result(self, jobs: Mapping[str, str], others: str | None) -> dg.SensorResult:

@@ -5,9 +5,7 @@ its error as a failed check of its asset `spec`, and all others work.
 """
 
 # pyright: reportUnknownMemberType=false
-
 # Dagster reads the annotations of resources here, so they may not be turned into text.
-
 import json
 import logging
 import threading
@@ -35,7 +33,7 @@ from streams_orchestration.orchestration.asset_keys import (
 from streams_orchestration.orchestration.epochs import VERSION_TAG
 from streams_orchestration.orchestration.summaries import check_result, diagnostics_table
 from streams_orchestration.orchestration.versions import content_version
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime import api
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +46,7 @@ MISSING = "missing"
 Result = TypeVar("Result")
 
 
-class SpecTimeoutError(StreamsRuntimeError):
+class SpecTimeoutError(api.StreamsRuntimeError):
     """The code of a spec did not end in time."""
 
     def __init__(self, spec: Path, seconds: float) -> None:

@@ -1,7 +1,6 @@
 """Every compilation stage as an asset with blocking checks."""
 
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,7 +28,7 @@ from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsRe
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.orchestration.summaries import Metadata, check_result, diagnostics_table, summarise
 from streams_orchestration.orchestration.versions import code_version, content_version
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime import api
 
 RUNS_HERE = "runs_here"
 """The check of the deployment plan that asks the operators, as `streams check` does."""
@@ -47,7 +46,7 @@ class ApplicationSource:
     """Key of the resource that has its state directory."""
 
 
-class OtherApplicationError(StreamsRuntimeError):
+class OtherApplicationError(api.StreamsRuntimeError):
     """The spec describes an application of another name than its assets have."""
 
     def __init__(self, source: ApplicationSource, described: str) -> None:

@@ -1,7 +1,6 @@
 """The check whether a redeploy with the spec as it is now would lose state."""
 
 # Dagster reads the annotations of resources here, so they may not be turned into text.
-
 import dagster as dg
 
 from streams_orchestration.compiler.compiling import compile_spec
@@ -13,7 +12,7 @@ from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.resource import StreamsResource, under_key
 from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
-from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
+from streams_orchestration.runtime import api
 
 
 def state_check(source: ApplicationSource, keys: AssetKeys) -> dg.AssetChecksDefinition:
@@ -36,12 +35,12 @@ def state_check(source: ApplicationSource, keys: AssetKeys) -> dg.AssetChecksDef
         options, _ = fitting(source.spec, kept_options(source, streams.artifacts, streams.deployments))
         try:
             outcome = streams.deployments.preview(in_time(source.spec, lambda: compile_spec(source.spec, options)))
-        except NotDeployedError:
+        except api.NotDeployedError:
             return dg.AssetCheckResult(passed=True, description=f"{source.name} is not deployed")
         except ApplicationError as error:
             errors = [str(each) for each in errors_of(error.diagnostics)]
             return dg.AssetCheckResult(passed=False, description="; ".join(["the spec has errors", *errors[:5]]))
-        except StreamsRuntimeError as error:  # the check of a run that has deployed must not fail that run
+        except api.StreamsRuntimeError as error:  # the check of a run that has deployed must not fail that run
             return dg.AssetCheckResult(
                 passed=False, severity=dg.AssetCheckSeverity.WARN, description=in_dagster(str(error), source.name)
             )

@@ -8,9 +8,7 @@ from datetime import UTC, datetime
 from html import escape
 
 from streams_orchestration.compiler.drawing.drawing import FONT
-from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.units.recoveries import Recovery, recoveries
-from streams_orchestration.runtime.units.unit_status import Cut, UnitEvent, UnitStatus
+from streams_orchestration.runtime import api
 
 WIDTH, MARGIN = 960.0, 16.0
 LABEL, LANE = 140.0, 58.0
@@ -34,12 +32,12 @@ PHASES = {
 
 @dataclass(frozen=True, slots=True)
 class _Lane:
-    unit: UnitStatus
-    cuts: tuple[Cut, ...]
-    recoveries: tuple[Recovery, ...]
+    unit: api.UnitStatus
+    cuts: tuple[api.Cut, ...]
+    recoveries: tuple[api.Recovery, ...]
 
     @property
-    def listed(self) -> tuple[Recovery, ...]:
+    def listed(self) -> tuple[api.Recovery, ...]:
         return self.recoveries[-LISTED:]
 
     @property
@@ -48,11 +46,11 @@ class _Lane:
         return self.cuts[0].completed_at - self.cuts[0].seconds if self.cuts and self.cuts[0].epoch > 1 else None
 
     @property
-    def losses(self) -> tuple[UnitEvent, ...]:
+    def losses(self) -> tuple[api.UnitEvent, ...]:
         return tuple(event for event in self.unit.events if event.kind == "cut lost")
 
 
-def draw_timeline(status: ApplicationStatus, cuts: Mapping[str, Sequence[Cut]], now: float) -> str:
+def draw_timeline(status: api.ApplicationStatus, cuts: Mapping[str, Sequence[api.Cut]], now: float) -> str:
     """A standalone SVG image: above, when regions worked, completed epochs and failed; below, how long each reset took.
 
     Args:
@@ -63,7 +61,7 @@ def draw_timeline(status: ApplicationStatus, cuts: Mapping[str, Sequence[Cut]], 
     if status.state not in ("RUNNING", "WAITING"):
         now = max((pe.committed_at for pe in status.pes if pe.committed_at is not None), default=now)
     lanes = [
-        _Lane(unit, tuple(cuts.get(unit.name, ())), recoveries(unit.events))
+        _Lane(unit, tuple(cuts.get(unit.name, ())), api.recoveries(unit.events))
         for unit in status.units
         if unit.region is not None or unit.resets
     ]
@@ -96,7 +94,7 @@ def draw_timeline(status: ApplicationStatus, cuts: Mapping[str, Sequence[Cut]], 
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _span(status: ApplicationStatus, lanes: Sequence[_Lane], now: float) -> tuple[float, float]:
+def _span(status: api.ApplicationStatus, lanes: Sequence[_Lane], now: float) -> tuple[float, float]:
     """Return begin and end of the upper part, unix seconds: no more than is known, with recoveries shown as a whole."""
     known = [cut.completed_at - cut.seconds for lane in lanes for cut in lane.cuts[:1]]
     known += [recovery.began for lane in lanes for recovery in lane.recoveries]
@@ -158,7 +156,7 @@ def _lane(lane: _Lane, top: float, begin: float, end: float) -> Iterator[str]:
             )
 
 
-def _facts(unit: UnitStatus) -> str:
+def _facts(unit: api.UnitStatus) -> str:
     resets = f"{unit.resets} reset{'' if unit.resets == 1 else 's'}"
     return f"epoch {unit.completed_epoch}, {resets}"
 
@@ -203,7 +201,7 @@ def _durations(lanes: Sequence[_Lane], top: float, end: float) -> Iterator[str]:
             y += ROW
 
 
-def _outcome(recovery: Recovery) -> str:
+def _outcome(recovery: api.Recovery) -> str:
     if recovery.given_up:
         return ", given up"
     return "" if recovery.ended is not None else ", not done"

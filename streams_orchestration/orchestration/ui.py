@@ -17,12 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from streams_orchestration.orchestration.instance import LOCATION, dagster_home, dagster_instance
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.log_rotation import rotate
-from streams_orchestration.runtime.open_files import raise_open_files, require_open_files
-from streams_orchestration.runtime.patience import Patience
-from streams_orchestration.runtime.settings import Settings
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 ADDRESS = "127.0.0.1"
 WEBSERVER = "streams_orchestration.orchestration.webserver"
@@ -34,11 +29,11 @@ STOP_LIMIT = 15.0
 """Seconds a child may take to stop before it is killed."""
 
 
-class UserInterfaceError(StreamsRuntimeError):
+class UserInterfaceError(api.StreamsRuntimeError):
     """The UI did not come up, or one of its processes ended by itself."""
 
 
-def serve(home: Home, port: int, specs: Path, hosts: Sequence[str] = ()) -> int:
+def serve(home: api.Home, port: int, specs: Path, hosts: Sequence[str] = ()) -> int:
     """Serve the UI on the loopback address until Ctrl-C or SIGTERM; then stop web server and daemon.
 
     Args:
@@ -55,9 +50,9 @@ def serve(home: Home, port: int, specs: Path, hosts: Sequence[str] = ()) -> int:
         HostLaunchError: its processes may have too few files open.
     """
     _require_free(port)
-    require_open_files("Dagster's UI")
-    raise_open_files()
-    log_size = Settings.from_environment().log_size
+    api.require_open_files("Dagster's UI")
+    api.raise_open_files()
+    log_size = api.Settings.from_environment().log_size
     with dagster_instance(home.prepare()):
         pass
     directory = dagster_home(home)
@@ -87,7 +82,7 @@ def serve(home: Home, port: int, specs: Path, hosts: Sequence[str] = ()) -> int:
                 _require_alive(children)
                 for log in children:
                     with suppress(OSError):  # a full disk, say; the log goes on as it is
-                        rotate(log, log_size)
+                        api.rotate(log, log_size)
                 time.sleep(0.5)
         except KeyboardInterrupt:
             return 0
@@ -126,7 +121,7 @@ def _start(command: list[str], environment: Mapping[str, str], log: Path) -> sub
 
 
 def _await_ready(port: int, children: Mapping[Path, subprocess.Popen[bytes]]) -> None:
-    patience, passed = Patience(), 0.0
+    patience, passed = api.Patience(), 0.0
     while patience.used < START_LIMIT:
         passed = patience.look()
         _require_alive(children)

@@ -8,10 +8,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.units.recoveries import Recovery, recoveries
-from streams_orchestration.runtime.units.region_record import Times
-from streams_orchestration.runtime.units.unit_status import UnitStatus, last_cause, recent_resets
+from streams_orchestration.runtime import api
 
 LISTED_UNITS = 100
 LISTED_RECOVERIES = 20
@@ -23,7 +20,7 @@ PLOTTED_REGIONS = 8
 RECOVERY_COLUMNS = {"to epoch": "int", "took (s)": "float"}
 
 
-def unit_metadata(status: ApplicationStatus, now: float) -> dict[str, dg.MetadataValue]:
+def unit_metadata(status: api.ApplicationStatus, now: float) -> dict[str, dg.MetadataValue]:
     """Tables of the units and of what was reset, and numbers of every region.
 
     Args:
@@ -42,11 +39,13 @@ def unit_metadata(status: ApplicationStatus, now: float) -> dict[str, dg.Metadat
     if reset:
         metadata["streams/resets"] = _table([_resets(unit, now) for unit in reset], {"resets": "int"})
     unstable = [
-        f"{unit.name} was {recent}" for unit in status.units if (recent := recent_resets(unit, now)) is not None
+        f"{unit.name} was {recent}" for unit in status.units if (recent := api.recent_resets(unit, now)) is not None
     ]
     if unstable:
         metadata["streams/unstable"] = dg.MetadataValue.text("; ".join(unstable))
-    past = sorted(((each, unit) for unit in status.units for each in recoveries(unit.events)), key=lambda p: p[0].began)
+    past = sorted(
+        ((each, unit) for unit in status.units for each in api.recoveries(unit.events)), key=lambda p: p[0].began
+    )
     if past:
         rows = [{"unit": unit.name, **_recovery(each, now)} for each, unit in reversed(past[-LISTED_RECOVERIES:])]
         metadata["streams/recoveries"] = _table(rows, RECOVERY_COLUMNS)
@@ -55,7 +54,7 @@ def unit_metadata(status: ApplicationStatus, now: float) -> dict[str, dg.Metadat
     return metadata
 
 
-def recovery_metadata(unit: UnitStatus, now: float) -> dict[str, dg.MetadataValue]:
+def recovery_metadata(unit: api.UnitStatus, now: float) -> dict[str, dg.MetadataValue]:
     """Return how often a unit was reset, why, and its last recoveries by phase; empty for one that never was.
 
     Args:
@@ -64,21 +63,21 @@ def recovery_metadata(unit: UnitStatus, now: float) -> dict[str, dg.MetadataValu
     """
     if not (unit.resets or unit.cause or unit.lost):
         return {}
-    cause = unit.lost or unit.cause or last_cause(unit) or ""
+    cause = unit.lost or unit.cause or api.last_cause(unit) or ""
     metadata: dict[str, dg.MetadataValue] = {
         "streams/resets": dg.MetadataValue.int(unit.resets),
         "streams/last_cause": dg.MetadataValue.text(cause),
     }
-    if (recent := recent_resets(unit, now)) is not None:
+    if (recent := api.recent_resets(unit, now)) is not None:
         metadata["streams/unstable"] = dg.MetadataValue.text(f"{unit.name} was {recent}")
-    past = recoveries(unit.events)[-LISTED_RECOVERIES:]
+    past = api.recoveries(unit.events)[-LISTED_RECOVERIES:]
     if past:
         rows = [_recovery(each, now) for each in reversed(past)]
         metadata["streams/recoveries"] = _table(rows, RECOVERY_COLUMNS)
     return metadata
 
 
-def _standing(status: ApplicationStatus, unit: UnitStatus, now: float) -> dict[str, str | int | float | None]:
+def _standing(status: api.ApplicationStatus, unit: api.UnitStatus, now: float) -> dict[str, str | int | float | None]:
     operators = [name for pe in status.pes if pe.id in unit.pes for name in pe.operators]
     age = None if unit.completed_at is None else f"{max(now - unit.completed_at, 0.0):.1f} s old"
     return {
@@ -92,7 +91,7 @@ def _standing(status: ApplicationStatus, unit: UnitStatus, now: float) -> dict[s
     }
 
 
-def _resets(unit: UnitStatus, now: float) -> dict[str, str | int | float | None]:
+def _resets(unit: api.UnitStatus, now: float) -> dict[str, str | int | float | None]:
     times = unit.reset_times
     return {
         "unit": unit.name,
@@ -100,11 +99,11 @@ def _resets(unit: UnitStatus, now: float) -> dict[str, str | int | float | None]
         "attempts": f"{unit.attempts} of {unit.max_attempts}",
         "last (UTC)": _both(_time(times.at, now), ", to epoch ", times.sequence),
         "took (s)": _lasted(times),
-        "cause": _short(unit.lost or unit.cause or last_cause(unit) or ""),
+        "cause": _short(unit.lost or unit.cause or api.last_cause(unit) or ""),
     }
 
 
-def _recovery(recovery: Recovery, now: float) -> dict[str, str | int | float | None]:
+def _recovery(recovery: api.Recovery, now: float) -> dict[str, str | int | float | None]:
     outcome = "given up" if recovery.given_up else "works again" if recovery.ended is not None else "not done"
     return {
         "failed (UTC)": _time(recovery.began, now),
@@ -116,7 +115,7 @@ def _recovery(recovery: Recovery, now: float) -> dict[str, str | int | float | N
     }
 
 
-def _numbers(unit: UnitStatus) -> dict[str, dg.MetadataValue]:
+def _numbers(unit: api.UnitStatus) -> dict[str, dg.MetadataValue]:
     """Return the numbers of one region, which Dagster draws over time."""
     metadata: dict[str, dg.MetadataValue] = {
         f"streams/{unit.name}/epoch": dg.MetadataValue.int(unit.completed_epoch),
@@ -145,7 +144,7 @@ def _time(at: float | None, now: float) -> str:
     return f"{then:%H:%M:%S}" if then.date() == datetime.fromtimestamp(now, UTC).date() else f"{then:%Y-%m-%d %H:%M:%S}"
 
 
-def _lasted(times: Times) -> str:
+def _lasted(times: api.Times) -> str:
     """Return the duration of the last one and the mean duration; empty before the first one."""
     return "" if times.average is None else f"{times.seconds[-1]:.2f}, mean {times.average:.2f}"
 

@@ -5,19 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streams_orchestration.model.printable import printable
 from streams_orchestration.orchestration.cut_checks import FAILED, Judgement, judge, late_at
-from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.sinks.sinks import SinkStatus
-from streams_orchestration.runtime.units.failures import UnitFailure
-from streams_orchestration.runtime.units.healing import Known, ResetRequest, heal
-from streams_orchestration.runtime.units.status import LOST, UNHEALTHY, PeStatus
-
-if TYPE_CHECKING:
-    from streams_orchestration.runtime.machines.register import MachineStatus
-    from streams_orchestration.runtime.observing.watching import Pulse
+from streams_orchestration.runtime import api
 
 REPORT_INTERVAL = 60.0
 """Seconds between two records of progress; Dagster keeps events for ever."""
@@ -45,7 +37,7 @@ class OwedRun:
 class Memory:
     """The result of a look at an application that the next look needs. Times are unix seconds."""
 
-    known: dict[str, Known] = field(default_factory=dict[str, Known])
+    known: dict[str, api.Known] = field(default_factory=dict[str, api.Known])
     """Unit -> the failure that was last met."""
     owed: dict[str, OwedRun] = field(default_factory=dict[str, OwedRun])
     """Unit -> the run that its last reset is to have."""
@@ -70,7 +62,7 @@ class Memory:
     late_at: float = 0.0
     """When a cut is late unless one completes before; 0 where none is to come, or one is late already."""
 
-    def has_news(self, pulse: Pulse, now: float) -> bool:
+    def has_news(self, pulse: api.Pulse, now: float) -> bool:
         """Whether something has happened since the last look, or is in trouble, so that a look cannot wait."""
         changed = bool(self.mark) and pulse.mark != self.mark
         return changed or (bool(pulse.troubled) and now - self.looked_at >= TROUBLED_SECONDS)
@@ -87,14 +79,14 @@ class Memory:
 class Look:
     """The outcome of one look."""
 
-    resets: tuple[ResetRequest, ...]
-    exhausted: tuple[UnitFailure, ...]
+    resets: tuple[api.ResetRequest, ...]
+    exhausted: tuple[api.UnitFailure, ...]
     """Failed units that have no attempt left."""
     report: bool
     """The state or an epoch has changed and is to be recorded."""
-    pes: tuple[PeStatus, ...]
+    pes: tuple[api.PeStatus, ...]
     """PEs that have changed since they were last recorded."""
-    sinks: tuple[SinkStatus, ...]
+    sinks: tuple[api.SinkStatus, ...]
     """Sinks that have published since they were last recorded."""
     checks: tuple[Judgement, ...]
     """Checks whose outcome has changed."""
@@ -103,9 +95,9 @@ class Look:
     memory: Memory
 
 
-def look(status: ApplicationStatus, now: float, memory: Memory, machines: Sequence[MachineStatus] = ()) -> Look:
+def look(status: api.ApplicationStatus, now: float, memory: Memory, machines: Sequence[api.MachineStatus] = ()) -> Look:
     """Judge an application: which resets to begin (see `heal`), and what to record."""
-    healing = heal(status, now, memory.known)
+    healing = api.heal(status, now, memory.known)
     judged = judge(status, now, machines)
     checks = tuple(check for check in judged if memory.checks.get(check.name) != check.outcome)
     state = _state(status, healing.exhausted)
@@ -137,8 +129,8 @@ def look(status: ApplicationStatus, now: float, memory: Memory, machines: Sequen
     return Look(healing.resets, healing.exhausted, report, pes, sinks, checks, judged, kept)
 
 
-def _state(status: ApplicationStatus, exhausted: tuple[UnitFailure, ...]) -> str:
-    shown = FAILING if status.shown_state in (LOST, UNHEALTHY) else status.shown_state
+def _state(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...]) -> str:
+    shown = FAILING if status.shown_state in (api.LOST, api.UNHEALTHY) else status.shown_state
     return " ".join([shown, *(failure.unit for failure in exhausted)])
 
 
@@ -146,27 +138,29 @@ def _interval(quiet: float) -> float:
     return REPORT_INTERVAL if quiet < SETTLED_SECONDS else SLOW_INTERVAL
 
 
-def _changed(status: ApplicationStatus, memory: Memory) -> tuple[tuple[PeStatus, ...], tuple[SinkStatus, ...]]:
+def _changed(
+    status: api.ApplicationStatus, memory: Memory
+) -> tuple[tuple[api.PeStatus, ...], tuple[api.SinkStatus, ...]]:
     return (
         tuple(pe for pe in status.pes if memory.recorded.get(_pe_name(pe)) != _pe_facts(status, pe)),
         tuple(sink for sink in status.sinks if memory.recorded.get(sink.operator, "0") != str(sink.rows)),
     )
 
 
-def _pe_name(pe: PeStatus) -> str:
+def _pe_name(pe: api.PeStatus) -> str:
     return f"pe_{pe.id}"
 
 
-def _pe_facts(status: ApplicationStatus, pe: PeStatus) -> str:
+def _pe_facts(status: api.ApplicationStatus, pe: api.PeStatus) -> str:
     return f"{status.state_of(pe)} {pe.generation} {pe.rows_in} {pe.rows_out}"
 
 
-def _owed(status: ApplicationStatus, reset: ResetRequest) -> OwedRun:
+def _owed(status: api.ApplicationStatus, reset: api.ResetRequest) -> OwedRun:
     failure = reset.failure
     return OwedRun(reset.key, failure.unit, failure.generation, int(status.deployed_at), failure.reason[:200])
 
 
-def _remark(status: ApplicationStatus, exhausted: tuple[UnitFailure, ...]) -> str:
+def _remark(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...]) -> str:
     """Why no reset is due; empty when nothing has failed."""
     if exhausted:
         return " ".join(f"{failure.unit}: {failure.reason}. {failure.remedy}" for failure in exhausted)[:600]
@@ -176,12 +170,12 @@ def _remark(status: ApplicationStatus, exhausted: tuple[UnitFailure, ...]) -> st
     waiting = [
         f"{unit.name} is {states[unit.name]}"
         for unit in status.units
-        if unit.waits or states[unit.name] in ("RESETTING", LOST)
+        if unit.waits or states[unit.name] in ("RESETTING", api.LOST)
     ]
     return f"{status.application} is on the way back to its last cut: {', '.join(waiting)}" if waiting else ""
 
 
-def to_look_at(memories: Mapping[str, Memory], pulses: Mapping[str, Pulse], now: float) -> list[str]:
+def to_look_at(memories: Mapping[str, Memory], pulses: Mapping[str, api.Pulse], now: float) -> list[str]:
     """Return the applications to look at now: all that have news, else the one whose last look is oldest, if due.
 
     Many looks in a row would keep news waiting.
@@ -222,6 +216,6 @@ def _memory(fields: dict[str, Any]) -> Memory:
     return Memory(**values)
 
 
-def _known(fields: dict[str, Any]) -> Known:
-    known = Known(**fields)
+def _known(fields: dict[str, Any]) -> api.Known:
+    known = api.Known(**fields)
     return replace(known, gone=tuple((host, launched) for host, launched in known.gone))

@@ -20,7 +20,7 @@ from streams_orchestration.operators.serving.http_server import HttpServer
 from streams_orchestration.operators.serving.listener import Places, listen
 from streams_orchestration.operators.serving.own_pages import LOOPBACK, foreign_refusal, hosts_of, is_json
 from streams_orchestration.orchestration.ui import HOSTS
-from streams_orchestration.runtime.hiding import hide_secrets
+from streams_orchestration.runtime import api
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
@@ -129,5 +129,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    hide_secrets()
+    api.hide_secrets()
     main()

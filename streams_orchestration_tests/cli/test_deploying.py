@@ -15,6 +15,7 @@ from streams_orchestration.compiler.checking.deployable import Deployable, deplo
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment_document import mapping_of_assignment
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.bringing_up import BroughtUp, Request
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import StateDirectoryError, StreamsRuntimeError
@@ -39,14 +40,14 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
         FakeJobs.asked.append(("start anew" if request.fresh else "go on", wanted.name))
         return BroughtUp()
 
-    monkeypatch.setattr(deploying, "bring_up", bring_up)
-    monkeypatch.setattr(deploying, "launch", lambda _home, application, **_: FakeJobs.asked.append(application))
+    monkeypatch.setattr(api, "bring_up", bring_up)
+    monkeypatch.setattr(api, "launch", lambda _home, application, **_: FakeJobs.asked.append(application))
     return FakeJobs.asked
 
 
 def deployed(current: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deploying, "read_status", lambda _home, _application: current)
-    monkeypatch.setattr(deploying, "await_unheard", lambda *_: None)
+    monkeypatch.setattr(api, "read_status", lambda _home, _application: current)
+    monkeypatch.setattr(api, "await_unheard", lambda *_: None)
 
 
 def test_cancel(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture):
@@ -61,7 +62,7 @@ def test_cancel(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Captu
 def test_a_deployment_keeps_the_options_that_are_deployed(
     asked: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(deploying, "require_java", lambda: None)
+    monkeypatch.setattr(api, "require_java", lambda: None)
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
     spec = tmp_path / "app.yaml"
     spec.write_text(KEYED)
@@ -170,7 +171,7 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
     new = replace(assignment(plan, {"Out": 1}), location=f"{decision}:1")
     decision.write_text(json.dumps(mapping_of_assignment(new)))
     monkeypatch.setattr(redeploying, "last_options", lambda _home, _application: last)
-    monkeypatch.setattr("streams_orchestration.cli.deploying.require_java", lambda: None)
+    monkeypatch.setattr(api, "require_java", lambda: None)
     monkeypatch.setattr("streams_orchestration.cli.deploying.upgrade_catalog", lambda _home: None)
     assert main(["redeploy", str(spec), "--decoupling", str(decision), "--fresh"]) == 0
     assert main(["redeploy", str(spec)]) == 0

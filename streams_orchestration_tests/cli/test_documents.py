@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from streams_orchestration.cli import deploying, foreground, main, running
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration_tests.cli.fake_jobs import FakeJobs
@@ -26,8 +27,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(deploying, "Jobs", FakeJobs)
     for module in (deploying, running):
         monkeypatch.setattr(module, "status_document", lambda _home, current: {"application": current.application})
-        monkeypatch.setattr(module, "require_java", lambda: None)
-    monkeypatch.setattr(deploying, "read_status", lambda _home, _name: status())
+        monkeypatch.setattr(api, "require_java", lambda: None)
+    monkeypatch.setattr(api, "read_status", lambda _home, _name: status())
     return tmp_path / "home"
 
 
@@ -69,8 +70,8 @@ def test_a_reset_names_every_unit(capsys: Capture, monkeypatch: pytest.MonkeyPat
 
     pes = tuple(pe(number, unit=f"pe-{number}", state="FAILED", error="boom") for number in range(2))
     units = tuple(unit(name=each.unit, region=None, pes=(each.id,)) for each in pes)
-    monkeypatch.setattr(deploying, "read_status", lambda _home, _name: status(pes=pes, units=units))
-    monkeypatch.setattr(deploying, "await_unheard", lambda *_: None)
+    monkeypatch.setattr(api, "read_status", lambda _home, _name: status(pes=pes, units=units))
+    monkeypatch.setattr(api, "await_unheard", lambda *_: None)
     monkeypatch.setattr(FakeJobs, "reset", reset)
     written = document(capsys, "reset", "flights", exit_status=1)
     assert written["units"] == [
@@ -89,7 +90,7 @@ def test_a_run_has_its_results(
     follow(done, monkeypatch)
     monkeypatch.setattr(running, "fingerprint", lambda _compilation: "abc")
     monkeypatch.setattr(running, "status_if_deployed", lambda *_: done if before else None)
-    monkeypatch.setattr(running, "read_metrics", lambda *_: metrics())
+    monkeypatch.setattr(api, "read_metrics", lambda *_: metrics())
     written = document(capsys, "run", spec, "--max-rows", "2")
     assert (written["application"], written["state"]) == ("copy", "COMPLETED")
     (result,) = written["results"]

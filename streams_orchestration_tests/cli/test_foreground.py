@@ -20,6 +20,7 @@ from streams_orchestration.cli.terminal import SafeConsole
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.bringing_up import GO_ON
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -125,10 +126,10 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
     copy: Compilation, home: Home, monkeypatch: pytest.MonkeyPatch
 ):
     loaded, order = threading.Event(), []
-    monkeypatch.setattr(foreground, "await_engines", lambda *_: order.append(loaded.is_set()))
-    monkeypatch.setattr(foreground, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(api, "await_engines", lambda *_: order.append(loaded.is_set()))
+    monkeypatch.setattr(api, "launch", lambda *_, **__: ())
     monkeypatch.setattr(Foreground, "_record", lambda *_: loaded.set())
-    monkeypatch.setattr(foreground, "await_running", lambda *_: order.append(loaded.wait(LIMIT_SECONDS)))
+    monkeypatch.setattr(api, "await_running", lambda *_: order.append(loaded.wait(LIMIT_SECONDS)))
     application = Foreground(home, "copy")
     application.deploy(Path("copy.yaml"), deployable(copy), GO_ON, say=pytest.fail, started=lambda: None)
     assert order == [False, True], "before the engines are up, and before the PEs run"

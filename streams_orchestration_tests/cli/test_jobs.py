@@ -18,6 +18,7 @@ from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration import deployments
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.instance import dagster_instance
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
@@ -73,7 +74,7 @@ def test_a_reset_is_begun_while_another_one_is_being_recorded(
         return running()
 
     monkeypatch.setattr(runtime, "await_running", await_running)
-    monkeypatch.setattr(foreground, "reset", lambda _home, _application, unit, **_: begun.append(unit))
+    monkeypatch.setattr(api, "reset", lambda _home, _application, unit, **_: begun.append(unit))
     begun: list[str] = []
     record = Background(lambda: controls.record_reset(failure("region-0")))
     try:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.cli import profiling
 from streams_orchestration.cli.entry import main
 from streams_orchestration.cli.profiling import comparison_table, profile_table
 from streams_orchestration.cli.terminal import rendered
@@ -23,6 +22,7 @@ from streams_orchestration.model.profile import (
     Unmeasured,
 )
 from streams_orchestration.model.profile_document import read_profile
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.observing.profiles.measuring import Measurement
 
 FOUND = Profile(
@@ -45,7 +45,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, fl
         calls.append((application, seconds))
         return Measurement(FOUND, ("it was ended early",))
 
-    monkeypatch.setattr(profiling, "measure", measure)
+    monkeypatch.setattr(api, "measure", measure)
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     return calls
 

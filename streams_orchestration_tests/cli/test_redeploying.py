@@ -10,12 +10,13 @@ import pytest
 import yaml
 from sqlalchemy import insert, update
 
-from streams_orchestration.cli import main, redeploying
+from streams_orchestration.cli import main
 from streams_orchestration.cli.jobs import last_options
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.deployment import deploy
@@ -201,8 +202,8 @@ def test_the_plan_before_is_shown_and_brought_back_with_its_options(
         message = "that is all"
         raise StreamsRuntimeError(message)
 
-    monkeypatch.setattr(redeploying, "return_to", back)
-    monkeypatch.setattr(redeploying, "require_java", lambda: None)
+    monkeypatch.setattr(api, "return_to", back)
+    monkeypatch.setattr(api, "require_java", lambda: None)
     assert main(["redeploy", str(spec), "--revert", "--drop-state", "New", "--within", "7"]) == 1
     assert asked == [((("New", 3),), {"drop": ("New",), "within": 7.0})]
 

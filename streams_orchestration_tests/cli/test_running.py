@@ -23,7 +23,7 @@ from streams_orchestration.orchestration import stage_assets
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.instance import dagster_instance
-from streams_orchestration.runtime import bringing_up
+from streams_orchestration.runtime import api, bringing_up
 from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.deployment.deployment import deploy
@@ -43,9 +43,9 @@ Capture = pytest.CaptureFixture[str]
 def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A spec that could run; what would run it is replaced."""
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(running, "require_java", lambda: Path("java"))
+    monkeypatch.setattr(api, "require_java", lambda: Path("java"))
     monkeypatch.setattr(running, "fingerprint", lambda _compilation: "abc")
-    monkeypatch.setattr(running, "read_metrics", lambda *_: metrics())
+    monkeypatch.setattr(api, "read_metrics", lambda *_: metrics())
     (tmp_path / "lines.csv").write_text("x\n1\n")
     path = tmp_path / "copy.yaml"
     path.write_text(COPY)
@@ -107,7 +107,7 @@ def test_what_has_changed_is_refused_before_anything_is_said_of_going_on(
     spec: str, state: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
     calls = world(status(state=state, fingerprint="other"), status(), monkeypatch)
-    monkeypatch.setattr(running, "deployed_compilation", lambda *_: None)
+    monkeypatch.setattr(api, "deployed_compilation", lambda *_: None)
     monkeypatch.setattr(running, "difference", lambda *_: "the parameters of operator Lines changed")
     assert main(["run", spec]) == 1
     err = capsys.readouterr().err
@@ -205,11 +205,11 @@ def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     home = Home(tmp_path / "home").prepare()
     world(None, status(), monkeypatch)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
-    monkeypatch.setattr(foreground, "bring_up", lambda *_: BroughtUp())
-    monkeypatch.setattr(foreground, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(api, "bring_up", lambda *_: BroughtUp())
+    monkeypatch.setattr(api, "launch", lambda *_, **__: ())
     monkeypatch.setattr(foreground.Foreground, "_record", lambda *_: None)
-    monkeypatch.setattr(foreground, "await_engines", lambda *_: None)
-    monkeypatch.setattr(foreground, "await_running", lambda *_: None)
+    monkeypatch.setattr(api, "await_engines", lambda *_: None)
+    monkeypatch.setattr(api, "await_running", lambda *_: None)
     assert main(["run", spec]) == 0
 
 
@@ -258,9 +258,9 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
-    monkeypatch.setattr(foreground, "launch", lambda *_, **__: ())
-    monkeypatch.setattr(foreground, "await_engines", lambda *_: None)
-    monkeypatch.setattr(foreground, "await_running", lambda *_: None)
+    monkeypatch.setattr(api, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(api, "await_engines", lambda *_: None)
+    monkeypatch.setattr(api, "await_running", lambda *_: None)
     monkeypatch.setattr(Deployments, "await_running", lambda *_: read_status(Home.default(), "copy"))
 
 

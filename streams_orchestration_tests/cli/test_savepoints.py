@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.cli import deploying, main, starting
+from streams_orchestration.cli import deploying, main
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.storage.home import Home
@@ -109,7 +110,7 @@ def test_it_waits_for_whoever_starts_or_redeploys_the_application(
         waiting(starter)
         return lock_start(home, application, command)
 
-    monkeypatch.setattr(starting, "lock_start", lock)
+    monkeypatch.setattr(api, "lock_start", lock)
     assert main(["savepoint", "create", "app", "first"]) == 0
     assert "app is being started by `streams redeploy` (pid 4711" in capsys.readouterr().err
 
@@ -132,8 +133,8 @@ class FakeJobs:
 @pytest.fixture
 def no_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deploying, "Jobs", FakeJobs)
-    monkeypatch.setattr(deploying, "require_java", lambda: None)
-    monkeypatch.setattr(deploying, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(api, "require_java", lambda: None)
+    monkeypatch.setattr(api, "launch", lambda *_, **__: ())
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
 
 

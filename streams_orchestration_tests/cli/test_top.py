@@ -18,10 +18,10 @@ from textual.widgets import Input, Static
 
 from streams_orchestration.cli import main
 from streams_orchestration.cli.terminal import rendered
-from streams_orchestration.cli.top import command
 from streams_orchestration.cli.top.command import once
 from streams_orchestration.cli.top.rows import COLUMNS, Arrangement, Row, rows_of
 from streams_orchestration.cli.top.screen import Screen
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.errors import CatalogUnavailableError
 from streams_orchestration.runtime.observing.metrics import CustomMetric
 from streams_orchestration.runtime.observing.snapshots import Observed, Snapshot
@@ -281,7 +281,7 @@ def test_many_rows_are_cut_and_said_to_be():
 def test_without_a_terminal_the_table_is_written_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr(command, "read_snapshot", lambda _home, _application: FAILED)
+    monkeypatch.setattr(api, "read_snapshot", lambda _home, _application: FAILED)
     monkeypatch.setattr("sys.stdin", io.StringIO())
     assert main(["top", "flights"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -304,7 +304,7 @@ class Terminal(io.StringIO):
 
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.setattr(command, "read_snapshot", lambda _home, _application: snapshot())
+    monkeypatch.setattr(api, "read_snapshot", lambda _home, _application: snapshot())
     monkeypatch.setattr("sys.stdin", Terminal())
     monkeypatch.setattr("sys.stdout", Terminal())
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)

@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 from streams_orchestration.console.guard import HEADERS
 from streams_orchestration.console.histories import SECONDS, History
 from streams_orchestration.console.reader import Reader, pause_after
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import OtherVersionError
 from streams_orchestration.runtime.settings import SAMPLES
@@ -186,7 +187,7 @@ def test_an_application_of_another_version_is_said_to_be_unreadable(
         await anext(events)
         return await anext(events)
 
-    monkeypatch.setattr(f"{Reader.__module__}.read_status", read_status)
+    monkeypatch.setattr(api, "read_status", read_status)
     event = asyncio.run(second())
     assert event.startswith("event: unreadable")
     assert "another version" in event

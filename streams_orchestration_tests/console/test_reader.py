@@ -13,6 +13,7 @@ import pytest
 
 from streams_orchestration.console import reader as reading
 from streams_orchestration.console.reader import Reader
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.console.conftest import served
@@ -49,7 +50,7 @@ def test_pages_that_are_opened_at_once_share_one_look(deployed: Deployed, monkey
             await anext(page)
         return set(await asyncio.gather(*(anext(page) for page in pages)))
 
-    monkeypatch.setattr(reading, "read_status", counted)
+    monkeypatch.setattr(api, "read_status", counted)
     (event,) = asyncio.run(first_events())
     assert event.startswith("event: snapshot")
     assert looks == ["app"]
@@ -88,7 +89,7 @@ def test_an_error_that_nobody_expects_is_told_to_pages_and_the_reader_goes_on(
         running.cancel()
         return [event.partition("\n")[0] for event in events[1:]]
 
-    monkeypatch.setattr(reading, "read_status", read)
+    monkeypatch.setattr(api, "read_status", read)
     monkeypatch.setattr(reading, "pause_after", lambda *_, **__: 0.0)
     monkeypatch.setattr(reading, "SHOWN_SECONDS", 0.0)
     seen = asyncio.run(kinds())
@@ -111,7 +112,7 @@ def test_applications_that_cannot_be_listed_do_not_end_the_reader(deployed: Depl
             assert not running.done()
         running.cancel()
 
-    monkeypatch.setattr(reading, "deployed_applications", listed)
+    monkeypatch.setattr(api, "deployed_applications", listed)
     monkeypatch.setattr(reading, "pause_after", lambda *_, **__: 0.0)
     monkeypatch.setattr(reading, "REST_SECONDS", 0.0)
     asyncio.run(run())

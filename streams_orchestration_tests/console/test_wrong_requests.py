@@ -6,8 +6,8 @@ from typing import NoReturn
 
 import pytest
 
-from streams_orchestration.console import reader as reading
 from streams_orchestration.console.guard import HEADERS
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.console.clients import client_of
 from streams_orchestration_tests.console.deployed import Deployed
@@ -66,7 +66,7 @@ def test_a_defect_is_answered_500_and_logged(
     def read_status(_home: Home, _application: str) -> NoReturn:
         raise KeyError
 
-    monkeypatch.setattr(reading, "read_status", read_status)
+    monkeypatch.setattr(api, "read_status", read_status)
     answer = client_of(deployed.home).get("/api/applications/app/state")
     assert answer.status_code == 500
     assert answer.json()["error"] == "The console failed. The terminal that it runs in shows why."

@@ -14,27 +14,26 @@ from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.messages import detail
 from streams_orchestration.cli.terminal import printable_text, results
 from streams_orchestration.cli.top.rows import COLUMNS, Arrangement, Row, rows_of
-from streams_orchestration.runtime.observing.snapshots import Snapshot, read_snapshot
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 SCREEN = "streams_orchestration.cli.top.screen:Screen"
 
 
 def top(application: str | None, delay: float) -> int:
     """Show what runs until the user ends it, or once where there is no terminal; the exit status."""
-    home = Home.default()
+    home = api.Home.default()
     current().application = application
     detail(f"State directory {home.root}")
-    snapshot = read_snapshot(home, application)
+    snapshot = api.read_snapshot(home, application)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         results().print(once(snapshot))
         return 0
     require("streams top on a terminal", "textual", "textual", "top")
-    load(SCREEN)(snapshot, lambda: read_snapshot(home, application), delay).run()
+    load(SCREEN)(snapshot, lambda: api.read_snapshot(home, application), delay).run()
     return 0
 
 
-def once(snapshot: Snapshot) -> RenderableType:
+def once(snapshot: api.Snapshot) -> RenderableType:
     """Return all rows as a tree, slow ones first, with problems below."""
     rows = Arrangement().of(rows_of(snapshot))
     if not rows:

@@ -10,10 +10,7 @@ from typing import Literal
 
 from streams_orchestration.compiler.brief import count, duration
 from streams_orchestration.operators.metrics import LAG_SECONDS, LAG_TUPLES
-from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, OperatorMetrics, ReaderMetrics
-from streams_orchestration.runtime.observing.snapshots import Observed, Snapshot
-from streams_orchestration.runtime.units.failures import UnitFailure
-from streams_orchestration.runtime.units.status import PeStatus
+from streams_orchestration.runtime import api
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +131,12 @@ class Arrangement:
         return [*ordered, *(row for row in rows if by(row) is None)]
 
 
-def rows_of(snapshot: Snapshot) -> list[Row]:
+def rows_of(snapshot: api.Snapshot) -> list[Row]:
     """A row for every application, region, PE and operator; a PE outside of regions is right below its application."""
     return [row for observed in snapshot.applications for row in _application(observed)]
 
 
-def _application(observed: Observed) -> Iterator[Row]:
+def _application(observed: api.Observed) -> Iterator[Row]:
     status, failed = observed.status, {failure.unit: failure for failure in observed.failures}
     measured = _by_pe(observed.metrics)
     pes = [_pe(observed, pe, failed, measured[pe.id]) for pe in status.pes]
@@ -166,12 +163,12 @@ def _application(observed: Observed) -> Iterator[Row]:
 class _Measured:
     """The measurements of one PE."""
 
-    operators: list[OperatorMetrics] = field(default_factory=list)
-    readers: list[ReaderMetrics] = field(default_factory=list)
+    operators: list[api.OperatorMetrics] = field(default_factory=list)
+    readers: list[api.ReaderMetrics] = field(default_factory=list)
     rows_per_second: float | None = None
 
 
-def _by_pe(metrics: ApplicationMetrics) -> dict[int, _Measured]:
+def _by_pe(metrics: api.ApplicationMetrics) -> dict[int, _Measured]:
     measured: dict[int, _Measured] = defaultdict(_Measured)
     for operator in metrics.operators:
         measured[operator.pe].operators.append(operator)
@@ -182,11 +179,11 @@ def _by_pe(metrics: ApplicationMetrics) -> dict[int, _Measured]:
     return measured
 
 
-def _trouble(failure: UnitFailure | None) -> str:
+def _trouble(failure: api.UnitFailure | None) -> str:
     return "" if failure is None else f"{failure.reason.rstrip('.')}. {failure.remedy}"
 
 
-def _pe(observed: Observed, pe: PeStatus, failed: dict[str, UnitFailure], measured: _Measured) -> Row:
+def _pe(observed: api.Observed, pe: api.PeStatus, failed: dict[str, api.UnitFailure], measured: _Measured) -> Row:
     unit = next(unit for unit in observed.status.units if unit.name == pe.unit)
     above = (observed.name,) if unit.region is None else (observed.name, unit.name)
     operators, behind = measured.operators, measured.readers
@@ -208,14 +205,14 @@ def _pe(observed: Observed, pe: PeStatus, failed: dict[str, UnitFailure], measur
     )
 
 
-def _operators(above: tuple[str, ...], names: Iterable[str], measured: Iterable[OperatorMetrics]) -> Iterator[Row]:
+def _operators(above: tuple[str, ...], names: Iterable[str], measured: Iterable[api.OperatorMetrics]) -> Iterator[Row]:
     known = {each.name: each for each in measured}
     for name in dict.fromkeys((*names, *known)):
         path = (*above, name)
         yield _operator(path, known[name]) if name in known else Row(path, "operator")
 
 
-def _operator(path: tuple[str, ...], measured: OperatorMetrics) -> Row:
+def _operator(path: tuple[str, ...], measured: api.OperatorMetrics) -> Row:
     own = {metric.name: metric.value for metric in measured.custom}
     lag = own.get(LAG_TUPLES)
     return Row(

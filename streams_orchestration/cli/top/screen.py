@@ -18,8 +18,7 @@ from streams_orchestration.cli.terminal import printable_text
 from streams_orchestration.cli.top.command import cells
 from streams_orchestration.cli.top.rows import COLUMNS, Arrangement, Row, rows_of
 from streams_orchestration.compiler.brief import plural
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.observing.snapshots import Snapshot
+from streams_orchestration.runtime import api
 
 MOST_ROWS = 1000
 """Most rows that are shown; a filter finds the others."""
@@ -62,7 +61,7 @@ class Screen(App[None]):
         Binding("f10,q,ctrl+c", "quit", "Quit", key_display="F10"),
     ]
 
-    def __init__(self, snapshot: Snapshot, look: Callable[[], Snapshot], delay: float) -> None:
+    def __init__(self, snapshot: api.Snapshot, look: Callable[[], api.Snapshot], delay: float) -> None:
         """Create the screen with a first snapshot; `look` returns the next one every `delay` seconds."""
         super().__init__()
         self.snapshot = snapshot
@@ -100,11 +99,11 @@ class Screen(App[None]):
             return
         try:
             snapshot, problem = self._look(), ""
-        except StreamsRuntimeError as error:
+        except api.StreamsRuntimeError as error:
             snapshot, problem = self.snapshot, str(error)
         self.call_from_thread(self.show, snapshot, problem)
 
-    def show(self, snapshot: Snapshot, problem: str = "") -> None:
+    def show(self, snapshot: api.Snapshot, problem: str = "") -> None:
         """Show another snapshot."""
         self.snapshot, self.problem = snapshot, problem
         self.refill()

@@ -23,7 +23,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.console.answers import UnknownPlanError
 from streams_orchestration.console.plans.choices import ChoiceError, Choices
 from streams_orchestration.console.plans.task import Task
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 SECONDS = 60.0
 """Most seconds of a compilation."""
@@ -45,7 +45,7 @@ class Compilers:
     `compile` belongs to the event loop, and waits for its process in a thread.
     """
 
-    home: Home
+    home: api.Home
     specs: tuple[Path, ...] = ()
     options: Options | None = None
     """Options of the command line."""

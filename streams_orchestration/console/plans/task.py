@@ -26,9 +26,7 @@ from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.model.loading import read_application
 from streams_orchestration.operators.implementation import ImplementationError
-from streams_orchestration.runtime.api import deployed_if_any, preview_redeploy
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime import api
 
 Document = dict[str, Any]
 
@@ -66,9 +64,9 @@ def answer(task: Task) -> Answer:
     application, diagnostics = read_application(task.spec)
     if application is None:
         return Answer({"application": None, "deployed": False, "diagnostics": diagnostics_document(tuple(diagnostics))})
-    home = Home(task.home)
+    home = api.Home(task.home)
     name = (task.options and task.options.name) or application.application
-    deployed = deployed_if_any(home, name)
+    deployed = api.deployed_if_any(home, name)
     base, notes = _base(task, deployed)
     now = task.choices.options(base, application)
     document: Document = {"application": name, "deployed": deployed is not None, "notes": notes}
@@ -115,11 +113,11 @@ def _comparison(
         return {"error": str(error)}
 
 
-def _redeploy(home: Home, compilation: Compilation) -> Document:
+def _redeploy(home: api.Home, compilation: Compilation) -> Document:
     """Return the result of `streams redeploy --dry-run`."""
     try:
-        return redeploy_document(preview_redeploy(home, deployable(compilation)))
+        return redeploy_document(api.preview_redeploy(home, deployable(compilation)))
     except ApplicationError as error:
         return {"diagnostics": diagnostics_document(error.diagnostics)}
-    except (StreamsRuntimeError, ImplementationError) as error:
+    except (api.StreamsRuntimeError, ImplementationError) as error:
         return {"error": str(error)}

@@ -18,7 +18,7 @@ import streams_orchestration.compiler.checking.checking  # noqa: F401
 from streams_orchestration.console.plans.choices import ChoiceError
 from streams_orchestration.console.plans.task import Answer, Task, answer
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.runtime.hiding import hide_secrets
+from streams_orchestration.runtime import api
 
 SECONDS = 90
 """Most seconds of processor time: nothing else ends the worker if the console is killed meanwhile."""
@@ -52,6 +52,6 @@ def _answered(task: Task) -> Answer:
 
 
 if __name__ == "__main__":
-    hide_secrets()
+    api.hide_secrets()
     with suppress(BrokenPipeError):
         _main()

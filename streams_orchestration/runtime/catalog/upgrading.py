@@ -16,7 +16,7 @@ _host = table("host", *map(column, _COLUMNS))
 """The columns that every revision has."""
 
 
-def upgrade(catalog: Catalog) -> str:
+def upgrade_tables(catalog: Catalog) -> str:
     """Bring a catalog to this version of the product, all or nothing; what it holds is kept.
 
     Returns:
@@ -51,7 +51,7 @@ def upgrade_older(catalog: Catalog) -> str | None:
     Raises:
         CatalogError: see `upgrade`.
     """
-    return upgrade(catalog) if is_older(catalog.version()) else None
+    return upgrade_tables(catalog) if is_older(catalog.version()) else None
 
 
 def _refuse_living(connection: Connection, catalog: Catalog) -> None:

@@ -125,7 +125,7 @@ def savepoint_of(home: Home, reference: str, application: str | None = None) -> 
     raise SavepointError(message)
 
 
-def remove(home: Home, reference: str) -> str:
+def remove_savepoint(home: Home, reference: str) -> str:
     """Remove a savepoint atomically, and return its title.
 
     Raises:

@@ -131,7 +131,7 @@ def record_failure(catalog: Catalog, application: str, operator: str, error: Out
             )
 
 
-def route(catalog: Catalog, application: str, operator: str) -> int:
+def route_sink(catalog: Catalog, application: str, operator: str) -> int:
     """Have undeliverable tuples of a sink set aside, of all epochs that are complete now; returns the last one."""
     s, p, u = tables.sink, tables.pe, tables.unit
     mine = (s.c.application == application, s.c.operator == operator)

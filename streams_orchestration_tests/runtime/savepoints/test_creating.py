@@ -29,7 +29,7 @@ from streams_orchestration.runtime.savepoints.copying import export_savepoint, i
 from streams_orchestration.runtime.savepoints.creating import create_savepoint
 from streams_orchestration.runtime.savepoints.manifest import SavepointError, read_manifest
 from streams_orchestration.runtime.savepoints.place import Place
-from streams_orchestration.runtime.savepoints.places import remove, saved, savepoint_of
+from streams_orchestration.runtime.savepoints.places import remove_savepoint, saved, savepoint_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.units.garbage import collect_garbage
@@ -217,7 +217,7 @@ FORBIDDEN: dict[str, tuple[str, Step]] = {
     "create: the place": ("savepoints/app/.other.partial", lambda local, _: take(local, "other")),
     "list": ("savepoints/app", lambda local, _: list(saved(local.home))),
     "show": ("savepoints/app", lambda local, _: savepoint_of(local.home, "point")),
-    "remove": ("savepoints/app", lambda local, _: remove(local.home, "point")),
+    "remove": ("savepoints/app", lambda local, _: remove_savepoint(local.home, "point")),
     "a manifest": ("savepoints/app/point/manifest.json", lambda local, _: read_manifest(next(saved(local.home)))),
     "export": ("out", lambda local, _: export_savepoint(local.home, "point", local.home.root / "out")),
     "import": ("savepoints/app", lambda local, place: import_savepoint(local.home, place / "kept")),
@@ -379,11 +379,11 @@ def test_what_was_killed_leaves_nothing_half_and_may_be_repeated(
 def test_removed_is_gone_whole(local: LocalApplication):
     path = take(local).place.path
     assert path is not None and path.exists()
-    assert remove(local.home, "point") == "app/point"
+    assert remove_savepoint(local.home, "point") == "app/point"
     assert not path.exists()
     assert list(saved(local.home)) == []
     with pytest.raises(SavepointError, match="There are none"):
-        remove(local.home, "point")
+        remove_savepoint(local.home, "point")
 
 
 def test_what_was_exported_is_no_savepoint_of_the_state_directory(local: LocalApplication, tmp_path: Path):
@@ -391,5 +391,5 @@ def test_what_was_exported_is_no_savepoint_of_the_state_directory(local: LocalAp
     exported = export_savepoint(local.home, "point", tmp_path / "exported").place
     assert exported.path == tmp_path / "exported"
     with pytest.raises(SavepointError, match="is no savepoint of"):
-        remove(local.home, str(exported))
+        remove_savepoint(local.home, str(exported))
     shutil.rmtree(tmp_path / "exported")

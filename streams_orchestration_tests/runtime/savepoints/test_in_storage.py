@@ -16,7 +16,7 @@ from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.savepoints import creating
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.manifest import SavepointError, read_manifest
-from streams_orchestration.runtime.savepoints.places import remove, saved, savepoint_of
+from streams_orchestration.runtime.savepoints.places import remove_savepoint, saved, savepoint_of
 from streams_orchestration.runtime.storage import remote_store
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
@@ -170,7 +170,7 @@ def test_a_name_is_taken_once_and_one_that_is_removed_is_free(
         take(local)
     export_savepoint(local.home, "point", tmp_path / "exported")
     assert import_savepoint(local.home, tmp_path / "exported").new is False
-    assert remove(local.home, "point") == "app/point"
+    assert remove_savepoint(local.home, "point") == "app/point"
     take(local)
 
 

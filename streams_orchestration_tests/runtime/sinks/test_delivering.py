@@ -19,7 +19,7 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks import delivering
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher
-from streams_orchestration.runtime.sinks.sinks import route
+from streams_orchestration.runtime.sinks.sinks import route_sink
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, rows, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -243,7 +243,7 @@ def test_a_tuple_that_a_target_never_takes_is_named_and_set_aside_where_that_is_
     if by == "person":
         with pytest.raises(OutputError, match=r"Out: table t, row \d+ of epoch 1.*route sets such tuples aside"):
             local.publish()
-        assert route(local.catalog, local.name, "Out") == 1
+        assert route_sink(local.catalog, local.name, "Out") == 1
     local.run()
     with sqlite3.connect(target) as connection:
         actual = connection.execute("SELECT k, n FROM t").fetchall()
