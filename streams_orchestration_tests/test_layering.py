@@ -30,6 +30,9 @@ OPERATOR_LAYERS = (
     *("standard", "parameter_errors", "enrich", "tokenize", "testing"),
 )
 """The same within the operators: values and states, the contract, bases, what is outside, the standard operators."""
+CLIENTS_OF_RUNTIME = ("orchestration", "console", "cli")
+FACE_OF_RUNTIME = "streams_orchestration.runtime.api"
+"""What these packages import of the runtime: no other module of it."""
 FACE_OF_OPERATORS = f"streams_orchestration.operators.{OPERATOR_LAYERS[-1]}"
 """The package hands on names of all layers."""
 COMPILER_LAYERS = (
@@ -175,6 +178,19 @@ def test_imports_go_down_only(imports: dict[Path, list[tuple[int, str]]]):
         if (other := layer(module)) is not None and ((mine := own[path]) is None or other > mine)
     ]
     assert upwards == []
+
+
+def test_commands_the_console_and_dagster_import_only_the_interface_of_the_runtime(
+    imports: dict[Path, list[tuple[int, str]]],
+):
+    beside = [
+        f"{path}:{line} imports {module}"
+        for path, each in imports.items()
+        if path.relative_to(ROOT).parts[0] in CLIENTS_OF_RUNTIME
+        for line, module in each
+        if module.startswith("streams_orchestration.runtime.") and module != FACE_OF_RUNTIME
+    ]
+    assert beside == []
 
 
 def test_no_module_needs_one_that_needs_it(imports: dict[Path, list[tuple[int, str]]]):

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         HostLaunchError,
         MachineError,
         NotDeployedError,
+        OtherVersionError,
         RedeployRefusedError,
         RevertedError,
         StateDirectoryError,
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.redeployment.moving import drain_machine
     from streams_orchestration.runtime.redeployment.reverting import (
         BY_HAND,
+        TakenBack,
         bring_back,
         end_trial_by_hand,
         on_trial,
@@ -151,7 +153,7 @@ _NAMES = {
     "engine.spark.java": "require_java",
     "errors": (
         "ApplicationChangedError CATALOG CatalogError CatalogUnavailableError CatalogVersionError "
-        "CommitUnknownError HostLaunchError MachineError NotDeployedError RedeployRefusedError "
+        "CommitUnknownError HostLaunchError MachineError NotDeployedError OtherVersionError RedeployRefusedError "
         "RevertedError StateDirectoryError StreamsRuntimeError WaitingForMachineError"
     ),
     "hiding": "hide_secrets",
@@ -188,7 +190,9 @@ _NAMES = {
     "redeployment.deployed": "preview_redeploy",
     "redeployment.draining": "redeploy_under_way",
     "redeployment.moving": "drain_machine",
-    "redeployment.reverting": "BY_HAND bring_back end_trial_by_hand on_trial plan_before return_to taken_back",
+    "redeployment.reverting": (
+        "BY_HAND TakenBack bring_back end_trial_by_hand on_trial plan_before return_to taken_back"
+    ),
     "redeployment.tending": "Tending",
     "savepoints.copying": "export_savepoint import_savepoint",
     "savepoints.creating": "create_savepoint",

@@ -10,7 +10,7 @@ import pytest
 
 from streams_orchestration.cli import main
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
-from streams_orchestration.runtime.deployment import deployment
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.errors import JavaError
 from streams_orchestration_tests.cli.specs import COPY, TINY
 
@@ -156,7 +156,7 @@ def test_what_spark_refuses_has_its_file_and_line(capsys: Capture, monkeypatch: 
     def refused(_wanted: object) -> None:
         raise ApplicationError([refusal])
 
-    monkeypatch.setattr(deployment, "with_columns_of_queries", refused)
+    monkeypatch.setattr(api, "with_columns_of_queries", refused)
     assert main(["check", written("asked.yaml", QUERY), "--queries"]) == 1
     assert "asked.yaml:11: Asked: error SO5010: there is no column m" in capsys.readouterr().err
 
@@ -165,7 +165,7 @@ def test_what_keeps_spark_from_looking_is_an_error_of_the_spec(capsys: Capture, 
     def missing(_wanted: object) -> None:
         raise JavaError("none is installed")  # noqa: EM101  a reason, as where it is looked for
 
-    monkeypatch.setattr(deployment, "with_columns_of_queries", missing)
+    monkeypatch.setattr(api, "with_columns_of_queries", missing)
     answer = document(capsys, written("asked.yaml", QUERY), "--queries", status=1)
     (finding,) = answer["specs"]
     assert "Spark needs Java" in finding["error"]

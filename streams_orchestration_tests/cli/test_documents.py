@@ -28,7 +28,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for module in (deploying, running):
         monkeypatch.setattr(module, "status_document", lambda _home, current: {"application": current.application})
         monkeypatch.setattr(api, "require_java", lambda: None)
-    monkeypatch.setattr(api, "read_status", lambda _home, _name: status())
     return tmp_path / "home"
 
 
@@ -57,7 +56,8 @@ def test_deploying(command: str, spec: str, capsys: Capture):
     assert written["diagnostics"] == []
 
 
-def test_cancelling(capsys: Capture):
+def test_cancelling(capsys: Capture, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(api, "read_status", lambda _home, _name: status())
     written = document(capsys, "cancel", "flights")
     assert (written["application"], written["state"]) == ("flights", "STOPPED")
 

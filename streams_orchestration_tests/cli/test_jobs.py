@@ -15,7 +15,6 @@ from streams_orchestration.cli import foreground, jobs
 from streams_orchestration.cli.interrupts import Background
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.stages import BY_NAME
-from streams_orchestration.orchestration import deployments
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.instance import dagster_instance
 from streams_orchestration.runtime import api
@@ -38,7 +37,7 @@ def failure(unit: str) -> UnitFailure:
 def runtime(monkeypatch: pytest.MonkeyPatch) -> Runtime:
     fake = Runtime()
     fake.status = running()
-    monkeypatch.setattr(deployments, "_runtime", lambda: fake)
+    fake.replace(monkeypatch)
     return fake
 
 

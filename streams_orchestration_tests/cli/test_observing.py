@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from streams_orchestration.cli import main
-from streams_orchestration.cli.observing import details, document, overview, status_if_deployed
+from streams_orchestration.cli.observing import details, overview, status_if_deployed
 from streams_orchestration.cli.progress import progress_table
 from streams_orchestration.cli.terminal import rendered
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.programs.spread import LevelSpread, Share
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.unit_status import UnitEvent
@@ -45,9 +46,9 @@ def test_details_say_how_old_the_last_delivery_is():
     assert "16 rows in 1 file, the last 3.0 s ago  /results" in rendered(
         details(delivered, NOW, metrics()), colour=False
     )
-    actual = json.loads(json.dumps(document(delivered, metrics(), NOW), default=str))
+    actual = json.loads(json.dumps(api.document(delivered, metrics(), NOW), default=str))
     assert (actual["sinks"][0]["delivered_at"], actual["sinks"][0]["delivery_age_seconds"]) == (NOW - 3, 3.0)
-    assert document(status(), metrics(), NOW)["sinks"][0]["delivery_age_seconds"] is None
+    assert api.document(status(), metrics(), NOW)["sinks"][0]["delivery_age_seconds"] is None
 
 
 def test_details_show_how_channels_are_spread_over_tasks():
@@ -84,7 +85,7 @@ def test_details_say_why_something_is_not_reset_by_itself(what: dict[str, Any], 
 
 
 def test_the_document_is_json_with_what_has_failed():
-    actual = json.loads(json.dumps(document(FAILED, metrics(), NOW), default=str))
+    actual = json.loads(json.dumps(api.document(FAILED, metrics(), NOW), default=str))
     assert actual["application"] == "flights"
     assert actual["sinks"][0]["path"] == str(sink().path)
     assert [failure["unit"] for failure in actual["failures"]] == ["region-0"]

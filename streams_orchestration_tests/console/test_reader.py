@@ -37,7 +37,7 @@ def test_pages_without_number_leave_room_for_answers(deployed: Deployed):
 
 def test_pages_that_are_opened_at_once_share_one_look(deployed: Deployed, monkeypatch: pytest.MonkeyPatch):
     looks: list[str] = []
-    read_status = reading.read_status
+    read_status = api.read_status
 
     def counted(home: Home, application: str) -> ApplicationStatus:
         looks.append(application)
@@ -74,7 +74,7 @@ def test_an_error_that_nobody_expects_is_told_to_pages_and_the_reader_goes_on(
     deployed: Deployed, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
 ):
     failing = [error] * 3
-    read_status = reading.read_status
+    read_status = api.read_status
 
     def read(home: Home, application: str) -> ApplicationStatus:
         if failing:

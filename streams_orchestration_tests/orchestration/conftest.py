@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,10 +13,9 @@ import pytest
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.orchestration import deployments
 from streams_orchestration.orchestration.application import build_application_definitions
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.bringing_up import BroughtUp, Request
-from streams_orchestration.runtime.deployment.going_on import Run
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -78,8 +78,6 @@ def step(name: str, **config: Any) -> dict[str, Any]:
 class Runtime(SimpleNamespace):
     """Stands in for `runtime.deployment`: records calls, answers with `status`, or with `error` (to `refused` only)."""
 
-    Run = Run
-    Request = Request
     status: ApplicationStatus | None
     machines: tuple[Any, ...] = ()
 
@@ -187,6 +185,14 @@ class Runtime(SimpleNamespace):
             raise self.error
         return ("demo",) if self.status else ()
 
+    def replace(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Take the place of the runtime's functions that this has, now and as later replaced on it."""
+        for name in set(dir(api)).intersection(dir(type(self))):
+            monkeypatch.setattr(api, name, partial(self._call, name))
+
+    def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
+        return getattr(self, name)(*arguments, **named)
+
     @property
     def names(self) -> list[str]:
         return [call[0] for call in self.calls]
@@ -195,5 +201,5 @@ class Runtime(SimpleNamespace):
 @pytest.fixture
 def runtime(monkeypatch: pytest.MonkeyPatch) -> Runtime:
     fake = Runtime()
-    monkeypatch.setattr(deployments, "_runtime", lambda: fake)
+    fake.replace(monkeypatch)
     return fake

@@ -10,7 +10,7 @@ import pytest
 
 from streams_orchestration.orchestration import ops
 from streams_orchestration.orchestration.crons import quarterly
-from streams_orchestration.runtime import clock
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration_tests.orchestration.conftest import Runtime, step
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
@@ -32,7 +32,7 @@ def looks(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> list[Application
             runtime.status = statuses.pop(0)
 
     monkeypatch.setattr(ops.time, "sleep", look)
-    monkeypatch.setattr(clock, "now", lambda: NOW)
+    monkeypatch.setattr(api, "now", lambda: NOW)
     return statuses
 
 
@@ -56,11 +56,13 @@ def test_the_job_takes_what_is_there_and_ends(defs: dg.Definitions, runtime: Run
     assert names == ["take what is there", "launch", "cancel"]
 
 
-def test_what_fails_meanwhile_is_reset(defs: dg.Definitions, runtime: Runtime, looks: list[Any]):
+def test_what_fails_meanwhile_is_reset(
+    defs: dg.Definitions, runtime: Runtime, looks: list[Any], monkeypatch: pytest.MonkeyPatch
+):
     runtime.status = failed(UNDER_WAY, state="UNHEALTHY")
     looks += [runtime.status, runtime.status, MENDED, TAKEN]
     later = iter(range(100))
-    clock.now = lambda: NOW + next(later)  # the fixture puts it back
+    monkeypatch.setattr(api, "now", lambda: NOW + next(later))
     assert run(defs).success
     assert ("reset", "demo", "region-0", 1, False) in runtime.calls
 

@@ -28,6 +28,7 @@ from streams_orchestration.orchestration.application import build_application_de
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError
 from streams_orchestration.orchestration.decisions import NotDecoupledError
 from streams_orchestration.orchestration.instance import settings_file
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.observing.profiles.measuring import Measurement
 from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
@@ -91,10 +92,10 @@ def measured(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any
             raise NotDeployedError(application, (), home.root)
         return answers["deployed"]
 
-    monkeypatch.setattr(runtime, "measure", measure, raising=False)
-    monkeypatch.setattr(runtime, "deployed_compilation", deployed, raising=False)
-    monkeypatch.setattr(runtime, "outcome_of", outcome_of, raising=False)
-    monkeypatch.setattr(runtime, "keep_outcome", keep_outcome, raising=False)
+    monkeypatch.setattr(api, "measure", measure)
+    monkeypatch.setattr(api, "deployed_compilation", deployed)
+    monkeypatch.setattr(api, "outcome_of", outcome_of)
+    monkeypatch.setattr(api, "keep_outcome", keep_outcome)
     return answers
 
 

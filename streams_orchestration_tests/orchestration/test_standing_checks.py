@@ -17,7 +17,7 @@ from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.orchestration.previews import KEEPS_STATE
 from streams_orchestration.orchestration.sensors import SENSOR
-from streams_orchestration.runtime import clock
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import Runtime
@@ -86,7 +86,7 @@ class Deployed:
 def deployed(spec: Path, home: Home, runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
     with dg.DagsterInstance.ephemeral() as instance:
         application = Deployed(build_definitions(spec.parent, home), instance, runtime)
-        monkeypatch.setattr(clock, "now", lambda: application.now)
+        monkeypatch.setattr(api, "now", lambda: application.now)
         yield application
 
 
