@@ -15,6 +15,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.orchestration.artifacts import SPEC, StageMissingError
 from streams_orchestration.orchestration.asset_keys import KEYS, AssetKeys
 from streams_orchestration.orchestration.definition_names import job_name
+from streams_orchestration.orchestration.deployments import deployed_options
 from streams_orchestration.orchestration.instance import dagster_home, dagster_instance, run_job_in_process
 from streams_orchestration.orchestration.jobs import cancel_job, reset_job
 from streams_orchestration.orchestration.recorded_deployment import recorded_deployment
@@ -32,7 +33,7 @@ _ONE_JOB = threading.Lock()
 def last_options(home: api.Home, application: str) -> Options:
     """Return the options that an application is deployed with, else last compiled with; else the defaults."""
     resource = resource_of(home)
-    deployed = resource.deployments.options(application)
+    deployed = deployed_options(resource.directory(), application)
     if deployed is not None:
         return deployed
     try:
@@ -75,7 +76,7 @@ class Jobs:
 
     def record_reset(self, failure: api.UnitFailure) -> None:
         """Show in Dagster that what failed works again, unless a run shows it already."""
-        deployment = int(resource_of(self._home).deployments.status(self._application).deployed_at)
+        deployment = int(api.read_status(resource_of(self._home).directory(), self._application).deployed_at)
         tags = failure_tags(self._application, failure.unit, failure.generation, deployment)
         with dagster_instance(self._home, captured=False) as instance:
             if is_recorded(instance, tags):

@@ -32,7 +32,7 @@ def available_schedule(
     @under_key(key)
     def take_available(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
         try:
-            status = streams.deployments.status(application)
+            status = api.read_status(streams.directory(), application)
         except api.NotDeployedError:
             return dg.RunRequest()
         except api.StreamsRuntimeError as error:

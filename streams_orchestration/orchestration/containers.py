@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.runtime import api
 
 SAME_MACHINE = ("in_process", "multiprocess", "multi_or_in_process_executor")
 """Names of the executors whose steps run on the machine of the run."""
@@ -12,7 +12,7 @@ CALLERS_PROCESS = "execute_in_process_executor"
 """Name of the executor of `execute_in_process`, which no launcher has a part in."""
 
 
-def require_lasting(context: dg.OpExecutionContext, application: str, deployments: Deployments) -> None:
+def require_lasting(context: dg.OpExecutionContext, application: str, home: api.Home) -> None:
     """Refuse to start hosts as children of a run that has a container of its own, since they would end with it.
 
     Agents of machines start the hosts there. Runs and steps of Dagster's own launchers and executors share the machine
@@ -21,7 +21,7 @@ def require_lasting(context: dg.OpExecutionContext, application: str, deployment
     Args:
         context: of the op.
         application: whose hosts are to be started.
-        deployments: of the state directory.
+        home: the state directory.
 
     Raises:
         Failure: the run, or the step, may have a container of its own, and no machine is registered.
@@ -35,7 +35,7 @@ def require_lasting(context: dg.OpExecutionContext, application: str, deployment
         by = f"executor {executor}"
     else:
         return
-    if deployments.machines():
+    if api.read_machines(home):
         return
     message = (
         f"no host of {application} is started: with the {by} this run may have a container of its own, and "

@@ -41,10 +41,10 @@ def deployment_checks(application: str, key: str, keys: AssetKeys) -> dg.AssetCh
     @under_key(key)
     def checks(context: dg.AssetCheckExecutionContext, streams: StreamsResource) -> Iterator[dg.AssetCheckResult]:
         wanted = {check.name for check in context.selected_asset_check_keys}
-        deployments = streams.deployments
+        home = streams.directory()
         if RESTORABLE in wanted:
-            deployments.look_at_cuts(application)
-        for judgement in judge(deployments.status(application), api.now(), deployments.machines()):
+            api.look_at_cuts(home, application)
+        for judgement in judge(api.read_status(home, application), api.now(), api.read_machines(home)):
             if judgement.name in wanted:
                 yield check_result(evaluation(keys, application, judgement))
 

@@ -16,7 +16,12 @@ from streams_orchestration.orchestration.containers import require_lasting
 from streams_orchestration.orchestration.cut_checks import judge
 from streams_orchestration.orchestration.decisions import keep_applied
 from streams_orchestration.orchestration.definition_names import job_name
-from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.deployments import (
+    deploy_compiled,
+    shown_rows,
+    status_when_running,
+    status_when_stopped,
+)
 from streams_orchestration.orchestration.epochs import VERSION_TAG
 from streams_orchestration.orchestration.plan_events import plan_event
 from streams_orchestration.orchestration.previews import put_in_place
@@ -140,21 +145,22 @@ def _takes_what_is_there(context: dg.OpExecutionContext) -> bool:
 @_patient
 def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication, streams: StreamsResource) -> None:
     """Write what the compiled stages say into the catalog; refused when they do not belong to one compilation."""
-    application, deployments = application_of(context), streams.deployments
+    application, home = application_of(context), streams.directory()
     if config.revert:
         if config.fresh or config.savepoint:
             message = "revert brings the plan before back with its state. Leave fresh and savepoint out."
             raise dg.Failure(description=message, allow_retries=False)
-        put_in_place(context, lambda: deployments.revert(application, config.drop_state))
+        put_in_place(context, lambda: api.bring_back(home, application, drop=config.drop_state))
         context.log.info("%s runs with the plan before the last redeploy", application)
         return
     compilation = streams.artifacts.compilation(application)
     if _takes_what_is_there(context):
-        deployments.bring_up(compilation, fresh=config.fresh, available_now=True)
+        deploy_compiled(home, compilation, fresh=config.fresh, available_now=True)
         return
 
     def bring_up() -> Redeployment | None:
-        brought = deployments.bring_up(
+        brought = deploy_compiled(
+            home,
             compilation,
             fresh=config.fresh,
             savepoint=config.savepoint,
@@ -174,9 +180,9 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
 @_patient
 def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: StreamsResource) -> None:
     """Start the host processes that are wanted and missing. They are detached and outlive the run."""
-    require_lasting(context, application_of(context), streams.deployments)
-    _stop_orphans(context, streams.deployments)
-    hosts = streams.deployments.launch(application_of(context), config.asked_at)
+    require_lasting(context, application_of(context), streams.directory())
+    _stop_orphans(context, streams.directory())
+    hosts = api.launch(streams.directory(), application_of(context), asked_at=config.asked_at)
     context.log.info("launched hosts: %s", "; ".join(hosts) or "none, all of them run")
 
 
@@ -191,16 +197,16 @@ def await_heartbeats(
     """
     application = application_of(context)
     if _takes_what_is_there(context):
-        _record(context, keys, streams.deployments, _await_taken(streams.deployments, application, config.taken))
+        _record(context, keys, streams.directory(), _await_taken(streams.directory(), application, config.taken))
         return
     try:
-        status = streams.deployments.await_running(application, config.timeout)
+        status = status_when_running(streams.directory(), application, config.timeout)
     except dg.DagsterExecutionInterruptedError:
         context.log.warning(
             "the run was ended; %s goes on, job %s stops it", application, job_name(application, "cancel")
         )
         raise
-    _record(context, keys, streams.deployments, status)
+    _record(context, keys, streams.directory(), status)
 
 
 @keyed_op(out=NOTHING)
@@ -209,26 +215,31 @@ def stop_hosts(
     context: dg.OpExecutionContext, config: CancelApplication, streams: StreamsResource, keys: AssetKeys
 ) -> None:
     """Stop the application. What it has committed is kept; deploying it again goes on from there."""
-    _stop_orphans(context, streams.deployments)
-    _record(context, keys, streams.deployments, streams.deployments.cancel(application_of(context), config.timeout))
+    _stop_orphans(context, streams.directory())
+    _record(
+        context,
+        keys,
+        streams.directory(),
+        status_when_stopped(streams.directory(), application_of(context), config.timeout),
+    )
 
 
-def _await_taken(deployments: Deployments, application: str, timeout: float) -> api.ApplicationStatus:
+def _await_taken(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
     """Wait until the application has taken all that was there, and reset what fails meanwhile; then stop it."""
     known, until = dict[str, api.Known](), time.monotonic() + timeout
-    while (status := deployments.observed(application)).state not in ENDED:
+    while (status := api.observed_status(home, application)).state not in ENDED:
         healing = api.heal(status, api.now(), known, patience=HEAL_SECONDS)
         known = healing.known
         for request in healing.resets:
-            deployments.reset(application, request.failure.unit, generation=request.failure.generation, force=False)
+            api.reset(home, application, request.failure.unit, generation=request.failure.generation, force=False)
         if healing.exhausted or time.monotonic() > until:
-            deployments.cancel(application, STOP_SECONDS)
+            status_when_stopped(home, application, STOP_SECONDS)
             reasons = [f"{each.unit}: {each.reason}" for each in healing.exhausted]
             late = f"it has not taken all that was there within {timeout:g} s"
             message = f"{application} was stopped: {'; '.join(reasons) or late}. The next run goes on where it stands."
             raise dg.Failure(description=message, allow_retries=False)
         time.sleep(LOOK_SECONDS)
-    stopped = deployments.cancel(application, STOP_SECONDS)  # its hosts are about to end
+    stopped = status_when_stopped(home, application, STOP_SECONDS)  # its hosts are about to end
     if status.state != "COMPLETED" and status.taken_at is None:
         message = f"{application} was stopped by another command. The next run goes on where it stands."
         raise dg.Failure(description=message, allow_retries=False)
@@ -247,7 +258,7 @@ def claim(context: dg.OpExecutionContext, config: ResetUnit, streams: StreamsRes
     the steps behind this one are skipped, and the log says why.
     """
     with readable_errors(application_of(context)):
-        units = _claimed(context, config, streams.deployments)
+        units = _claimed(context, config, streams.directory())
     if units:
         context.instance.add_run_tags(context.run_id, {CLAIMED_TAG: json.dumps(units)})
         yield dg.Output(None)
@@ -267,18 +278,18 @@ def _units_of(context: dg.OpExecutionContext) -> Units:
     return json.loads(claimed)
 
 
-def _claimed(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deployments) -> Units:
+def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home) -> Units:
     """Begin the resets; none of a unit whose cause is gone."""
     application = application_of(context)
     try:
-        require_lasting(context, application, deployments)
-        gone = _past(deployments, application, config)
+        require_lasting(context, application, home)
+        gone = _past(home, application, config)
         if gone is not None:
             context.log.info("nothing is left to do: %s", gone)
             return {}
-        units = [config.unit] if config.unit else list(api.failed_units(deployments.status(application), api.now()))
+        units = [config.unit] if config.unit else list(api.failed_units(api.read_status(home, application), api.now()))
         generations = [
-            deployments.reset(application, unit, generation=config.generation, force=config.force) for unit in units
+            api.reset(home, application, unit, generation=config.generation, force=config.force) for unit in units
         ]
     except api.CommitUnknownError as error:
         if config.generation is None:  # it might be reset twice
@@ -295,12 +306,12 @@ def _claimed(context: dg.OpExecutionContext, config: ResetUnit, deployments: Dep
     return dict.fromkeys(units, config.generation)
 
 
-def _past(deployments: Deployments, application: str, config: ResetUnit) -> str | None:
+def _past(home: api.Home, application: str, config: ResetUnit) -> str | None:
     """Why the cause of a reset is gone; None when it is not, or when the reset was requested without one."""
     if config.generation is None:
         return None
     try:
-        status = deployments.status(application)
+        status = api.read_status(home, application)
     except api.NotDeployedError:
         return f"{application} is not deployed any more"
     if config.deployment is not None and int(status.deployed_at) != config.deployment:
@@ -321,41 +332,39 @@ def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams:
     A unit that came back and has failed again since is not waited for: that failure has a run of its own. One whose
     host is gone, as it is found only now when its machine has just died, is reset once more where nobody else does it.
     """
-    deployments = streams.deployments
+    home = streams.directory()
     for unit, failed in _units_of(context).items():
         until = time.monotonic() + config.timeout
         while True:
             try:
-                deployments.await_running(application_of(context), until - time.monotonic(), unit, failed)
+                api.await_running(home, application_of(context), until - time.monotonic(), unit, failed)
                 break
             except api.FailedAgainError as error:
                 if error.failure.exhausted or not error.failure.gone or time.monotonic() > until:
                     raise
                 context.log.info("%s; it is reset once more", error)
-                deployments.reset(application_of(context), unit, generation=error.failure.generation, force=False)
+                api.reset(home, application_of(context), unit, generation=error.failure.generation, force=False)
 
 
 @keyed_op(ins=AFTER, out=NOTHING)
 @_patient
 def record(context: dg.OpExecutionContext, streams: StreamsResource, keys: AssetKeys) -> None:
     """Record where the application stands, with the timeline of its resets."""
-    application, deployments = application_of(context), streams.deployments
-    status = deployments.status(application)
+    application, home = application_of(context), streams.directory()
+    status = api.read_status(home, application)
     context.log.info("%s: back from its last cut", ", ".join(_units_of(context)))
-    _record(
-        context, keys, deployments, status, timeline=draw_timeline(status, deployments.cuts(application), api.now())
-    )
+    _record(context, keys, home, status, timeline=draw_timeline(status, api.read_cuts(home, application), api.now()))
 
 
-def _stop_orphans(context: dg.OpExecutionContext, deployments: Deployments) -> None:
-    for stopped in deployments.stop_orphans(application_of(context)):
-        context.log.warning(stopped)
+def _stop_orphans(context: dg.OpExecutionContext, home: api.Home) -> None:
+    for stopped in api.stop_orphans(home, application_of(context)):
+        context.log.warning(str(stopped))
 
 
 def _record(
     context: dg.OpExecutionContext,
     keys: AssetKeys,
-    deployments: Deployments,
+    home: api.Home,
     status: api.ApplicationStatus,
     timeline: str | None = None,
 ) -> None:
@@ -364,11 +373,11 @@ def _record(
     Args:
         context: of the op.
         keys: of the assets.
-        deployments: of the state directory.
+        home: the state directory.
         status: what was reached.
         timeline: a drawing, of an application that was reset.
     """
-    metrics = deployments.metrics(status.application)
+    metrics = api.read_metrics(home, status.application)
     drawn = {} if timeline is None else {"streams/timeline": dg.MetadataValue.md(image("timeline", timeline))}
     now = api.now()
     if context.has_assets_def:  # the step materializes the deployment, and steps behind it evaluate its checks
@@ -377,8 +386,8 @@ def _record(
         context.set_data_version(plan.asset_key, dg.DataVersion((plan.tags or {})[VERSION_TAG]))
         log_events(context, [deployment_event(keys, status, metrics, now, drawn)])
     else:
-        judged = judge(status, now, deployments.machines())
+        judged = judge(status, now, api.read_machines(home))
         log_events(context, deployment_events(keys, context.instance, status, metrics, now, judged, drawn))
     sinks = [sink for sink in status.sinks if sink.rows]
-    parts = part_events(keys, status, metrics, status.pes, sinks, deployments.first_rows)
+    parts = part_events(keys, status, metrics, status.pes, sinks, shown_rows)
     log_events(context, (news(context.instance, each) for each in parts))

@@ -33,7 +33,7 @@ def profile_schedule(
     @under_key(key)
     def profile_what_runs(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
         try:
-            status = streams.deployments.status(application)
+            status = api.read_status(streams.directory(), application)
         except api.StreamsRuntimeError as error:
             return dg.SkipReason(str(error))
         if status.state != "RUNNING":

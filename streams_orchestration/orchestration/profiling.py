@@ -27,6 +27,7 @@ from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMi
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys, own_key
 from streams_orchestration.orchestration.decisions import APPLIED, DECISION, OUTCOME, PROFILE
 from streams_orchestration.orchestration.definition_names import job_name
+from streams_orchestration.orchestration.deployments import deployed_fusion
 from streams_orchestration.orchestration.epochs import VERSION_TAG
 from streams_orchestration.orchestration.jobs import PROFILING_POOL, PROFILING_TAGS, job_tags
 from streams_orchestration.orchestration.ops import AFTER, NOTHING, application_of
@@ -38,6 +39,7 @@ from streams_orchestration.orchestration.profile_summaries import (
 from streams_orchestration.orchestration.resource import StreamsResource, keyed_op
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.orchestration.versions import content_version
+from streams_orchestration.runtime import api
 
 
 class ProfileOptions(dg.Config):
@@ -93,7 +95,7 @@ def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
 def measure(context: dg.OpExecutionContext, config: ProfileOptions, streams: StreamsResource, keys: AssetKeys) -> None:
     """Measure the application while it runs."""
     application = application_of(context)
-    measurement = streams.deployments.profile(application, config.seconds, _pause)
+    measurement = api.measure(streams.directory(), application, config.seconds, _pause)
     for remark in measurement.remarks:
         context.log.warning("%s: %s", application, remark)
     document = mapping_of(measurement.profile)
@@ -121,7 +123,7 @@ def decide(context: dg.OpExecutionContext, config: DecisionOptions, streams: Str
         raise dg.Failure(description=str(error), allow_retries=False) from error
     for each in (*diagnostics, *decision.solution.diagnostics):
         context.log.warning("%s", each)
-    document = decision_document(*plan, decision, streams.deployments.fusion(application, plan[1]))
+    document = decision_document(*plan, decision, deployed_fusion(streams.directory(), application, plan[1]))
     path = streams.artifacts.put(application, DECISION, document)
     metadata = decision_metadata(document, _parted(done, document), path)
     context.log_event(_made(keys.of(application, DECISION), document, metadata))
@@ -130,14 +132,16 @@ def decide(context: dg.OpExecutionContext, config: DecisionOptions, streams: Str
 @keyed_op(ins=AFTER, out=NOTHING)
 def compare(context: dg.OpExecutionContext, streams: StreamsResource, keys: AssetKeys) -> None:
     """Compare the decision that was applied last with what was measured; nothing when none was."""
-    application, deployments = application_of(context), streams.deployments
+    application, home = application_of(context), streams.directory()
     applied = streams.artifacts.get(application, APPLIED)
     profile = _stored_profile(streams.artifacts, application)
-    outcome = deployments.outcome(application, profile, applied) if applied is not None else None
+    outcome = (
+        api.outcome_of(api.deployed_compilation(home, application), profile, applied) if applied is not None else None
+    )
     if outcome is None:
         context.log.info("%s runs without a decision of its assets, so there is nothing to compare", application)
         return
-    path, kept = deployments.keep_outcome(application, outcome)
+    path, kept = api.keep_outcome(home, application, outcome, api.now())
     context.log_event(_made(keys.of(application, OUTCOME), kept, outcome_metadata(outcome, kept, path)))
 
 

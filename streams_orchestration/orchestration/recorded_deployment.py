@@ -29,6 +29,7 @@ from streams_orchestration.orchestration.stage_assets import (
     spec_version,
     stage_spec,
 )
+from streams_orchestration.runtime import api
 
 
 def recorded_deployment(
@@ -64,7 +65,7 @@ def _kept_stage(
 
     @dg.multi_asset(name=f"{source.name}__{stage.name}", specs=[spec], check_specs=checks_of(spec.key, stage))
     def keep(streams: StreamsResource) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-        store, deployed = streams.artifacts, streams.deployments.deployed(source.name)
+        store, deployed = streams.artifacts, api.deployed_if_any(streams.directory(), source.name)
         inputs = {each: store.read(source.name, each).data_version for each in stage.inputs}
         names = (stage.name,) if stage.inputs else (stage.name, "")
         diagnostics = [each for each in compilation.diagnostics if each.stage in names]

@@ -12,7 +12,6 @@ from streams_orchestration.compiler.stages import WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.definition_names import job_name
-from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.resource import StreamsResource, under_key
 from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
@@ -44,7 +43,7 @@ def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None
     @under_key(source.resource)
     def redeploy_what_changed(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
         try:
-            reason = _nothing_to_do(source, streams.artifacts, streams.deployments)
+            reason = _nothing_to_do(source, streams.artifacts, streams.directory())
         except api.StreamsRuntimeError as error:
             reason = str(error)
         return dg.RunRequest() if reason is None else dg.SkipReason(reason)
@@ -52,24 +51,24 @@ def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None
     return redeploy_what_changed
 
 
-def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, deployments: Deployments) -> str | None:
+def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, home: api.Home) -> str | None:
     """Why no run is needed; None when one is, also to show the errors of a spec."""
     try:
-        status = deployments.status(source.name)
+        status = api.read_status(home, source.name)
     except api.NotDeployedError:
         jobs = f"{job_name(source.name, 'deploy')} or {job_name(source.name, 'redeploy')}"
         return f"{source.name} is not deployed: job {jobs} by hand begins it"
     if status.state in _AT_REST:
         return f"{source.name} is {status.state}: {_AT_REST[status.state]}"
-    options, _ = fitting(source.spec, kept_options(source, store, deployments))
+    options, _ = fitting(source.spec, kept_options(source, store, home))
     try:
         wanted = in_time(source.spec, lambda: compile_spec(source.spec, options, WITHOUT_DEPLOYMENT))
     except ApplicationError:
         return None
     plan = fingerprint(wanted)
-    if plan == status.fingerprint and _uids(wanted) == _uids(deployments.compilation(source.name)):
+    if plan == status.fingerprint and _uids(wanted) == _uids(api.deployed_compilation(home, source.name)):
         return f"nothing has changed: {source.name} runs as {plan}"
-    tried = deployments.taken_back(source.name)
+    tried = api.taken_back(home, source.name)
     if tried is not None and tried.fingerprint == plan:
         return (
             f"this plan was tried and taken back, since {tried.cause}. It is tried again when the spec has changed, or "

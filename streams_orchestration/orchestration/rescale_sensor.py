@@ -13,7 +13,6 @@ from streams_orchestration.model.profile_document import profile_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG
 from streams_orchestration.orchestration.definition_names import job_name, sensor_name
-from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.profiling import PROFILE
 from streams_orchestration.orchestration.region_widths import Rescaling, WidthChange, region_loads, width_change
 from streams_orchestration.orchestration.reset_runs import UNDER_WAY
@@ -58,17 +57,17 @@ def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY)
     )
     @under_key(key)
     def rescale(context: dg.SensorEvaluationContext, streams: StreamsResource) -> dg.SensorResult | dg.SkipReason:
-        now, cursor, deployments = api.now(), _cursor(context.cursor), streams.deployments
+        now, cursor, home = api.now(), _cursor(context.cursor), streams.directory()
         try:
             profile = _profile(streams.artifacts, application, cursor, now)
             if isinstance(profile, str):
                 return dg.SkipReason(profile)
-            busy = _busy(context.instance, deployments, application)
+            busy = _busy(context.instance, home, application)
             if busy is None and now - cursor.requested_at < policy.pause:
                 busy = f"the last change is {now - cursor.requested_at:.0f} s ago; {policy.pause:g} s are to pass"
             if busy is not None:
                 return dg.SkipReason(busy)
-            compilation = deployments.compilation(application)
+            compilation = api.deployed_compilation(home, application)
         except api.StreamsRuntimeError as error:
             return dg.SkipReason(str(error))
         judged = cursor.model_copy(update={"measured_at": profile.measured_at})
@@ -104,9 +103,9 @@ def _profile(store: ArtifactStore, application: str, cursor: Cursor, now: float)
     return profile
 
 
-def _busy(instance: dg.DagsterInstance, deployments: Deployments, application: str) -> str | None:
+def _busy(instance: dg.DagsterInstance, home: api.Home, application: str) -> str | None:
     """Return why the application is not simply running, in words; None when it is."""
-    status = deployments.status(application)
+    status = api.read_status(home, application)
     if status.state != "RUNNING":
         return f"{application} is {status.state}"
     if failed := api.failures(status, api.now()):
@@ -114,7 +113,7 @@ def _busy(instance: dg.DagsterInstance, deployments: Deployments, application: s
     unsettled = next((unit for unit in status.units if not unit.works), None)
     if unsettled is not None:
         return f"{unsettled.name} of {application} is {status.state_of_unit(unsettled)}"
-    if under_way := deployments.redeploying(application):
+    if under_way := api.redeploy_under_way(home, application):
         return under_way
     runs = instance.get_runs(dg.RunsFilter(tags={APPLICATION_TAG: application}, statuses=UNDER_WAY))
     harmless = {job_name(application, "profile"), job_name(application, "compile")}

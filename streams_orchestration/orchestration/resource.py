@@ -17,7 +17,6 @@ from pydantic import ConfigDict, Field, field_validator
 
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.asset_keys import AssetKeys
-from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.runtime import api
 
 RESOURCE_KEY = "streams"
@@ -77,11 +76,6 @@ class StreamsResource(dg.ConfigurableResource[Any]):
     def artifacts(self) -> ArtifactStore:
         """Return the store of compiled stages."""
         return ArtifactStore(self.directory())
-
-    @property
-    def deployments(self) -> Deployments:
-        """Return the interface to deployed applications."""
-        return Deployments(self.directory())
 
     def directory(self) -> api.Home:
         """Return the state directory, also where definitions are built and Dagster has not read the variables yet.

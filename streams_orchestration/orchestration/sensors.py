@@ -16,7 +16,7 @@ from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, Asse
 from streams_orchestration.orchestration.cut_checks import judge
 from streams_orchestration.orchestration.definition_names import sensor_name
 from streams_orchestration.orchestration.deployment_checks import evaluation
-from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.deployments import shown_rows
 from streams_orchestration.orchestration.ops import ResetUnit
 from streams_orchestration.orchestration.progress import progress_events
 from streams_orchestration.orchestration.remedies import in_dagster
@@ -78,22 +78,24 @@ def failed_units_sensor(
     )
     @under_key(key)
     def failed_units(context: dg.SensorEvaluationContext, streams: StreamsResource) -> dg.SensorResult | dg.SkipReason:
-        cursor, deployments = Cursor.load(context.cursor), streams.deployments
+        cursor, home = Cursor.load(context.cursor), streams.directory()
         if cursor.away:
             try:
-                deployments.names()
+                api.deployed_applications(home)
             except api.CatalogUnavailableError as error:
                 return dg.SkipReason(str(error))
             context.update_cursor(Cursor(cursor.applications).dump())
             return dg.SkipReason("the catalog can be used again; hosts have time for a heartbeat until the next look")
         memories = {name: cursor.applications.get(name) or Memory() for name in reset_jobs}
-        tick = _Tick(context, deployments, keys, memories)
+        tick = _Tick(context, home, keys, memories)
         if others is not None:
             tick.memories |= {name: memory for name, memory in cursor.applications.items() if name not in jobs}
             tick.all_deployed = True
         try:
             tick.watch(
-                WATCH_SECONDS * min(1.0, WORKERS / max(1, len(deployments.names()))) if shared else WATCH_SECONDS
+                WATCH_SECONDS * min(1.0, WORKERS / max(1, len(api.deployed_applications(home))))
+                if shared
+                else WATCH_SECONDS
             )
         except api.CatalogVersionError as error:
             return dg.SkipReason(str(error))
@@ -114,7 +116,7 @@ class _Tick:
     """One evaluation of the sensor."""
 
     context: dg.SensorEvaluationContext
-    deployments: Deployments
+    home: api.Home
     keys: Mapping[str, AssetKeys]
     memories: dict[str, Memory]
     deployed: set[str] = field(default_factory=set[str])
@@ -140,7 +142,7 @@ class _Tick:
         record_until = time.monotonic() + RECORD_SHARE * seconds
         with ThreadPoolExecutor(RESETS_AT_ONCE) as pool:
             resets: list[Future[None]] = []
-            for pulses in self.deployments.watch(seconds):
+            for pulses in api.watch(self.home, seconds):
                 self.deployed = set(pulses)
                 if self.all_deployed:
                     self.memories |= {name: Memory() for name in pulses if name not in self.memories}
@@ -176,7 +178,7 @@ class _Tick:
                 continue
             self.memories[name] = replace(memory, checked_run=last.run_id)
             with suppress(api.NotDeployedError):  # since the pulses were read
-                judged = judge(self.deployments.status(name), api.now(), self.deployments.machines())
+                judged = judge(api.read_status(self.home, name), api.now(), api.read_machines(self.home))
                 self.events += [evaluation(self.keys_of(name), name, each) for each in judged]
 
     def look_alone(self, application: str, mark: str, *, late: bool) -> list[api.UnitFailure]:
@@ -195,7 +197,7 @@ class _Tick:
     def look_late(self, application: str) -> list[api.UnitFailure]:
         """The failures whose reset is due; what else is new is left to the next tick."""
         try:
-            status = self.deployments.observed(application)
+            status = api.observed_status(self.home, application)
         except api.NotDeployedError:  # since the pulse was read
             return []
         before = self.memories[application]
@@ -207,20 +209,20 @@ class _Tick:
     def look(self, application: str, mark: str) -> list[api.UnitFailure]:
         """Record what is new of an application, whose pulse has this mark; the failures whose reset is due."""
         try:
-            status = self.deployments.observed(application)
+            status = api.observed_status(self.home, application)
         except api.NotDeployedError:  # since the pulse was read
             return []
         now, before = api.now(), self.memories[application]
-        seen = look(status, now, before, self.deployments.machines())
+        seen = look(status, now, before, api.read_machines(self.home))
         if seen.memory.remark != before.remark:
             for failure in seen.exhausted:
                 said = f"{failure.reason}{failure.log_hint}"
                 self.context.log.error("%s: %s. %s", failure.unit, said, in_dagster(failure.remedy, application))
             if seen.exhausted:
-                self.deployments.report_failure(application)
+                api.report_failure(self.home, application)
         all_checked = False
         if seen.report:
-            metrics, preview = self.deployments.metrics(application), self.deployments.first_rows
+            metrics, preview = api.read_metrics(self.home, application), shown_rows
             keys = self.keys_of(application)
             events = progress_events(keys, status, metrics, now, seen, preview, self.context.instance)
             all_checked = any(isinstance(event, dg.AssetCheckEvaluation) for event in events)
@@ -235,8 +237,8 @@ class _Tick:
         """Begin a reset here, where all is loaded: a run is seconds away. What cannot be begun is left to the run."""
         name = f"{failure.application}: {failure.unit}"
         try:
-            generation = self.deployments.reset(
-                failure.application, failure.unit, generation=failure.generation, force=False
+            generation = api.reset(
+                self.home, failure.application, failure.unit, generation=failure.generation, force=False
             )
         except api.StreamsRuntimeError as error:
             self.context.log.warning("%s: %s; it is for the run to reset it", name, error)
@@ -246,8 +248,8 @@ class _Tick:
     def stop_orphans(self, application: str) -> None:
         """Stop processes of hosts that are no longer wanted."""
         try:
-            for stopped in self.deployments.stop_orphans(application):
-                self.context.log.warning(stopped)
+            for stopped in api.stop_orphans(self.home, application):
+                self.context.log.warning(str(stopped))
         except api.StreamsRuntimeError as error:
             self.context.log.warning(str(error))
 

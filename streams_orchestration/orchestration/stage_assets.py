@@ -22,7 +22,7 @@ from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageDocument, StageMissingError, plain
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, own_key
 from streams_orchestration.orchestration.decisions import decided_options
-from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.deployments import deployed_options
 from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.settings import CompileOptions
@@ -261,7 +261,7 @@ def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> 
         @define
         @under_key(source.resource)
         def compute(streams: StreamsResource) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-            deployed = streams.deployments.deployed(source.name)
+            deployed = api.deployed_if_any(streams.directory(), source.name)
             result = compile_stage(source, stage, streams.artifacts, source.defaults, deployed)
             yield from results_of(result, spec.key, stage)
 
@@ -272,8 +272,8 @@ def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> 
     def compute_first(
         context: dg.AssetExecutionContext, config: CompileOptions, streams: StreamsResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-        store, deployed = streams.artifacts, streams.deployments.deployed(source.name)
-        options = chosen(context.log, config, source, store, streams.deployments)
+        store, deployed = streams.artifacts, api.deployed_if_any(streams.directory(), source.name)
+        options = chosen(context.log, config, source, store, streams.directory())
         yield from results_of(compile_stage(source, stage, store, options, deployed), spec.key, stage)
 
     return compute_first
@@ -299,7 +299,7 @@ def chosen(
     config: CompileOptions,
     source: ApplicationSource,
     store: ArtifactStore,
-    deployments: Deployments,
+    home: api.Home,
 ) -> Options:
     """Return the options of a run: those of its config, the others as defined, or with `keep` as deployed.
 
@@ -309,7 +309,7 @@ def chosen(
     gain = config.decision_gain
     if not config.keep and gain is None:
         return config.options(source.defaults)
-    kept = kept_options(source, store, deployments)
+    kept = kept_options(source, store, home)
     if gain is not None:
         kept = replace(kept, decoupling=None)
     options, left_out = fitting(source.spec, kept, config.options)
@@ -318,13 +318,13 @@ def chosen(
     return options if gain is None else decided_options(store, source.name, options, gain)
 
 
-def kept_options(source: ApplicationSource, store: ArtifactStore, deployments: Deployments) -> Options:
+def kept_options(source: ApplicationSource, store: ArtifactStore, home: api.Home) -> Options:
     """Return the options that an application is deployed with, else those that it was last compiled with.
 
     A refused or reverted compilation leaves no trace in them. An option of a redeploy, such as a width, stays until
     another redeploy changes it.
     """
-    options = deployments.options(source.name)
+    options = deployed_options(home, source.name)
     if options is not None:
         return options
     try:

@@ -7,6 +7,7 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.diagnostics import ApplicationError, errors_of
 from streams_orchestration.orchestration.asset_keys import AssetKeys
+from streams_orchestration.orchestration.deployments import preview_compiled
 from streams_orchestration.orchestration.previews import KEEPS_STATE, problems, redeploy_metadata, severity
 from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.resource import StreamsResource, under_key
@@ -32,9 +33,11 @@ def state_check(source: ApplicationSource, keys: AssetKeys) -> dg.AssetChecksDef
     )
     @under_key(source.resource)
     def check(streams: StreamsResource) -> dg.AssetCheckResult:
-        options, _ = fitting(source.spec, kept_options(source, streams.artifacts, streams.deployments))
+        options, _ = fitting(source.spec, kept_options(source, streams.artifacts, streams.directory()))
         try:
-            outcome = streams.deployments.preview(in_time(source.spec, lambda: compile_spec(source.spec, options)))
+            outcome = preview_compiled(
+                streams.directory(), in_time(source.spec, lambda: compile_spec(source.spec, options))
+            )
         except api.NotDeployedError:
             return dg.AssetCheckResult(passed=True, description=f"{source.name} is not deployed")
         except ApplicationError as error:

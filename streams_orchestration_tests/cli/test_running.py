@@ -21,7 +21,6 @@ from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.orchestration import stage_assets
 from streams_orchestration.orchestration.artifacts import ArtifactStore
-from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.instance import dagster_instance
 from streams_orchestration.runtime import api, bringing_up
 from streams_orchestration.runtime.bringing_up import BroughtUp
@@ -29,7 +28,6 @@ from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
-from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.made_up import host, metrics, pe, sink, status, unit
@@ -261,7 +259,6 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "launch", lambda *_, **__: ())
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
     monkeypatch.setattr(api, "await_running", lambda *_: None)
-    monkeypatch.setattr(Deployments, "await_running", lambda *_: read_status(Home.default(), "copy"))
 
 
 @pytest.mark.slow

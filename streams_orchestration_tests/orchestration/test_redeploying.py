@@ -16,8 +16,8 @@ from streams_orchestration.compiler.redeployment.outcome import OperatorAction
 from streams_orchestration.compiler.redeployment.states import remedy_of_gone
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.asset_keys import own_key
-from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.previews import KEEPS_STATE, LISTED, redeploy_metadata
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.control import cancel
@@ -296,8 +296,8 @@ def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_anot
 def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch, trial: str):
     for where in (trying, reverting):
         monkeypatch.setattr(where, "launch", lambda *_, **__: ())
-    monkeypatch.setattr(Deployments, "launch", lambda *_, **__: ())
-    monkeypatch.setattr(Deployments, "await_running", lambda self, name, *_: self.status(name))
+    monkeypatch.setattr(api, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(api, "await_running", lambda *_: None)
     first = deployable(compile_spec(spec))
     deploy(home, first)
     edit(spec, "width: 2", "width: 3")
@@ -319,8 +319,8 @@ def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: 
 
 @pytest.mark.slow
 def test_a_run_begins_where_a_savepoint_was_taken(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(Deployments, "launch", lambda *_, **__: ())
-    monkeypatch.setattr(Deployments, "await_running", lambda self, name, *_: self.status(name))
+    monkeypatch.setattr(api, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(api, "await_running", lambda *_: None)
     deploy(home, deployable(compile_spec(spec)))
     create_savepoint(home, "demo", "noon")
     forget(home, create_catalog(home), "demo", ())

@@ -15,7 +15,9 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.orchestration import StreamsApplicationComponent, StreamsResource, application
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.definitions import build_definitions
+from streams_orchestration.orchestration.deployments import deploy_compiled
 from streams_orchestration.orchestration.resource import VariableMissingError, resource_of
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog.address import catalog_url
 from streams_orchestration.runtime.hosts.launcher import host_environment
 from streams_orchestration.runtime.storage.home import Home
@@ -132,8 +134,8 @@ def test_settings_hold_for_their_directory_alone(tmp_path: Path, spec: Path, mon
         master="local", driver_memory="2g",
     )  # fmt: skip
     compilation = compile_spec(spec, Options())
-    resource.deployments.bring_up(compilation)
-    assert resource.deployments.names() == ("demo",)
+    deploy_compiled(resource.directory(), compilation)
+    assert api.deployed_applications(resource.directory()) == ("demo",)
     with sa.create_engine(f"sqlite:///{tmp_path}/its.db").connect() as connection:
         (settings,) = connection.execute(sa.text("select settings from application")).scalars()
     assert '"driver_memory": "2g"' in settings
