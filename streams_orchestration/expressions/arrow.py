@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from streams_orchestration.expressions.maps import map_from
-from streams_orchestration.expressions.types import Type, array_of, map_of, struct_of
+from streams_orchestration.expressions.types import MAX_PRECISION, Type, array_of, map_of, struct_of
 
 _SIMPLE: dict[str, pa.DataType] = {
     "void": pa.null(),
@@ -37,7 +37,8 @@ _AS_NUMBERS = {"date": pa.int32(), "timestamp": pa.int64(), "timestamp_ntz": pa.
 def arrow_type(kind: Type) -> pa.DataType:
     """Return the Arrow type of values of a type; intervals are whole numbers."""
     if kind.is_decimal:
-        return pa.decimal128(kind.precision, kind.scale)
+        wide = kind.precision > MAX_PRECISION
+        return (pa.decimal256 if wide else pa.decimal128)(kind.precision, kind.scale)
     if kind.name == "array":
         return pa.list_(arrow_type(kind.parts[0]))
     if kind.name == "map":

@@ -9,6 +9,9 @@ from collections.abc import Collection, Iterable, Mapping
 from streams_orchestration.model.schema import Attribute, Schema, parse_schema, quoted
 from streams_orchestration.operators.libraries import np, pa
 
+SHOWN_ATTRIBUTES = 8
+"""Most attributes that the error of a row names."""
+
 
 @functools.cache
 def _simple_types() -> dict[str, pa.DataType]:
@@ -83,6 +86,13 @@ def arrow_type(text: str) -> pa.DataType:
         comma = _top_level_comma(inner)
         return pa.map_(arrow_type(inner[:comma]), arrow_type(inner[comma + 2 :]))
     return pa.struct(list(arrow_schema(inner)))
+
+
+def wanted_row(schema: pa.Schema) -> str:
+    """Say which attributes a row is read into, at most `SHOWN_ATTRIBUTES` of them, for the error of a row."""
+    shown = schema_ddl(pa.schema(list(schema)[:SHOWN_ATTRIBUTES]))
+    more = len(schema) - SHOWN_ATTRIBUTES
+    return f"a row is read as {shown}" + (f" and {more} more" if more > 0 else "")
 
 
 def schema_ddl(schema: pa.Schema) -> str:

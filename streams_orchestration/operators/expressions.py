@@ -14,6 +14,7 @@ from pydantic import BeforeValidator
 
 from streams_orchestration.expressions.conversion import depends_on_zone as conversion_depends_on_zone
 from streams_orchestration.expressions.errors import EvaluationError, ExpressionError, UnknownNameError
+from streams_orchestration.expressions.exact import exact
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.tree import Attribute, Call, Cast, Literal, TypedNode, attributes, may_fail
 from streams_orchestration.expressions.types import BOOLEAN, VOID, Type
@@ -133,12 +134,12 @@ class Expression:
             message = f"the value is {self.type}, the attribute is {type_name(target)}; CAST it"
             self.refuse(message)
             return _unknown(self.text, self.parameter)
-        if kind == self.type:
-            return self
+        node = exact(self.node, kind.scale) if kind.is_decimal else self.node
+        if kind == node.type:
+            return self if node is self.node else replace(self, node=node)
         if isinstance(self.node, Literal) and self.node.value is None:
             return replace(self, node=Literal(None, kind))
-        cast = Cast(self.node, kind)
-        converted = replace(self, node=cast)
+        converted = replace(self, node=Cast(node, kind))
         if self.zone is not UTC and conversion_depends_on_zone(self.type, kind):
             note(self.parameter, self.text, converted.canonical)
         return converted

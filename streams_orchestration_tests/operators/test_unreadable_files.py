@@ -22,14 +22,14 @@ from streams_orchestration_tests.operators.row_files import CSV, FORMATS, ROWS, 
 @pytest.mark.parametrize(
     ("content", "place"),
     [
-        ("n,s\n1,a\nx,b\n", "line 3, column n: 'x' is no int$"),
+        ("n,s\n1,a\nx,b\n", "line 3, column n: 'x' is no int; a row is read as n int, s string$"),
         ("n,s\n1,a\n2\n", "line 3: 1 columns, 2 are wanted"),
         ("n,s\n1,a\n\n2,b,c\n", "line 4: 3 columns, 2 are wanted"),
         (
             "n,s\n1,a\n3000000000,b\n",
             "line 3, column n: '3000000000' is no int: it is out of the range .*$",
         ),
-        ('n,s\n1,"a\nb"\n1.5,c\n', "line 4, column n: '1.5' is no int$"),
+        ('n,s\n1,"a\nb"\n1.5,c\n', "line 4, column n: '1.5' is no int; a row is read as n int, s string$"),
     ],
 )
 def test_a_malformed_row_is_an_error_of_the_data_with_its_place(tmp_path: Path, content: str, place: str):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
+from streams_orchestration.operators.arrow_types import wanted_row
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.formats.checks import UnfitValueError
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
@@ -157,7 +158,7 @@ class CsvFile:
                         return f"line {rows.line_num}: {len(row)} columns, {len(header)} are wanted"
                     for position, field in positions if row else ():
                         if reason := text_misfit(row[position], field.type, self.dialect.null_texts):
-                            return f"line {rows.line_num}, column {field.name}: {reason}"
+                            return f"line {rows.line_num}, column {field.name}: {reason}; {wanted_row(schema)}"
             except csv.Error as malformed:
                 return f"line {rows.line_num}: {csv_fault(malformed)}"
         return f"it cannot be read as CSV: {' '.join(str(error).split())}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from streams_orchestration.operators.arrow_types import wanted_row
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.rows import FilePosition, FileRows, Malformed
 from streams_orchestration.operators.formats.json_reading import BLANK, RefusedObject, read_lines, read_objects
@@ -50,7 +51,7 @@ def _rows(path: File, lines: list[bytes], schema: pa.Schema, start: FilePosition
     if read.refused and not permissive:
         first = read.refused[0]
         place = f"line {start.line + full[first.row]}{f', column {first.column}' if first.column else ''}"
-        message = f"{path}, {place}: {first.reason}"
+        message = f"{path}, {place}: {first.reason}; {wanted_row(schema)}"
         raise DataError(message)
     return FileRows(read.batch, tuple(_malformed(each, full, lines, start) for each in read.refused))
 
