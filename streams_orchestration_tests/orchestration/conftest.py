@@ -166,7 +166,7 @@ class Runtime(SimpleNamespace):
             shown = self.status
             units = tuple((unit.name, unit.state, unit.generation, unit.resets) for unit in shown.units)
             troubled = tuple(failure.unit for failure in failures(shown, NOW))
-            yield {"demo": Pulse(shown.state, shown.deployed_at, units, troubled)}
+            yield {shown.application: Pulse(shown.state, shown.deployed_at, units, troubled)}
 
     def look_at_cuts(self, home: Home, application: str) -> None:
         self._called("look_at_cuts", application)
@@ -183,7 +183,7 @@ class Runtime(SimpleNamespace):
     def deployed_applications(self, home: Home) -> tuple[str, ...]:
         if self.error is not None:
             raise self.error
-        return ("demo",) if self.status else ()
+        return (self.status.application,) if self.status else ()
 
     def replace(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Take the place of the runtime's functions that this has, now and as later replaced on it."""
