@@ -105,7 +105,7 @@ def compiled_only(spec: Path, options: Options, read: ReadSpec | None = None) ->
 
 
 def operator_names(spec: Path) -> tuple[str, ...]:
-    """The logical names of the operators of a spec that compiles, sorted; none of one that does not."""
+    """Return the logical names of the operators of a spec, sorted; none if it does not compile."""
     try:
         return tuple(sorted(each.name for each in compile_spec(spec).logical.operators))
     except ApplicationError:

@@ -11,7 +11,7 @@ from streams_orchestration.runtime import api
 
 
 def connection_lines(status: api.ApplicationStatus) -> Iterator[Text]:
-    """A line for every Import and Export, and one for each stream or reader that it is connected with."""
+    """Yield a line for every Import and Export, and one for each stream or reader that it is connected with."""
     for link in status.imports:
         yield Text.assemble((link.name, "bold"), f"  imports {link.wants}{'' if link.connections else ': none yet'}")
         for each in link.connections:

@@ -101,7 +101,7 @@ def _of_application(
 
 
 def _as_measured(spec: Path, options: Options) -> Compilation:
-    """The application with the PEs that it was measured with, where the options lead there; never decoupled already."""
+    """Return the application, not decoupled, with the PEs that it was measured with, if the options give them."""
     plain = compiled(spec, replace(options, profile=None, decoupling=None))
     wanted = options.profile.fingerprint if options.profile is not None else ""
     if not wanted or fusion_fingerprint(plain.logical, plain.physical, plain.fusion) == wanted:

@@ -76,5 +76,5 @@ class Display:
                 self.say(f"  {late}")
 
     def say(self, text: str) -> None:
-        """A message that stays."""
+        """Print a message that stays."""
         self._console.print(text, soft_wrap=True)

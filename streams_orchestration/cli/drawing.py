@@ -47,7 +47,7 @@ def lineage(application: str, name: str, options: Options, format_: str, output:
 
 
 def _compilation(application: str, options: Options) -> Compilation:
-    """An application by the path of its spec, as it is deployed, or by its name in a spec."""
+    """Return an application: compiled from the path of its spec, or as it is deployed, by its name."""
     if file_of(application).is_file():
         return as_it_runs(compiled(Path(application), options))
     try:

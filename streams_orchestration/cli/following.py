@@ -22,7 +22,7 @@ class Operation(Protocol):
     """An operation under way that ends by itself."""
 
     def wait(self, seconds: float) -> bool:
-        """Whether it has ended, after so many seconds at most."""
+        """Wait at most so many seconds; return True if it has ended."""
         ...
 
     def result(self) -> object:
@@ -85,7 +85,7 @@ class Follower:
                 return status
 
     def _read(self) -> api.ApplicationStatus:
-        """The status as soon as the catalog can be read; then hosts have had time for a heartbeat."""
+        """Return the status as soon as the catalog can be read; by then hosts have had time for a heartbeat."""
         lost: float | None = None
         while True:
             try:
@@ -158,5 +158,5 @@ class Follower:
 
 
 def _works(unit: api.UnitStatus, failure: api.UnitFailure) -> bool:
-    """Whether the unit was reset because of this failure, or a later one, and all its PEs run or have ended."""
+    """Return True if the unit was reset because of this failure or a later one, and all its PEs run or have ended."""
     return unit.generation > failure.generation and unit.works

@@ -54,7 +54,7 @@ class Controls(Protocol):
         ...
 
     def ended(self) -> bool:
-        """Whether it has ended; cheaper than its status."""
+        """Return True if the application has ended; cheaper than to read its status."""
         ...
 
 
@@ -147,7 +147,7 @@ class Foreground:
         return api.observed_status(self._home, self._name, self._catalog)
 
     def ended(self) -> bool:
-        """Whether it is complete, or stopped; the catalog is read only when it has changed."""
+        """Return True if the application is complete or stopped; the catalog is read only when it has changed."""
         mark = self._catalog.changes.mark()
         if mark == self._seen:
             return False

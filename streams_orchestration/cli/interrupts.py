@@ -39,7 +39,7 @@ class Interrupts:
 
     @property
     def requested(self) -> bool:
-        """Whether the user wants to stop."""
+        """Return True if the user wants to stop."""
         return self._requested.is_set()
 
     def pause(self, seconds: float, over: Callable[[], bool] = lambda: False) -> bool:
@@ -79,7 +79,7 @@ class Background(Generic[T]):
             self._error = error
 
     def wait(self, seconds: float) -> bool:
-        """Whether it has ended, after so many seconds at most."""
+        """Wait at most so many seconds; return True if it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 

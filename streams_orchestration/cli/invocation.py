@@ -54,7 +54,7 @@ class Invocation:
     def document(
         self, facts: Mapping[str, Any], status: int, kind: ErrorKind = "runtime", message: str | None = None
     ) -> dict[str, Any]:
-        """The document of a command that acts, and of every command that failed.
+        """Return the document of a command that acts, or of any command that failed.
 
         Args:
             facts: keys of this command.
@@ -76,13 +76,13 @@ _current: ContextVar[Invocation] = ContextVar("invocation")
 
 
 def current() -> Invocation:
-    """The command that runs; one without a history outside of `begun`."""
+    """Return the command that runs; outside of `begun`, one that leaves no history."""
     return _current.get(None) or Invocation()
 
 
 @contextmanager
 def begun(arguments: Sequence[str]) -> Iterator[Invocation]:
-    """The command of a command line, current inside of the block."""
+    """Make a command line the current command within the block."""
     token = _current.set(Invocation.of(arguments))
     try:
         yield _current.get()

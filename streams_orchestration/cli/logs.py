@@ -37,7 +37,7 @@ class Logs:
     """Name of a log -> the position up to which it was read."""
 
     def last(self, lines: int) -> list[api.LogEnd]:
-        """The last lines that are there now."""
+        """Yield the last lines that are there now."""
         return self._noted(self.read(self.names, lines, {}))
 
     def more(self) -> list[api.LogEnd]:
@@ -109,7 +109,7 @@ def _sources(home: api.Home, application: str, pe: int | None) -> list[Logs]:
 
 
 def here(directory: Path, names: Sequence[str]) -> Logs:
-    """The logs in a directory of this machine."""
+    """Return the logs in a directory of this machine."""
     return Logs(names, lambda wanted, lines, after: api.read_ends(directory, wanted, lines, after))
 
 

@@ -43,7 +43,7 @@ def facts(metrics: api.ApplicationMetrics) -> Iterator[Text]:
 
 
 def losses(metrics: api.ApplicationMetrics) -> Iterator[str]:
-    """A line for each operator that has dropped tuples, or met errors in them."""
+    """Yield a line for each operator that has dropped tuples or met errors in them."""
     for operator in metrics.operators:
         for metric in operator.custom:
             if metric.name in POINTED_AT and metric.value:
@@ -51,7 +51,7 @@ def losses(metrics: api.ApplicationMetrics) -> Iterator[str]:
 
 
 def metrics_tables(metrics: api.ApplicationMetrics) -> RenderableType:
-    """Everything that was measured."""
+    """Print everything that was measured."""
     if not metrics.measured:
         return Text("Measuring was off when it was deployed (STREAMS_METRICS=off).")
     if not metrics.pes:

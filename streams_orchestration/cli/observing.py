@@ -62,7 +62,7 @@ def status(application: str | None, timeline: Path | None, format_: str, *, meas
 
 
 def _shown(home: api.Home, application: str | None, *, measured: bool) -> RenderableType:
-    """One application, or a line for each."""
+    """Print one application, or a line for each."""
     if application is None:
         statuses = [api.read_status(home, name) for name in api.deployed_applications(home)]
         return overview(statuses, api.now()) if statuses else Text(_nothing(home))
@@ -100,7 +100,7 @@ def _draw(home: api.Home, application: str, place: Path) -> None:
 
 
 def status_if_deployed(home: api.Home, application: str) -> api.ApplicationStatus | None:
-    """The status of an application, None when it was never deployed here."""
+    """Return the status of an application, or None if it was never deployed here."""
     try:
         return api.read_status(home, application)
     except api.NotDeployedError:
@@ -114,7 +114,7 @@ def status_document(home: api.Home, status: api.ApplicationStatus) -> dict[str, 
 
 
 def details(status: api.ApplicationStatus, now: float, metrics: api.ApplicationMetrics) -> RenderableType:
-    """One application: progress, hosts, results, what stands out of its metrics, and what to do about failures."""
+    """Print one application: progress, hosts, results, remarkable metrics, and how to mend failures."""
     failed = api.failures(status, now)
     failing = {failure.unit for failure in failed}
     lines: list[RenderableType] = [progress_table(status, rates(metrics), now, failing), *facts(metrics)]
@@ -155,7 +155,7 @@ def _visible(sink: api.SinkStatus, now: float) -> str:
 
 
 def overview(statuses: list[api.ApplicationStatus], now: float) -> RenderableType:
-    """A line for every application."""
+    """Print a line for every application."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("application", "state", "deployed", "PEs", "epoch", "rows into PEs", "failed"):
         table.add_column(title, justify="right" if title in ("PEs", "epoch", "rows into PEs") else "left")

@@ -13,7 +13,7 @@ _STYLES = {"unchanged": "green", "kept": "green", "lossy": "yellow", "refused": 
 
 
 def outcome_table(outcome: Redeployment) -> RenderableType:
-    """The verdict, and what becomes of units and operators; of those that stay as they are only how many."""
+    """Return the verdict, and what becomes of units and operators; unchanged ones are only counted."""
     sentence = Text(outcome.sentence, _STYLES[outcome.verdict])
     if paused := pause(outcome):
         sentence.append(f" {paused}", "default")

@@ -18,7 +18,7 @@ from streams_orchestration.model.printable import printable
 
 
 def plain() -> bool:
-    """True if the user wants no styles at all (https://no-color.org)."""
+    """Return True if the user wants no styles at all (https://no-color.org)."""
     return bool(os.environ.get("NO_COLOR"))
 
 

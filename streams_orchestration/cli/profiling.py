@@ -96,7 +96,7 @@ def comparison_table(outcome: Outcome) -> RenderableType:
 
 
 def profile_text(profile: Profile, form: str) -> str:
-    """The document, as `yaml` or `json`."""
+    """Return the document as `yaml` or `json`."""
     document = mapping_of(profile)
     if form == "json":
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -104,7 +104,7 @@ def profile_text(profile: Profile, form: str) -> str:
 
 
 def _entry(key: str, value: Any) -> str:
-    """A key of a YAML document; each part of a list stands on a line of its own."""
+    """Return a key of a YAML document; each part of a list stands on a line of its own."""
     if isinstance(value, list):
         return f"{key}:\n" + "".join(f"  - {_line(each)}\n" for each in value)
     if isinstance(value, dict):

@@ -60,7 +60,7 @@ class Meter:
 def progress_table(
     status: api.ApplicationStatus, rates: Mapping[int, float], now: float, reported: Collection[str] = ()
 ) -> RenderableType:
-    """The application, its units of recovery, and a row for every PE.
+    """Return the application, its units of recovery, and a row for every PE.
 
     Args:
         status: as read from the catalog.
@@ -144,7 +144,7 @@ def _age(status: api.ApplicationStatus, now: float) -> str:
 
 
 def styled_state(state: str) -> Text:
-    """A state in its colour."""
+    """Return a state in its colour."""
     return Text(state, STYLES.get(state, ""))
 
 

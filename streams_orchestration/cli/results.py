@@ -79,7 +79,7 @@ def result_table(result: Result) -> RenderableType:
 
 
 def result_document(result: Result) -> dict[str, Any]:
-    """The rows as JSON; `rows` is empty where a sink writes no files."""
+    """Return the rows as JSON; `rows` is empty if a sink writes no files."""
     sink = result.sink
     return {
         "operator": sink.operator,

@@ -83,7 +83,7 @@ def run(
 
 
 def _is_complete(home: api.Home, application: str, identity: str) -> bool:
-    """Whether this application ran to its end: then its operators were checked when it was deployed."""
+    """Return True if this application ran to its end; its operators were checked when it was deployed."""
     try:
         status = status_if_deployed(home, application)
     except api.CatalogError:  # of an older version, maybe, which is upgraded before the application is run
@@ -92,7 +92,7 @@ def _is_complete(home: api.Home, application: str, identity: str) -> bool:
 
 
 def _has_more(home: api.Home, application: str) -> bool:
-    """Whether sources of a complete application have more input than they had at its end."""
+    """Return True if sources of a complete application have more input than they had at its end."""
     try:
         sources = api.sources_with_more(home, application)
     except Exception as error:  # noqa: BLE001 - of anybody's source

@@ -97,7 +97,7 @@ def _listed(path: api.Place, manifest: api.Manifest | api.SavepointError) -> dic
 
 
 def _read(path: api.Place) -> api.Manifest | api.SavepointError:
-    """One that cannot be read does not keep others from being listed."""
+    """Read a savepoint's manifest; return the error if that fails, so that the others are listed."""
     try:
         return api.read_manifest(path)
     except api.SavepointError as error:

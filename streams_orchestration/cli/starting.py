@@ -80,7 +80,7 @@ def run_words(spec: Path, options: Options) -> str:
 
 
 def ready(compilation: Compilation) -> Deployable:
-    """The application as one that can run here; warnings go to standard error.
+    """Return the application as one that can run here; warnings go to standard error.
 
     Raises:
         ApplicationError: something keeps the application from running here.

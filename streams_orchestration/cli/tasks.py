@@ -9,7 +9,7 @@ from streams_orchestration.runtime import api
 
 
 def tasks_table(status: api.ApplicationStatus) -> Table:
-    """A line for every level of every PE."""
+    """Yield a line for every level of every PE."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("PE", "level", "tasks", "operators a task", "channels a task"):
         table.add_column(title, justify="left" if title.startswith("channels") else "right")

@@ -60,12 +60,12 @@ def write_table(what: RenderableType, output: Path | None) -> None:
 
 
 def results() -> Console:
-    """A console on standard output."""
+    """Return a console on standard output."""
     return _console(sys.stdout)
 
 
 def messages() -> Console:
-    """A console on standard error, which is silent with `-q`."""
+    """Return a console on standard error, which is silent with `-q`."""
     return _console(sys.stderr, quiet=current().verbosity < Verbosity.NORMAL)
 
 

@@ -22,7 +22,7 @@ class Access:
     port: int
     token: str | None = None
     allow_actions: bool = False
-    """Whether the page may change something; else it only reads."""
+    """True if the page may change something; otherwise it only reads."""
     _sessions: OrderedDict[str, None] = field(default_factory=OrderedDict[str, None])
 
     @property
@@ -31,7 +31,7 @@ class Access:
         return f"streams_console_{self.port}"
 
     def is_own_host(self, host: str) -> bool:
-        """Whether a request's Host is the console's.
+        """Return True if a request's Host is the console's; with a token, for any host, as only our page has a session.
 
         With a token any name will do, since a page of another name has no session.
         """
@@ -40,11 +40,11 @@ class Access:
         return host in hosts_of((self.host, *LOOPBACK), self.port)
 
     def is_token(self, offered: str) -> bool:
-        """Whether this is the token; the time of the comparison reveals nothing about it."""
+        """Return True if this is the token; the time of the comparison reveals nothing about it."""
         return self.token is not None and hmac.compare_digest(offered.encode(), self.token.encode())
 
     def begin_session(self) -> str:
-        """A new session's secret, for the cookie."""
+        """Begin a session; return its secret for the cookie."""
         session = secrets.token_urlsafe(32)
         self._sessions[session] = None
         while len(self._sessions) > SESSIONS:
@@ -52,7 +52,7 @@ class Access:
         return session
 
     def may_read(self, session: str | None, authorization: str) -> bool:
-        """Whether a request of this session, or with this header, is answered."""
+        """Return True if a request of this session, or with this header, is answered."""
         if self.token is None or (session is not None and session in self._sessions):
             return True
         scheme, _, offered = authorization.partition(" ")

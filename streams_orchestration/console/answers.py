@@ -28,7 +28,7 @@ class UnknownPlanError(LookupError):
 
 
 def json_answer(read: Callable[[Request], Any]) -> Answer:
-    """A route that answers with a document, which is read in a thread."""
+    """Return a route that answers with a document, which is read in a thread."""
     from starlette.responses import JSONResponse
 
     async def answer(request: Request) -> Response:

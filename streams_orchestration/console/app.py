@@ -31,7 +31,7 @@ STATIC = Path(__file__).parent / "static"
 
 
 def create_app(reader: Reader, access: Access, compilers: Compilers | None = None) -> Starlette:
-    """The application that serves the page, its documents and its events.
+    """Return the application that serves the page, its documents and its events.
 
     Args:
         reader: of the catalog, shared by all pages; it runs while the application does.
@@ -103,7 +103,7 @@ class _Documents:
         self.samples = Samples(reader.home)
 
     def applications(self, _request: Request) -> list[dict[str, Any]]:
-        """The applications, with how they are."""
+        """Return the applications and their states."""
         listed: list[dict[str, Any]] = []
         for name in self.reader.applications():
             with suppress(api.NotDeployedError):
@@ -115,7 +115,7 @@ class _Documents:
         return listed
 
     def graph(self, request: Request) -> dict[str, Any]:
-        """One view of the plan that runs."""
+        """Return one view of the plan that runs."""
         view = request.query_params.get("view", "physical")
         if view not in ("physical", "logical"):
             message = "view is `physical` or `logical`."
@@ -127,7 +127,7 @@ class _Documents:
         return self.reader.snapshot(request.path_params["name"])
 
     def subject(self, request: Request) -> dict[str, Any]:
-        """One operator, stream, PE or region."""
+        """Return one operator, stream, PE or region."""
         application = request.path_params["name"]
         kind, name = requested(request.query_params)
         compilation = self.reader.compilation(application)
@@ -135,7 +135,7 @@ class _Documents:
         return subject(compilation, kind, name, api.read_metrics(home, application), api.read_status(home, application))
 
     def history(self, request: Request) -> dict[str, Any]:
-        """The last quarter of an hour of an operator, or of `PE n`."""
+        """Return the last quarter of an hour of an operator, or of `PE n`."""
         self.reader.require(request.path_params["name"])
         history = self.reader.histories.get(request.path_params["name"], History())
         return history.document(request.query_params.get("name", ""))

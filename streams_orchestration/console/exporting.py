@@ -21,7 +21,7 @@ POLICY = (
 
 
 def draw_html(compilation: Compilation) -> str:
-    """A page with both views of the graph, which folds, searches and shows details as the console does.
+    """Return a page with both views of the graph, which folds, searches and shows details as the console does.
 
     Args:
         compilation: of the application.

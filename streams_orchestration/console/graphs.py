@@ -59,7 +59,7 @@ class GraphEdge:
     """Output port of the source."""
     stream: str
     passing: str
-    """How tuples pass: reference, copy, enqueue, serialize; empty on the logical graph."""
+    """The way in which tuples pass: reference, copy, enqueue, serialize; empty on the logical graph."""
     queue: bool
     network: bool
     split: bool
@@ -77,12 +77,12 @@ class Graph:
     edges: tuple[GraphEdge, ...]
 
     def document(self) -> dict[str, Any]:
-        """The graph as JSON holds it."""
+        """Return the graph as JSON holds it."""
         return asdict(self)
 
 
 def graph_of(compilation: Compilation, view: View, upto: str = DEPLOYMENT) -> Graph:
-    """One view of a compiled application.
+    """Return one view of a compiled application.
 
     Args:
         compilation: the application.
@@ -285,18 +285,18 @@ class _Tree:
     children: dict[Path, set[Path | int]] = field(default_factory=dict[Path, set["Path | int"]])
 
     def add(self, path: Path, member: int) -> None:
-        """A member of the box at the path, and of all boxes around that."""
+        """Add a member to the box at the path, and to all boxes around it."""
         self.children.setdefault(path, set()).add(member)
         for end in range(len(path), 0, -1):
             self.held.setdefault(path[:end], []).append(member)
             self.children.setdefault(path[: end - 1], set()).add(path[:end])
 
     def kept(self) -> dict[Path, list[int]]:
-        """The boxes that hold more than one thing, with all that is in them."""
+        """Return the boxes that hold more than one thing, with everything in them."""
         return {path: members for path, members in self.held.items() if len(self.children[path]) > 1}
 
     def box(self, path: Path, kept: dict[Path, list[int]]) -> str | None:
-        """The innermost box that is kept of those at the path and around it; None for none."""
+        """Return the innermost kept box among those at the path and around it, or None."""
         inner = next((path[:end] for end in range(len(path), 0, -1) if path[:end] in kept), None)
         return None if inner is None else self.id(inner)
 

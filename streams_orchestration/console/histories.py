@@ -9,7 +9,7 @@ from math import isnan, nan
 from typing import Any
 
 SECONDS = 900.0
-"""How far the history goes back."""
+"""Seconds that the history goes back."""
 STEP = 5.0
 """Seconds between two of its points."""
 MOST = 4_000_000
@@ -28,7 +28,7 @@ class History:
     """(unix seconds, all series of all names); NaN for what was not known."""
 
     def add(self, snapshot: dict[str, Any]) -> None:
-        """One more point, unless the last one is younger than the step."""
+        """Add a point, unless the last one is younger than the step."""
         at = float(snapshot["at"])
         step = max(STEP, SECONDS * len(self.names) * len(SERIES) / MOST)
         if self.points and at - self.points[-1][0] < step:
@@ -45,7 +45,7 @@ class History:
             self.points.popleft()
 
     def document(self, name: str) -> dict[str, Any]:
-        """The series of an operator or `PE n` as JSON holds them; empty where nothing is known of it."""
+        """Return the series of an operator or `PE n` as JSON holds them; empty if nothing is known of it."""
         if name not in self.names:
             return {"at": [], **{series: [] for series in SERIES}}
         first = self.names.index(name) * len(SERIES)

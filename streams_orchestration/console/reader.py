@@ -60,7 +60,7 @@ class Reader:
     _closed: bool = False
 
     def applications(self) -> tuple[str, ...]:
-        """The names of what is deployed and may be shown."""
+        """Return the names of the deployed applications that may be shown."""
         names = api.deployed_applications(self.home)
         return names if self.only is None else tuple(name for name in names if name == self.only)
 
@@ -88,7 +88,7 @@ class Reader:
         return taken
 
     def compilation(self, application: str) -> Compilation:
-        """The plan that an application runs with, read once for each deployment.
+        """Return the plan that an application runs with, read once for each deployment.
 
         Raises:
             NotDeployedError: it is not deployed, or not shown here.

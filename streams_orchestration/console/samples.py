@@ -23,7 +23,7 @@ class Samples:
     )
 
     def document(self, application: str, deployed_at: float, compilation: Compilation, stream: str) -> dict[str, Any]:
-        """A sample as JSON holds it, or the reason why there is none.
+        """Return a sample as JSON holds it, or the reason why there is none.
 
         Args:
             application: its name.

@@ -17,7 +17,7 @@ ENDED = ("COMPLETED", "STOPPED")
 def snapshot(
     status: api.ApplicationStatus, metrics: api.ApplicationMetrics, cuts: Mapping[str, Sequence[api.Cut]], now: float
 ) -> Document:
-    """The snapshot of one application as JSON holds it.
+    """Return the snapshot of one application as JSON holds it.
 
     Times are unix seconds of the catalog's clock. Rates are tuples a second, `cores` processors that are kept busy,
     both over the last minute, and None where the PE does not run.

@@ -25,7 +25,7 @@ Document = dict[str, Any]
 
 
 def requested(parameters: Mapping[str, str]) -> tuple[Kind, str]:
-    """The kind and the name of a subject that a request is about.
+    """Return the kind and the name of the subject of a request.
 
     Raises:
         WrongRequestError: it is none.
@@ -45,7 +45,7 @@ def subject(
     metrics: api.ApplicationMetrics | None,
     status: api.ApplicationStatus | None,
 ) -> Document:
-    """The panel of one subject as JSON holds it.
+    """Return the panel of one subject as JSON holds it.
 
     Args:
         compilation: of the application.

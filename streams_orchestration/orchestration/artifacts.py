@@ -34,7 +34,7 @@ class StagesOutOfStepError(api.StreamsRuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class StageDocument:
-    """One stored stage."""
+    """Return one stored stage."""
 
     application: str
     stage: str
@@ -109,7 +109,7 @@ class ArtifactStore:
             raise StageMissingError(message) from error
 
     def read(self, application: str, stage: str) -> StageDocument:
-        """One stored stage.
+        """Return one stored stage.
 
         Raises:
             StageMissingError: it was not compiled, or the file is damaged.
@@ -136,7 +136,7 @@ class ArtifactStore:
             raise StageMissingError(message) from error
 
     def options(self, application: str) -> Options:
-        """The options that the application was last compiled with.
+        """Return the options that the application was last compiled with.
 
         Raises:
             StageMissingError: it was not compiled.
@@ -144,7 +144,7 @@ class ArtifactStore:
         return documents.load(Options, _bytes(self.read(application, LOGICAL).result["options"]))
 
     def progress(self, application: str, stages: tuple[str, ...]) -> tuple[Progress, dict[str, str]]:
-        """The results of some stages, the first one among them, and their data versions.
+        """Return the results of some stages, including the first one, and their data versions.
 
         Raises:
             StageMissingError: one of them was not compiled.
@@ -165,7 +165,7 @@ class ArtifactStore:
         return replace(progress, **results), {stage: document.data_version for stage, document in read.items()}
 
     def compilation(self, application: str) -> Compilation:
-        """The whole compilation, once it is certain that all stages belong together.
+        """Return the whole compilation, after a check that all stages belong together.
 
         Raises:
             StageMissingError: a stage was not compiled.
@@ -202,7 +202,7 @@ class ArtifactStore:
 
 
 def plain(value: Any) -> Any:
-    """A value of the compiler as JSON, as `StageDocument.result` holds it."""
+    """Return a value of the compiler as JSON, as `StageDocument.result` holds it."""
     return json.loads(documents.dump(value))
 
 

@@ -12,7 +12,7 @@ from streams_orchestration.runtime import api
 def available_schedule(
     application: str, cron: str, timezone: str | None = None, key: str = RESOURCE_KEY
 ) -> dg.ScheduleDefinition:
-    """A schedule that requests runs of what is there, one at a time; off until someone starts it.
+    """Return a schedule that requests bounded runs, one at a time; it is off until someone starts it.
 
     Args:
         application: its name.

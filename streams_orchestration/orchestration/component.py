@@ -65,7 +65,7 @@ class StreamsApplicationScaffolder(dg.Scaffolder[Any]):
 
 
 class Rescale(dg.Model, dg.Resolvable):
-    """When the sensor `APP__rescale` changes the width of a parallel region; see `Rescaling`."""
+    """The policy by which the sensor `APP__rescale` changes the width of a parallel region; see `Rescaling`."""
 
     target: float = Field(default=0.7, description="Processors that the busiest channel may keep busy.")
     low: float = Field(default=0.25, description="Load of the busiest channel below which a region is too wide.")
@@ -362,5 +362,5 @@ def _reset_sensors(
 
 
 def _text(value: str | float) -> str:
-    """A value as it is written on a command line; YAML has made a number or a boolean of it."""
+    """Return a value as it is written on a command line; YAML has made a number or a boolean of it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def console_metadata(application: str, node: str, facts: Mapping[str, Any]) -> dict[str, dg.MetadataValue]:
-    """The link of a deployment or of a PE; nothing for other nodes, and where no address is set.
+    """Return the link of a deployment or a PE; nothing for other nodes, or if no address is set.
 
     Args:
         application: its name.

@@ -41,7 +41,7 @@ LATE_PERIODS, LATE_SECONDS = 10, 60.0
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether a check passes, and why not."""
+    """The result of a check: its problems, none if it passes."""
 
     name: str
     problems: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Judgement:
 
     @property
     def passed(self) -> bool:
-        """Whether there are no problems."""
+        """True if there are no problems."""
         return not self.problems
 
 

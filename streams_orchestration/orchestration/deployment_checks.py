@@ -52,7 +52,7 @@ def deployment_checks(application: str, key: str, keys: AssetKeys) -> dg.AssetCh
 
 
 def evaluation(keys: AssetKeys, application: str, judgement: Judgement) -> dg.AssetCheckEvaluation:
-    """A judgement as the event of a check."""
+    """Return a judgement as the event of a check."""
     return dg.AssetCheckEvaluation(
         asset_key=keys.of(application, "deployment"),
         check_name=judgement.name,

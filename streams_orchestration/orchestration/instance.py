@@ -28,7 +28,7 @@ NOT_AGAIN = {"dagster/max_retries": "0"}
 RETRIES_USED_UP = "DagsterMaxRetriesExceededError"
 """Name of the error that Dagster raises when retries are used up; it has no public name of its own."""
 STORAGE = "history"
-"""Where Dagster keeps runs and events in SQLite."""
+"""The directory in which Dagster keeps runs and events in SQLite."""
 SETTINGS, UNCAPTURED_SETTINGS = "dagster.yaml", "uncaptured.yaml"
 NO_CAPTURE = {"module": "dagster.core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
 """The setting `compute_logs` of Dagster by which output of steps stays where it is."""
@@ -37,12 +37,12 @@ OWN_WARNING = "Parameter `owners` of initializer `SensorDefinition"
 
 
 def dagster_home(home: api.Home) -> Path:
-    """The directory of the instance: DAGSTER_HOME, else a part of the state directory."""
+    """Return the directory of the instance: DAGSTER_HOME, else a part of the state directory."""
     return Path(os.environ.get("DAGSTER_HOME") or home.dagster).absolute()
 
 
 def settings_file() -> Path:
-    """The instance settings that a new home gets: those of the working directory, else those of the package."""
+    """Return the instance settings that a new home gets: those of the working directory, else those of the package."""
     here = Path(SETTINGS)
     if here.is_file():
         return here.absolute()
@@ -52,7 +52,7 @@ def settings_file() -> Path:
 
 
 def dagster_instance(home: api.Home, *, captured: bool = True) -> dg.DagsterInstance:
-    """The instance of this home, its storage created and migrated; use it as a context manager.
+    """Return the instance of this home, with its storage created and migrated; use it as a context manager.
 
     An instance that DAGSTER_HOME names is taken as it is; one of ours gets a copy of `dagster.yaml`.
 

@@ -70,7 +70,7 @@ def render_lineage(graph: nx.DiGraph[str], name: str) -> str:
 
 
 def lineage_document(graph: nx.DiGraph[str], name: str) -> dict[str, Any]:
-    """One node with all that it comes from and all that comes from it, as JSON; nodes and edges sorted by name.
+    """Return one node, with everything upstream and downstream of it, as JSON; nodes and edges are sorted by name.
 
     `columns` of a node has a list of `node`, `column` and `transformations` for each column, and `influences` is such a
     list for all of them; `wholeRows` is there where functions over whole rows make some of them.
@@ -91,7 +91,7 @@ def lineage_document(graph: nx.DiGraph[str], name: str) -> dict[str, Any]:
 
 
 def whole_row_columns(facts: Mapping[str, Any]) -> list[str]:
-    """The columns of a node that a function over whole rows makes, from any of their origins."""
+    """Return the columns of a node that a function over whole rows makes, from any of the rows' columns."""
     columns: Origins = facts.get("columns") or {}
     return [column for column, origin in columns.items() if origin.whole_rows]
 
@@ -107,7 +107,7 @@ def _document(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _listed(uses: Influences) -> list[dict[str, Any]]:
-    """The columns that others depend on, with the types of OpenLineage's facet for the lineage of columns."""
+    """Return the columns that others depend on, with the types of OpenLineage's facet for the lineage of columns."""
     return [
         {"node": node, "column": column, "transformations": [_transformation(each) for each in sorted(ways)]}
         for (node, column), ways in sorted(uses.items())
@@ -119,7 +119,7 @@ def _transformation(use: Use) -> dict[str, str]:
 
 
 def _columns(columns: Origins) -> list[str]:
-    """A line for each column that is known to be made from others."""
+    """Yield a line for each column that is known to be made from others."""
     width = max(map(len, columns))
     lines: list[str] = []
     for column, origin in columns.items():
@@ -129,7 +129,7 @@ def _columns(columns: Origins) -> list[str]:
 
 
 def _influences(influences: Influences) -> list[str]:
-    """A line for each column that decides which tuples there are."""
+    """Yield a line for each column that decides which tuples there are."""
     names = {f"{node}.{column}": ways for (node, column), ways in sorted(influences.items())}
     width = max(map(len, names))
     return [f"{name:<{width}}  {', '.join(sorted(each.subtype for each in ways))}" for name, ways in names.items()]

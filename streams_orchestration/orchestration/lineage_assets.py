@@ -26,7 +26,7 @@ LAYERS = {"spec": "compilation", "deployment": "deployment", "pe": "deployment",
 
 
 def external_assets(graph: nx.DiGraph[str]) -> list[dg.AssetSpec]:
-    """An asset for each node but the stages, which are assets with a computation behind them."""
+    """Return an asset for each node except the stages, which are assets with a computation behind them."""
     application = graph.graph["application"]
     return [
         dg.AssetSpec(

@@ -48,7 +48,7 @@ Result = TypeVar("Result")
 
 
 class DeployApplication(dg.Config):
-    """How to deploy."""
+    """The config of the op that deploys."""
 
     fresh: bool = Field(default=False, description="Drop the state, streams and results that are kept, and start anew.")
     redeploys: bool = Field(
@@ -71,13 +71,13 @@ class DeployApplication(dg.Config):
 
 
 class LaunchHosts(dg.Config):
-    """How to launch."""
+    """The config of the op that launches hosts."""
 
     asked_at: float | None = Field(default=None, description="Unix seconds of the request; start-up counts from there.")
 
 
 class AwaitHeartbeats(dg.Config):
-    """How long to wait for the PEs."""
+    """The config of the op that waits for the PEs."""
 
     timeout: float = Field(default=180.0, gt=0, description="Seconds until every PE must have given a heartbeat.")
     taken: float = Field(
@@ -86,13 +86,13 @@ class AwaitHeartbeats(dg.Config):
 
 
 class CancelApplication(dg.Config):
-    """How to cancel."""
+    """The config of the op that cancels."""
 
     timeout: float = Field(default=60.0, gt=0, description="Seconds until every host must have ended.")
 
 
 class ResetUnit(dg.Config):
-    """What to reset."""
+    """The config of the op that resets."""
 
     unit: str = Field(
         default="",
@@ -108,7 +108,7 @@ class ResetUnit(dg.Config):
 
 
 def _patient(op: Callable[..., Result]) -> Callable[..., Result]:
-    """An op that may be repeated: it is, when the catalog could not be used."""
+    """Return an op that is retried if the catalog could not be used."""
 
     @functools.wraps(op)
     def tried(context: dg.OpExecutionContext, *arguments: Any, **named: Any) -> Result:

@@ -73,7 +73,7 @@ def _record(context: dg.OpExecutionContext, outcome: Redeployment) -> None:
 
 
 def redeploy_metadata(outcome: Redeployment) -> dict[str, dg.MetadataValue]:
-    """The verdict, a table for people, and the document."""
+    """Return the verdict, a table for people, and the document."""
     metadata: dict[str, dg.MetadataValue] = {
         "streams/verdict": dg.MetadataValue.text(f"{outcome.verdict}: {outcome.sentence}"),
         "streams/actions": _table(outcome),

@@ -12,7 +12,7 @@ from streams_orchestration.runtime import api
 def profile_schedule(
     application: str, job: dg.JobDefinition, cron: str, timezone: str | None = None, key: str = RESOURCE_KEY
 ) -> dg.ScheduleDefinition:
-    """A schedule that requests profiles of what runs; off until someone starts it.
+    """Return a schedule that requests profiles of a running application; it is off until someone starts it.
 
     Args:
         application: its name.

@@ -137,7 +137,7 @@ def decision_metadata(document: Mapping[str, Any], parted: Progress, path: Path)
 
 
 def outcome_metadata(outcome: Outcome, kept: Sequence[Mapping[str, Any]], path: Path) -> Metadata:
-    """The prediction beside the measurement, now and before."""
+    """Return the prediction beside the measurement, of this time and of earlier ones."""
     return {
         "streams/predicted_speedup": dg.MetadataValue.float(round(outcome.predicted_speedup, 4)),
         "streams/measured_speedup": dg.MetadataValue.float(round(outcome.measured_speedup, 4)),

@@ -43,13 +43,13 @@ from streams_orchestration.runtime import api
 
 
 class ProfileOptions(dg.Config):
-    """How to measure."""
+    """The config of the op that measures."""
 
     seconds: float = Field(default=30.0, gt=0, le=600, description="How long to measure the running application.")
 
 
 class DecisionOptions(dg.Config):
-    """How to decide."""
+    """The config of the op that decides."""
 
     machines: int = Field(default=2, ge=1, le=1000, description="Into how many parts a PE may be split.")
     pe: int | None = Field(default=None, description="The PE to part; the busiest one when it is left out.")
@@ -186,14 +186,14 @@ def _stored_profile(store: ArtifactStore, application: str) -> Profile:
 
 
 def _undecoupled(store: ArtifactStore, application: str) -> Progress:
-    """The stages up to fusion, without a decision that they were compiled with."""
+    """Return the stages up to fusion, without a decision that they were compiled with."""
     done, _ = store.progress(application, (LOGICAL, PARALLEL, REGIONS))
     fused, _ = compute(FUSION_STAGE, replace(done, options=replace(done.options, decoupling=None)))
     return fused
 
 
 def _parted(done: Progress, document: Mapping[str, Any]) -> Progress:
-    """The stages with a decision applied."""
+    """Return the stages with a decision applied."""
     plan = need(done.logical), need(done.physical), need(done.regions), need(done.fusion)
     parted, _ = decouple(*plan, replace(done.options, decoupling=assignment_from_mapping(document)))
     return replace(done, fusion=parted)

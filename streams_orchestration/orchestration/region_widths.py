@@ -62,7 +62,7 @@ class WidthChange:
 
 
 def region_loads(compilation: Compilation, profile: Profile) -> tuple[RegionLoad, ...]:
-    """The loads of all regions that an operator was measured in.
+    """Return the loads of all regions in which an operator was measured.
 
     Args:
         compilation: what runs.

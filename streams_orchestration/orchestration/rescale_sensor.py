@@ -35,7 +35,7 @@ class Cursor(BaseModel):
 
 
 def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY) -> dg.SensorDefinition:
-    """A sensor that requests the redeploy of an application with another width; off until someone starts it.
+    """Return a sensor that redeploys an application with another width; it is off until someone starts it.
 
     The width becomes an option of what is deployed, so that later redeploys keep it.
 
@@ -91,7 +91,7 @@ def _cursor(text: str | None) -> Cursor:
 
 
 def _profile(store: ArtifactStore, application: str, cursor: Cursor, now: float) -> Profile | str:
-    """The profile to judge; why there is none."""
+    """Return the profile to judge, or the reason why there is none."""
     document = store.get(application, PROFILE)
     if document is None:
         return f"{application} was not profiled yet; the schedule {job_name(application, 'profile')} does it"
@@ -141,7 +141,7 @@ def _request(application: str, profile: Profile, change: WidthChange) -> dg.RunR
 
 
 def _failed(instance: dg.DagsterInstance, request: dg.RunRequest) -> str | None:
-    """A run that could not do this change to this plan: another one would fail as well."""
+    """Return the reason not to request a change that a run has failed to make, or None if no run has."""
     mark = {RESCALE_TAG: request.tags[RESCALE_TAG]}
     runs = instance.get_runs(dg.RunsFilter(tags=mark, statuses=[dg.DagsterRunStatus.FAILURE]), limit=1)
     return f"run {runs[0].run_id} has failed to do this before: {request.tags['streams/reason']}" if runs else None

@@ -35,12 +35,12 @@ def failure_tags(application: str, unit: str, generation: int, deployment: int) 
 
 
 def run_under_way(instance: dg.DagsterInstance, application: str, unit: str) -> str | None:
-    """The id of a run that resets this unit and has not ended; None when there is none."""
+    """Return the id of a run that resets this unit and has not ended, or None."""
     waiting = dg.RunsFilter(tags=unit_tags(application, unit), statuses=UNDER_WAY)
     records = instance.get_run_records(waiting, limit=1)
     return records[0].dagster_run.run_id if records else None
 
 
 def is_recorded(instance: dg.DagsterInstance, tags: dict[str, str]) -> bool:
-    """Whether a run with the tags of this failure exists, whatever its outcome."""
+    """Return True if a run with the tags of this failure exists, whatever its outcome."""
     return bool(instance.get_run_records(dg.RunsFilter(tags=tags), limit=1))

@@ -28,7 +28,7 @@ from streams_orchestration.runtime import api
 
 SENSOR: Final = "failed_units"
 WATCH_SECONDS = 4.3
-"""How long a tick watches. Dagster's daemon begins one every 5 s; one that is not over by then costs the next one."""
+"""Seconds that a tick watches. Dagster's daemon begins one every 5 s, and leaves it out while the last one goes on."""
 RECORD_SHARE = 2 / 3
 """Share of that time in which a tick records. If it has, it watches no longer: Dagster needs the rest to write it."""
 WORKERS = 2
@@ -38,7 +38,7 @@ RESETS_AT_ONCE = 4
 
 
 def own_sensor(application: str, reset_job: dg.JobDefinition, key: str, keys: AssetKeys) -> dg.SensorDefinition:
-    """A sensor for one application, for code locations where each one is defined by itself, as components are."""
+    """Return a sensor for one application, for code locations that define each by itself, as components do."""
     name = sensor_name(application, SENSOR)
     return failed_units_sensor({application: reset_job}, {application: keys}, name=name, shared=True, key=key)
 
@@ -52,7 +52,7 @@ def failed_units_sensor(
     others: dg.JobDefinition | None = None,
     key: str = RESOURCE_KEY,
 ) -> dg.SensorDefinition:
-    """A sensor that watches applications, resets what fails, and records epochs and results as they complete.
+    """Return a sensor that watches applications, resets failed units, and records epochs and results.
 
     One sensor serves all applications of a code location: a tick takes a thread of the daemon and one of the code
     server, so ticks of many sensors would wait for each other.
@@ -121,16 +121,16 @@ class _Tick:
     memories: dict[str, Memory]
     deployed: set[str] = field(default_factory=set[str])
     all_deployed: bool = False
-    """Whether it looks at every application that is deployed, also at those that it has no memory of."""
+    """True to look at every deployed application, including those without a memory of an earlier look."""
     events: list[Event] = field(default_factory=list[Event])
     away: str = ""
     """Why the catalog cannot be used; empty when it can."""
     records: bool = False
-    """Whether it has something to record, or a run to request."""
+    """True if there is something to record, or a run to request."""
     unreadable: dict[str, str] = field(default_factory=dict[str, str])
     """The errors of applications that cannot be looked after."""
     late: bool = False
-    """Whether it has begun a reset too late to record it; the next tick records it and requests the run."""
+    """True if a reset has begun too late to be recorded; the next tick records it and requests the run."""
 
     def keys_of(self, application: str) -> AssetKeys:
         """Return the keys of an application's assets: its own ones if it has no definitions here."""
@@ -195,7 +195,7 @@ class _Tick:
             return []
 
     def look_late(self, application: str) -> list[api.UnitFailure]:
-        """The failures whose reset is due; what else is new is left to the next tick."""
+        """Return the failures whose reset is due; other news is left to the next tick."""
         try:
             status = api.observed_status(self.home, application)
         except api.NotDeployedError:  # since the pulse was read

@@ -20,7 +20,7 @@ class Width(dg.Config):
 
 
 class CompileOptions(dg.Config):
-    """What `streams compile` takes as options; what is left out is as the application's definitions say."""
+    """The options of `streams compile`; one that is left out has the value of the application's definitions."""
 
     keep: bool = Field(
         default=False,

@@ -61,7 +61,7 @@ class SpecState:
     """The outcome of reading a spec."""
 
     version: str
-    """Of its content; empty where there is no file."""
+    """The version of the file's content; empty if there is no file."""
     problems: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
 

@@ -64,11 +64,11 @@ class StageResult(NamedTuple):
     violations: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]
     here: tuple[Diagnostic, ...] | None = None
-    """Of the deployment plan: what keeps it from running here, and warnings on its operators; None where not asked."""
+    """The reasons why the deployment plan cannot run here, and warnings on its operators; None if not checked."""
 
     @property
     def passed(self) -> bool:
-        """Whether the stages after it may be computed."""
+        """True if the stages after it may be computed."""
         return not self.violations and not errors_of(self.diagnostics)
 
     @property
@@ -218,7 +218,7 @@ def spec_version(source: ApplicationSource) -> dict[str, str]:
 
 
 def failure(source: ApplicationSource, diagnostics: tuple[Diagnostic, ...]) -> dg.Failure:
-    """The failure of a run, with every diagnostic; no retry can mend a spec."""
+    """Return the failure of a run, with every diagnostic; it is not retried, as no retry mends a spec."""
     errors = [str(error) for error in errors_of(diagnostics)]
     return dg.Failure(
         description=f"{source.spec}: {len(errors)} error(s)\n" + in_dagster("\n".join(errors), source.name),
@@ -249,7 +249,7 @@ def stage_spec(source: ApplicationSource, stage: Stage, description: str | None 
 
 
 def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> dg.AssetsDefinition:
-    """The asset that compiles a stage, with its blocking checks.
+    """Return the asset that compiles a stage, with its blocking checks.
 
     One definition for each stage, not one for all: a blocking check inside a shared one would stop its siblings
     instead of those downstream (dagster#20659).

@@ -17,7 +17,7 @@ from streams_orchestration.runtime import api
 
 
 def state_check(source: ApplicationSource, keys: AssetKeys) -> dg.AssetChecksDefinition:
-    """A check of the deployment: it compiles the spec and compares plans, and changes nothing.
+    """Return a check of the deployment: it compiles the spec, compares plans, and changes nothing.
 
     Every redeploy of Dagster's jobs records it, too.
 

@@ -30,7 +30,7 @@ Metadata = dict[str, dg.MetadataValue]
 
 
 def summarise(stage: Stage, done: Stages, path: Path) -> Metadata:
-    """The metadata of a stage's materialization.
+    """Return the metadata of a stage's materialization.
 
     Args:
         stage: the stage.
@@ -44,7 +44,7 @@ def summarise(stage: Stage, done: Stages, path: Path) -> Metadata:
 
 
 def drawing(title: str, done: Stages) -> Metadata:
-    """A picture of what there is of a compilation; nothing of one that is too large for it."""
+    """Return a picture of the stages compiled so far; nothing if the graph is too large."""
     if _operators(done) > MOST_DRAWN:
         return {}
     return {"streams/drawing": dg.MetadataValue.md(image(title, draw_svg(done)))}
@@ -65,7 +65,7 @@ def pictures(compilation: Compilation) -> dict[str, str]:
 
 
 def image(title: str, svg: str) -> str:
-    """An SVG image in Markdown."""
+    """Return an SVG image in Markdown."""
     return f"![{title}](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
 
 

@@ -51,7 +51,7 @@ class _Lane:
 
 
 def draw_timeline(status: api.ApplicationStatus, cuts: Mapping[str, Sequence[api.Cut]], now: float) -> str:
-    """A standalone SVG image: above, when regions worked, completed epochs and failed; below, how long each reset took.
+    """Return a standalone SVG image: the work, epochs and failures of regions, and below the seconds of each reset.
 
     Args:
         status: of the application.
@@ -173,7 +173,7 @@ def _axis(y: float, begin: float, end: float) -> Iterator[str]:
 
 
 def _durations(lanes: Sequence[_Lane], top: float, end: float) -> Iterator[str]:
-    """A bar for each of the last recoveries, all of one scale."""
+    """Yield a bar for each of the last recoveries, all on one scale."""
     longest = max((sum(each.phases.values()) for lane in lanes for each in lane.listed), default=0.0) or 1.0
     room = WIDTH - 2 * MARGIN - LABEL - 140.0
     yield _text(MARGIN, top + 4, "Recoveries", weight=600, size=12)

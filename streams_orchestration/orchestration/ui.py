@@ -103,12 +103,12 @@ def _require_free(port: int) -> None:
 
 
 def script(name: str) -> str:
-    """The path of a command that is installed beside this Python."""
+    """Return the path of a command that is installed beside this Python."""
     return str(Path(sysconfig.get_path("scripts")) / name)
 
 
 def _start(command: list[str], environment: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
-    """A child in a session of its own, so that a Ctrl-C in the terminal reaches it once, through us."""
+    """Start a child in a session of its own, so that a Ctrl-C in the terminal reaches it once, through us."""
     with log.open("ab") as output:
         return subprocess.Popen(
             command,

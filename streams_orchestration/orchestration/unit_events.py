@@ -137,7 +137,7 @@ def _few(names: Sequence[str], most: int = 8) -> str:
 
 
 def _time(at: float | None, now: float) -> str:
-    """The date only when it is another day: columns are narrow."""
+    """Return a time, with its date only if that is not today: columns are narrow."""
     if at is None:
         return ""
     then = datetime.fromtimestamp(at, UTC)

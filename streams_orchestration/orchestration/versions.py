@@ -27,5 +27,5 @@ def code_version() -> str:
 
 
 def content_version(content: bytes) -> str:
-    """The data version of stored bytes."""
+    """Return the data version of stored bytes."""
     return hashlib.sha256(content).hexdigest()

@@ -49,7 +49,7 @@ class Memory:
     state: str = ""
     """State of the application and its exhausted units, when last recorded."""
     changed_at: float = 0.0
-    """When that changed."""
+    """Unix seconds of that change."""
     epochs: dict[str, int] = field(default_factory=dict[str, int])
     recorded: dict[str, str] = field(default_factory=dict[str, str])
     """PE or sink -> what of it was last recorded: state and rows."""
@@ -60,15 +60,15 @@ class Memory:
     checked_run: str = ""
     """The last run that materialized the deployment; the checks have been recorded since."""
     late_at: float = 0.0
-    """When a cut is late unless one completes before; 0 where none is to come, or one is late already."""
+    """The time from which the next cut is late; 0 if none is expected, or one is late already."""
 
     def has_news(self, pulse: api.Pulse, now: float) -> bool:
-        """Whether something has happened since the last look, or is in trouble, so that a look cannot wait."""
+        """Return True if a look cannot wait: something has happened since the last one, or is in trouble."""
         changed = bool(self.mark) and pulse.mark != self.mark
         return changed or (bool(pulse.troubled) and now - self.looked_at >= TROUBLED_SECONDS)
 
     def is_due(self, now: float) -> bool:
-        """Whether it is time for a look although nothing has happened: for a record, or for a check that has failed."""
+        """Return True if a look is due although nothing has happened: for a record, or for a check that has failed."""
         interval = AMISS_SECONDS if FAILED in self.checks.values() else REPORT_INTERVAL
         late = 0 < self.late_at <= now - AMISS_SECONDS  # a look a minute finds most regions with a later cut before
         record = self.looked_at < self.reported_at + REPORT_INTERVAL <= now

@@ -53,7 +53,7 @@ def indent(row: Row) -> str:
 
 
 def cells(row: Row, *, tree: bool) -> list[Text]:
-    """The figures of a row as texts: red when something is wrong with it."""
+    """Return the figures of a row as texts: red if something is wrong with it."""
     style = "bold red" if row.trouble else "bold" if row.kind == "application" else ""
     texts = [printable_text(Text(column.text(row), style)) for column in COLUMNS]
     name = f"{indent(row)}{row.name}" if tree else "/".join((row.path[0], row.name))

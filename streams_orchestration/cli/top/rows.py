@@ -104,7 +104,7 @@ class Arrangement:
         return replace(self, column=titles[(titles.index(self.column) + by) % len(titles)])
 
     def of(self, rows: Iterable[Row]) -> list[Row]:
-        """The rows to show, from the top."""
+        """Return the rows to show, from the top."""
         listed = [row for row in rows if self.tree or row.kind == "operator"]
         wanted = [row for row in listed if self.words.lower() in "/".join(row.path).lower()]
         above = {row.path[:depth] for row in wanted for depth in range(1, len(row.path) + 1)}
@@ -132,7 +132,7 @@ class Arrangement:
 
 
 def rows_of(snapshot: api.Snapshot) -> list[Row]:
-    """A row for every application, region, PE and operator; a PE outside of regions is right below its application."""
+    """Return a row for every application, region, PE and operator; a PE in no region is right below its application."""
     return [row for observed in snapshot.applications for row in _application(observed)]
 
 

@@ -138,7 +138,7 @@ class Screen(App[None]):
         return self.shown[row] if 0 <= row < len(self.shown) else None
 
     def on_data_table_row_highlighted(self) -> None:
-        """The cursor has moved."""
+        """Take note that the cursor has moved."""
         self._detail()
 
     def _ascends(self, title: str) -> bool:
@@ -175,7 +175,7 @@ class Screen(App[None]):
         self.refill()
 
     def action_tree(self) -> None:
-        """A tree, or operators only."""
+        """Show the tree, or operators only."""
         self._arrange(tree=not self.arrangement.tree)
 
     def action_sort(self, by: int) -> None:
@@ -188,7 +188,7 @@ class Screen(App[None]):
         self._arrange(column=column)
 
     def action_invert(self) -> None:
-        """The other way round."""
+        """Reverse the order."""
         self._arrange(inverted=not self.arrangement.inverted)
 
     def action_hold(self) -> None:

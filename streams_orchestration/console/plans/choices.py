@@ -70,7 +70,7 @@ class Choices:
         return cls(_texts(document, "set"), _texts(document, "width"), plain, faithful)
 
     def options(self, base: Options, application: Application) -> Options:
-        """The options to compile with.
+        """Return the options to compile with.
 
         Args:
             base: where nothing is chosen.

@@ -105,7 +105,7 @@ class Compilers:
         return number
 
     def plan(self, number: str) -> Compilation:
-        """A plan that was made.
+        """Return a plan that was made.
 
         Raises:
             UnknownPlanError: it is not kept any more.

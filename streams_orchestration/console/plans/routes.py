@@ -58,11 +58,11 @@ class _Documents:
         self.compilers = compilers
 
     def listed(self, _request: Request) -> dict[str, Any]:
-        """The specs that may be compiled, and the applications that are deployed."""
+        """Return the specs that may be compiled, and the applications that are deployed."""
         return {"specs": list(map(str, self.compilers.specs)), "applications": list(self.reader.applications())}
 
     def deployed(self, request: Request) -> dict[str, Any]:
-        """The plan that an application runs with; its spec is not read."""
+        """Return the plan that an application runs with; its spec is not read."""
         name = request.path_params["name"]
         compilation = self.reader.compilation(name)
         return {
@@ -71,7 +71,7 @@ class _Documents:
         }  # fmt: skip
 
     def graph(self, request: Request) -> dict[str, Any]:
-        """The graph as it is after one of the stages."""
+        """Return the graph as it is after one of the stages."""
         stage = request.query_params.get("stage", "")
         if stage not in BY_NAME:
             message = f"stage is one of {', '.join(BY_NAME)}."
@@ -80,6 +80,6 @@ class _Documents:
         return graph_of(self.compilers.plan(request.path_params["number"]), view, stage).document()
 
     def subject(self, request: Request) -> dict[str, Any]:
-        """One operator, stream, PE or region."""
+        """Return one operator, stream, PE or region."""
         kind, name = requested(request.query_params)
         return subject(self.compilers.plan(request.path_params["number"]), kind, name, None, None)

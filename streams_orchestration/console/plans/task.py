@@ -91,7 +91,7 @@ def answer(task: Task) -> Answer:
 
 
 def _base(task: Task, deployed: Compilation | None) -> tuple[Options, tuple[str, ...]]:
-    """The options where a page has chosen nothing, and what is left out of those of the deployed application."""
+    """Return the options that hold without a choice, and the deployed application's options that are left out."""
     if task.options is not None:
         return task.options, ()
     return (Options(), ()) if deployed is None else fitting(task.spec, options_of(deployed))
