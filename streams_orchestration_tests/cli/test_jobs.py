@@ -72,14 +72,18 @@ def test_a_reset_is_begun_while_another_one_is_being_recorded(
         assert over.wait(LIMIT_SECONDS)
         return running()
 
+    def begin(_home: Home, _application: str, unit: str, **_: Any) -> int:
+        begun.append(unit)
+        return 1
+
     monkeypatch.setattr(runtime, "await_running", await_running)
-    monkeypatch.setattr(api, "reset", lambda _home, _application, unit, **_: begun.append(unit))
+    monkeypatch.setattr(api, "reset", begin)
     begun: list[str] = []
     record = Background(lambda: controls.record_reset(failure("region-0")))
     try:
         assert recording.wait(LIMIT_SECONDS)
         foreground.Foreground(Home(tmp_path / "home"), "demo").begin_reset(failure("region-1"))
-        assert begun == ["region-1"]
+        assert begun == ["region-0", "region-1"]
     finally:
         over.set()
     assert record.wait(LIMIT_SECONDS)

@@ -170,7 +170,7 @@ def test_a_run_looks_at_the_application_only_after_another_run_has_started_it(
     with Starting(home, "copy") as other:
         calls = world(runs, status(state="COMPLETED", sinks=()), monkeypatch)
         monkeypatch.setattr(start_lock, "POLL_SECONDS", 0.0)
-        monkeypatch.setattr(start_lock.time, "sleep", lambda _seconds: other.release())
+        monkeypatch.setattr(start_lock.world, "sleep", lambda _seconds: other.release())
         assert main(["run", spec]) == 0
     err = capsys.readouterr().err
     waits = f"copy is being started by `streams run` (pid {other.pid}, since "

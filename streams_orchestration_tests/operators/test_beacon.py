@@ -34,7 +34,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(beacon, "time", clock)
+    monkeypatch.setattr(beacon, "world", clock)
     return clock
 
 

@@ -96,7 +96,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(throttle, "time", clock)
+    monkeypatch.setattr(throttle, "world", clock)
     return clock
 
 

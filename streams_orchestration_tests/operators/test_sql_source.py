@@ -32,11 +32,14 @@ class Clock:
     def monotonic(self) -> float:
         return self.now
 
+    def utc(self) -> datetime.datetime:
+        return datetime.datetime.now(datetime.UTC)
+
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(sql_source, "time", made)
+    monkeypatch.setattr(sql_source, "world", made)
     return made
 
 
