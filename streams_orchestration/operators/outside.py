@@ -85,7 +85,7 @@ def _is_operational(error: BaseException) -> bool:
 
 
 def _driver(error: BaseException) -> BaseException:
-    """The error of the driver of a database, which SQLAlchemy's error holds."""
+    """Return the error of the driver of a database, which SQLAlchemy's error holds."""
     return getattr(error, "orig", None) or error
 
 

@@ -21,11 +21,11 @@ class Reading:
     """The database's clock, as it was read once."""
 
     at: float
-    """When, by a clock of this machine that nobody sets."""
+    """The moment of the reading, by a clock of this machine that nobody sets."""
     offset: float
     """Seconds from that clock to the database's, within half of `seconds`."""
     seconds: float
-    """How long the reading took."""
+    """Seconds that the reading took."""
 
 
 _reading: Reading | None = None
@@ -37,17 +37,17 @@ def now() -> float:
 
 
 def shared(local: float) -> float:
-    """A time of this machine's clock, in unix seconds, by the database's clock."""
+    """Return a time of this machine's clock, in unix seconds, by the database's clock."""
     return local - world.now() + now()
 
 
 def is_stale() -> bool:
-    """Whether the database's clock should be read again."""
+    """Return True if the database's clock should be read again."""
     return _reading is None or world.boot_time() - _reading.at > FRESH_SECONDS
 
 
 def started() -> float:
-    """The moment before the database's clock is read; for `read`."""
+    """Return the moment before the database's clock is read; for `read`."""
     return world.boot_time()
 
 

@@ -229,7 +229,7 @@ class OperatorFailure:
     """The cause is outside of the application, such as a service that is away or a full disk: it passes by itself."""
 
     def is_again(self, before: OperatorFailure) -> bool:
-        """Whether the same line failed with the same type of exception at the same tuples as before.
+        """Return True if the same line failed with the same type of exception at the same tuples as before.
 
         A replay may have numbered the tuples otherwise, and the text may name others of their batch.
         """
@@ -294,7 +294,7 @@ class OutputError(StreamsRuntimeError):
     def __init__(self, operator: str, message: str, *, lost: bool = False, refused: bool = False) -> None:
         self.operator = operator
         self.permanent = lost or refused
-        """Whether its file is lost, or its destination refuses it for good: a retry does not help."""
+        """True if its file is lost, or its destination refuses it for good: a retry does not help."""
         super().__init__(f"operator {operator}: {message}")
 
 

@@ -18,4 +18,4 @@ START_LIMIT = 90.0
 AGENT_LIMIT = 15.0
 """Seconds in which the agent of a machine starts a host that is to run there, unless the machine is lost."""
 LEASE_SECONDS = 15.0
-"""How long a machine counts as up after its agent has renewed its lease."""
+"""Seconds that a machine counts as up after its agent has renewed its lease."""

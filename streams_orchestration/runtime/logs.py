@@ -36,7 +36,7 @@ class OperatorLogger(logging.Logger):
     """
 
     def getChild(self, suffix: str) -> OperatorLogger:  # noqa: N802  the name is that of `logging`
-        """A logger that writes to the same file."""
+        """Return a logger that writes to the same file."""
         child = OperatorLogger(f"{self.name}.{suffix}")
         child.parent = self
         return child

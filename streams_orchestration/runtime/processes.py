@@ -55,7 +55,7 @@ def process_space() -> str:
 
 
 def is_here(space: str | None) -> bool:
-    """Whether pids of that process space mean processes that can be seen from here; None stands for this one."""
+    """Return True if pids of that process space mean processes that can be seen from here; None stands for this one."""
     return space is None or space == process_space()
 
 
@@ -92,7 +92,7 @@ def this_process_began() -> float:
 
 
 def is_alive(pid: int | None, started: float | None) -> bool:
-    """Whether exactly this process of this machine still exists."""
+    """Return True if exactly this process of this machine still exists."""
     if pid is None or started is None:
         return False
     actual = process_started(pid)
@@ -100,7 +100,7 @@ def is_alive(pid: int | None, started: float | None) -> bool:
 
 
 def identify(pid: int) -> ProcessIdentity | None:
-    """The process that has this pid now; None when there is none, or this user may not look at it."""
+    """Return the process that has this pid now; None when there is none, or this user may not look at it."""
     started = process_started(pid)
     try:
         return None if started is None else ProcessIdentity(pid, started, " ".join(psutil.Process(pid).cmdline()))
@@ -109,7 +109,7 @@ def identify(pid: int) -> ProcessIdentity | None:
 
 
 def family(pid: int) -> tuple[ProcessIdentity, ...]:
-    """A process and everything that it has started and that still lives."""
+    """Return a process and everything that it has started and that still lives."""
     try:
         pids = [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
     except psutil.Error:

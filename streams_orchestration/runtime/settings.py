@@ -46,7 +46,7 @@ class EngineSettings:
     memory: str = "1g"
     """Heap of the JVM."""
     master: str = LOCAL
-    """Where tasks run: `local`, or the address of a Spark cluster as `spark-submit --master` takes it."""
+    """The place where tasks run: `local`, or the address of a Spark cluster as `spark-submit --master` takes it."""
     conf: str = ""
     """File of Spark's properties for this engine, as `spark-submit --properties-file` takes it; none when empty."""
     queries: bool = False
@@ -105,7 +105,7 @@ class Settings:
     driver_memory: str = "1g"
     """Heap of a host's JVM (`STREAMS_DRIVER_MEMORY`)."""
     metrics: bool = True
-    """Do tasks count and time (`STREAMS_METRICS`: on or off)."""
+    """True if tasks count and time (`STREAMS_METRICS`: on or off)."""
     compression: str = "none"
     """Compression of streams between PEs (`STREAMS_COMPRESSION`: none, lz4 or zstd)."""
     hang_limit: int = 15
@@ -123,7 +123,7 @@ class Settings:
     """Bytes at which a log is rotated; 0: never (`STREAMS_LOG_SIZE`)."""
 
     def engine(self, tags: Iterable[str] = (), *, queries: bool = False) -> EngineSettings:
-        """The settings of the engine of a host.
+        """Return the settings of the engine of a host.
 
         Args:
             tags: of the host's pool.

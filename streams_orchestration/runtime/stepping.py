@@ -125,7 +125,7 @@ class SteppedApplication:
         return self.scratches[program.pe]
 
     def step(self, program: PeProgram) -> bool:
-        """One micro-batch of one PE; False when there is nothing to do.
+        """Run one micro-batch of one PE; return False if there is nothing to do.
 
         Raises:
             StepError: an operator raised.
@@ -145,7 +145,7 @@ class SteppedApplication:
         return True
 
     def _await_batch(self, program: PeProgram) -> bool:
-        """The next micro-batch of a query of Spark's, which plans and commits it; False when there is nothing to do."""
+        """Wait for the next micro-batch of a Spark query; return False if there is nothing to do."""
         before = read_view(self.catalog, program)
         if before.waits or plan_batch(program, before, source_limit=self.source_limit) is None:
             return False
@@ -190,7 +190,7 @@ class SteppedApplication:
         observe(self.catalog, self.name)
 
     def trigger(self) -> None:
-        """The period of every region has passed."""
+        """Let the period of every region pass."""
         self.report_running()
         u = tables.unit
         with self.catalog.write() as connection:
@@ -223,14 +223,14 @@ class SteppedApplication:
         raise StepError(message)
 
     def is_over(self) -> bool:
-        """Whether the application is at its end, or a run that takes only what is there has stopped."""
+        """Return True if the application is at its end, or a run that takes only what is there has stopped."""
         ended = complete(self.catalog, self.name)
         end_bounded_run(self.catalog, self.name, self.programs)
         with self.catalog.read() as connection:
             return ended or has_ended(connection, self.name)
 
     def published(self, sink: str) -> list[Path]:
-        """The files that a `FileSink` has published, by name."""
+        """Return the files that a `FileSink` has published, by name."""
         return sorted((self.home.results(self.name) / sink).glob("part-*"))
 
 

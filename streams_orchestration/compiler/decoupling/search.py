@@ -83,7 +83,7 @@ def filled(contraction: Contraction, limit: float, machines: int) -> list[int]:
 _LIMITS = 24
 """The number of limits up to which machines are filled along the flow."""
 _FILLINGS = 3
-"""How many of the fillings are improved by local search."""
+"""Number of fillings that local search improves."""
 _ORDERED_STEPS = 400
 """Moves to try for each class if moves are restricted."""
 _STEPS = 150

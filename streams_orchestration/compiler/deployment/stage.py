@@ -54,7 +54,7 @@ def _compute(done: Progress) -> tuple[DeploymentPlan, list[Diagnostic]]:
 
 
 def pes_are_programmed(done: Stages) -> Iterator[str]:
-    """Every PE has a program for its operators, one unit, and a writer for every stream that it reads.
+    """Check that every PE has a program for its operators, one unit, and a writer for every stream that it reads.
 
     A44, A45.
     """

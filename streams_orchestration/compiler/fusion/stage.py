@@ -51,7 +51,7 @@ def _compute(done: Progress) -> tuple[FusionPlan, list[Diagnostic]]:
 
 
 def pes_partition_operators(done: Stages) -> Iterator[str]:
-    """Every operator is in exactly one PE; what crosses PEs has a PE port at either end.
+    """Check that every operator is in exactly one PE, and that connections of PEs have a PE port at either end.
 
     Rules 52 and 62.
     """

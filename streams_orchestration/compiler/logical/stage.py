@@ -40,7 +40,7 @@ from streams_orchestration.model.secrets import without_secrets
 
 
 def connections_have_ends(done: Stages) -> Iterator[str]:
-    """Every logical connection joins an existing output port and an existing input port."""
+    """Check that every logical connection joins an existing output port and an existing input port."""
     operators = need(done.logical).operators
     for c in need(done.logical).connections:
         if not (0 <= c.source < len(operators) and c.source_port < len(operators[c.source].outputs)):

@@ -42,7 +42,7 @@ def _compute(done: Progress) -> tuple[ThreadPlan, list[Diagnostic]]:
 
 
 def queues_are_placed(done: Stages) -> Iterator[str]:
-    """An added queue stands behind a splitter of its PE, or its operator is dedicated.
+    """Check that an added queue stands behind a splitter of its PE, or that its operator is dedicated.
 
     Rules 65 and 66.
     """

@@ -64,14 +64,14 @@ class SourceFile:
             check_csv_schema(self.schema)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All tuples, without looking ahead; raises DataError as `rows` does."""
+        """Yield all tuples, without reading ahead; raises DataError as `rows` does."""
         if self.format == "csv":
             blocks = CsvBlocks(self._csv, self.schema)
             return (blocks.parse(piece).batch for piece in blocks.pieces())
         return (rows.batch for rows in self._rows(BEGIN))
 
     def rows(self, background: Background, start: FilePosition = BEGIN) -> ReadAhead[FileRows]:
-        """All rows from a place on where some began, front to back, read ahead.
+        """Yield all rows from the beginning of a row on, in order, with reading ahead.
 
         Raises:
             DataError: the file is damaged, or has a malformed row that is not to be set aside; names the place.

@@ -230,7 +230,7 @@ class TransactionalProducer:
             raise self._cluster.translated(self._cause(self._failed), f"topic {self._topic}")
 
     def _answered(self, action: Callable[[], Any]) -> Any:
-        """A call that the library lets hang for ever when connections are lost, whatever its timeout says.
+        """Make a call that may hang for ever when connections are lost, whatever timeout the library is given.
 
         The producer is given up then. The next one of the name fences what its call may still do, and reads the mark
         when that can change no more.

@@ -49,7 +49,7 @@ class DeltaStore:
 
     @property
     def is_local(self) -> bool:
-        """Is it on this machine."""
+        """Return True if it is on this machine."""
         return not is_address(self.place)
 
     def options(self) -> dict[str, str] | None:

@@ -227,7 +227,7 @@ class Aggregate(Operator):
         return key_batch(columns, heads), codes
 
     def _current_partitions(self, source: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray]:
-        """The same as windows know them, of tuples that are in windows."""
+        """Return the same of tuples that are in windows, as windows know them."""
         keys, codes = self._partitions(source)
         return (keys, codes) if self.eviction is None else (_numbered(self.eviction.numbers_of(keys)), codes)
 

@@ -122,7 +122,7 @@ class JoinSide:
         self.log.notes = {"key": self._index(tuples), "value": self.policy.values(tuples).copy()}
 
     def divided(self, states: Sequence[State], prefix: str, route: Route, port: int) -> list[dict[str, Any]]:
-        """The windows of several replicas, divided among others: of each the tuples in the order of their values.
+        """Divide the windows of several replicas among others; the tuples of a window are in the order of values.
 
         Those of one replica stay in the order in which they came.
         """

@@ -62,7 +62,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         self.stamps = np.zeros(0, np.int64)
         """The clock when a row was changed last."""
         self.renumbered = 0
-        """How often keys were moved to other rows."""
+        """Number of times that keys were moved to other rows."""
         self._rows_when: dict[int, int] = {}
         """Stored version -> the number of rows then, since the whole was stored."""
 

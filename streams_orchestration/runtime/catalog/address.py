@@ -12,11 +12,11 @@ from streams_orchestration.runtime.errors import CATALOG, CatalogPlaceError
 from streams_orchestration.runtime.storage.home import Home
 
 BUSY_SECONDS = 20.0
-"""How long a writer waits for its turn."""
+"""Seconds that a writer waits for its turn."""
 
 
 def database_of(home: Home, *, busy_seconds: float = BUSY_SECONDS) -> Database:
-    """The database that STREAMS_CATALOG names, else the file in the state directory.
+    """Return the database that STREAMS_CATALOG names, else the file in the state directory.
 
     Raises:
         CatalogPlaceError: STREAMS_CATALOG cannot be used.
@@ -35,7 +35,7 @@ def database_of(home: Home, *, busy_seconds: float = BUSY_SECONDS) -> Database:
 
 
 def catalog_url(home: Home) -> URL:
-    """The address of a home's catalog.
+    """Return the address of a home's catalog.
 
     Raises:
         CatalogPlaceError: what STREAMS_CATALOG holds is no address.

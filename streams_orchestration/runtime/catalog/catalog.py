@@ -48,7 +48,7 @@ _turns = world.Local()
 
 
 def has_turn() -> bool:
-    """Whether this thread is in a transaction that writes, for whose end writers of all applications may wait.
+    """Return True if this thread is in a transaction that writes, for whose end writers of all applications may wait.
 
     Such a transaction starts no process and touches no file: it chooses, and what was chosen is done before or after
     it. The tests hold that.
@@ -115,7 +115,7 @@ class Catalog:
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever deployed here; a catalog that is just being made does not count yet.
+        """True if anything was ever deployed here; a catalog that is just being made does not count yet.
 
         Raises:
             CatalogDamagedError: its file is empty, though there are data of applications.
@@ -164,11 +164,11 @@ class Catalog:
 
     @property
     def names_units(self) -> bool:
-        """Whether a change notification names the unit that changed."""
+        """True if a change notification names the unit that changed."""
         return self._database.names_units
 
     def version(self) -> str | None:
-        """The revision of its tables, None when there are none."""
+        """Return the revision of its tables, None when there are none."""
         if not self._database.exists():
             return None
         try:
@@ -183,7 +183,7 @@ class Catalog:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A consistent view.
+        """Read a consistent view within the block.
 
         Raises:
             CatalogUnavailableError: it may be tried again.
@@ -194,7 +194,7 @@ class Catalog:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction that commits when the block ends and changes nothing when it raises.
+        """Write in a transaction that commits when the block ends and changes nothing when it raises.
 
         Raises:
             CommitUnknownError: the connection was lost while it was committed.
@@ -206,7 +206,7 @@ class Catalog:
 
     @contextmanager
     def write_unit(self, application: str, unit: str) -> Iterator[Connection]:
-        """A write transaction that takes turns only with writers of the same unit, and with `write`.
+        """Write in a transaction that takes turns only with writers of the same unit, and with `write`.
 
         It may write the rows of the unit, of its PEs, and those that its PEs have written.
 
@@ -219,7 +219,7 @@ class Catalog:
             yield connection
 
     def together(self, connection: Connection) -> AbstractContextManager[None]:
-        """A block of statements that give back nothing: they are sent together, where the database can do so.
+        """Return a context whose statements give back nothing: they are sent together if the database can do so.
 
         Raises:
             DBAPIError: one failed, and those behind it were not run.
@@ -228,7 +228,7 @@ class Catalog:
 
     @contextmanager
     def note(self) -> Iterator[Connection]:
-        """A transaction of one statement on rows that only this process writes, such as a heartbeat.
+        """Write in a transaction of one statement, on rows that only this process writes, such as a heartbeat.
 
         It waits for no other writer where the database can do without, and wakes no process that waits for a change.
 

@@ -10,7 +10,7 @@ from streams_orchestration.runtime.storage.home import Home
 
 
 def create_catalog(home: Home) -> Catalog:
-    """The catalog of a home, made if there is none; one of an older version is upgraded while no host runs.
+    """Return the catalog of a home, made if there is none; one of an older version is upgraded while no host runs.
 
     Raises:
         StateDirectoryError: the home cannot be written.

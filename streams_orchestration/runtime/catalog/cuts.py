@@ -8,7 +8,7 @@ from streams_orchestration.runtime.catalog import tables
 
 
 def members(application: str, unit: str) -> Select[tuple[int]]:
-    """The PEs of a unit, as a statement."""
+    """Return the statement that selects the PEs of a unit."""
     p = tables.pe
     return select(p.c.id).where(p.c.application == application, p.c.unit == unit)
 

@@ -20,7 +20,7 @@ class SharedLock(ABC):
     """A lock that processes of all machines see; the database takes it from a process that is gone."""
 
     place: str
-    """Where the lock is; for messages."""
+    """The place of the lock, for messages."""
 
     @abstractmethod
     def take(self) -> bool:
@@ -50,7 +50,7 @@ class Database(ABC):
     """Name for messages: the file, or the address without a password."""
     engine: Engine
     names_units = False
-    """Whether its bell names the unit that has changed."""
+    """True if its bell names the unit that has changed."""
 
     def listen(self) -> None:
         """Begin every transaction as its mode says; the mode is an execution option of the connection."""
@@ -65,7 +65,7 @@ class Database(ABC):
 
     @abstractmethod
     def begin(self, mode: Mode, unit: str = "") -> str:
-        """The statement that begins a transaction.
+        """Return the statement that begins a transaction.
 
         `read` sees one state all the time. What `write` reads stays true until it commits: writers take turns. `unit`
         promises that for the rows of one unit, and excludes other writers of that unit and `write` only, where the
@@ -87,7 +87,7 @@ class Database(ABC):
 
     @abstractmethod
     def exists(self) -> bool:
-        """Whether the database exists."""
+        """Return True if the database exists."""
 
     @abstractmethod
     def prepare(self, connection: Connection) -> None:
@@ -111,11 +111,11 @@ class Database(ABC):
         """
 
     def together(self, connection: Connection) -> AbstractContextManager[None]:
-        """A block in which statements need not be answered one by one; they give back nothing."""
+        """Return a context in which statements need not be answered one by one; they give back nothing."""
         return nullcontext()
 
     def shared_lock(self, name: str, holder: str) -> SharedLock | None:
-        """A lock for all machines, not taken yet; None where only processes of this machine have the database.
+        """Return a lock for all machines, not taken yet; None where only processes of this machine have the database.
 
         Args:
             name: of the lock.
@@ -125,7 +125,7 @@ class Database(ABC):
         return None
 
     def sound(self, connection: Connection) -> bool:
-        """Whether the transaction can be committed: False after a failed statement, which a server would roll back."""
+        """Return True if the transaction can be committed: not after a failed statement, which a server rolls back."""
         return True
 
     def damage(self, *, indexes: bool = False) -> str | None:
@@ -138,7 +138,7 @@ class Database(ABC):
 
     @abstractmethod
     def doubtful(self, error: DBAPIError) -> bool:
-        """Whether a commit that failed with this error may still have taken effect."""
+        """Return True if a commit that failed with this error may still have taken effect."""
 
     @abstractmethod
     def refusal(self, error: DBAPIError) -> CatalogError:
@@ -155,6 +155,6 @@ class Database(ABC):
 
 
 def reason_of(error: DBAPIError) -> str:
-    """The driver's own words, in one line; statements and parameters are left out."""
+    """Return the driver's own words, in one line; statements and parameters are left out."""
     lines = (line.strip() for line in str(error.orig).splitlines())
     return "; ".join(line for line in lines if line)

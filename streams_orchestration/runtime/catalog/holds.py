@@ -9,7 +9,7 @@ from streams_orchestration.runtime.catalog import tables
 
 
 def is_held(until: float | None) -> bool:
-    """Whether a unit is held, by its row.
+    """Return True if a unit is held, by its row.
 
     Args:
         until: when the hold ends, in Unix seconds; None when there is none.
@@ -18,11 +18,11 @@ def is_held(until: float | None) -> bool:
 
 
 def held() -> ColumnElement[bool]:
-    """The condition on rows of units that are held."""
+    """Return the condition on rows of units that are held."""
     return tables.unit.c.held_until > clock.now()
 
 
 def held_units(connection: Connection, application: str) -> tuple[str, ...]:
-    """The units of an application that are held, in order of their names."""
+    """Return the units of an application that are held, in order of their names."""
     u = tables.unit
     return tuple(connection.scalars(select(u.c.name).where(u.c.application == application, held()).order_by(u.c.name)))

@@ -49,7 +49,7 @@ class Outage:
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
 
     def over(self) -> None:
-        """The catalog was used."""
+        """Note that the catalog was used."""
         if self._began is not None:
             self._log.info("The catalog can be used again, after %.1f s.", world.monotonic() - self._began)
             self._began = None

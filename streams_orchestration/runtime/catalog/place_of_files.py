@@ -28,7 +28,7 @@ def check_place(connection: Connection, store: Store) -> None:
 
 
 def is_kept(connection: Connection, store: Store) -> bool:
-    """Whether the place is written down."""
+    """Return True if the place is written down."""
     return _known(connection) == store.address
 
 

@@ -69,7 +69,7 @@ class PostgresqlDatabase(Database):
 
     @classmethod
     def at(cls, url: URL, busy_seconds: float) -> PostgresqlDatabase:
-        """The schema that an address names, `streams` when it names none.
+        """Return the schema that an address names, `streams` when it names none.
 
         Raises:
             CatalogPlaceError: the name of the schema, or the driver, cannot be used.
@@ -84,7 +84,7 @@ class PostgresqlDatabase(Database):
         return cls(url, schema, busy_seconds)
 
     def begin(self, mode: Mode, unit: str = "") -> str:
-        """A writer of all locks a table; one of a unit shares that, and locks a number that stands for the unit.
+        """Return the statement that begins a transaction and takes its locks: a table for all units, a number for one.
 
         A transaction takes them in this order, never more than one unit, and writes rows of that unit only, so that no
         two can wait for each other.
@@ -114,7 +114,7 @@ class PostgresqlDatabase(Database):
         return self.name
 
     def bell(self) -> Bell:
-        """A connection that listens."""
+        """Open a connection that listens."""
         from psycopg import Error
 
         try:
@@ -155,18 +155,18 @@ class PostgresqlDatabase(Database):
             raise DBAPIError.instance(None, None, error, Error, connection_invalidated=lost) from error
 
     def shared_lock(self, name: str, holder: str) -> SharedLock:
-        """An advisory lock of a session that has no other use."""
+        """Return an advisory lock of a session that has no other use."""
         return AdvisoryLock(self, _number(self.schema, name), holder)
 
     def sound(self, connection: Connection) -> bool:
-        """Whether the transaction can be committed, by the state that the server reported to the driver."""
+        """Return True if the transaction can be committed, by the state that the server reported to the driver."""
         from psycopg.pq import TransactionStatus
 
         driver: Any = connection.connection.dbapi_connection
         return driver.info.transaction_status != TransactionStatus.INERROR
 
     def doubtful(self, error: DBAPIError) -> bool:
-        """Whether the connection was lost before the server answered the commit."""
+        """Return True if the connection was lost before the server answered the commit."""
         code = getattr(error.orig, "sqlstate", None) or ""
         return error.connection_invalidated or code.startswith(("08", "57P"))
 
@@ -288,7 +288,7 @@ def _unreachable(name: str, reason: str) -> CatalogError:
 
 
 def _name(url: URL, schema: str) -> str:
-    """The address without password and options."""
+    """Return the address without password and options."""
     host = url.host or url.query.get("host") or ""
     host = host if isinstance(host, str) else ",".join(host)
     user = f"{url.username}@" if url.username else ""
@@ -325,7 +325,7 @@ def _engine(url: URL, schema: str, busy_seconds: float) -> Engine:
 
 
 def _forked() -> None:
-    """A child must not speak on its parent's connections, nor close them."""
+    """Forget the parent's connections: a child must neither use nor close them."""
     global _lock  # noqa: PLW0603  a lock that the parent held would never be released here
     _lock = world.Lock()
     for engine in _engines.values():

@@ -26,7 +26,7 @@ class CatalogRow:
 
     @classmethod
     def one(cls, connection: Connection, statement: Executable) -> Self:
-        """The only row.
+        """Return the only row.
 
         Raises:
             NoResultFound, MultipleResultsFound: there are none, or several.
@@ -37,7 +37,7 @@ class CatalogRow:
     def one_or_none(
         cls, connection: Connection, statement: Executable, parameters: Mapping[str, Any] | None = None
     ) -> Self | None:
-        """The only row, or None when there is none.
+        """Return the only row, or None when there is none.
 
         Raises:
             MultipleResultsFound: there are several.

@@ -68,7 +68,7 @@ class SqliteDatabase(Database):
 
     @classmethod
     def at(cls, url: URL, busy_seconds: float) -> SqliteDatabase:
-        """The file that an address names.
+        """Return the file that an address names.
 
         Raises:
             CatalogPlaceError: it names none that every process finds.
@@ -105,7 +105,7 @@ class SqliteDatabase(Database):
         ring(self._bell)
 
     def exists(self) -> bool:
-        """Whether the file exists."""
+        """Return True if the file exists."""
         return self.path.exists()
 
     def prepare(self, connection: Connection) -> None:
@@ -131,11 +131,11 @@ class SqliteDatabase(Database):
             raise CatalogDamagedError(self.name, "a value is no JSON") from error
 
     def doubtful(self, error: DBAPIError) -> bool:
-        """Whether the disk failed: then it is unknown what was written."""
+        """Return True if the disk failed: then it is unknown what was written."""
         return "I/O" in reason_of(error)
 
     def refusal(self, error: DBAPIError) -> CatalogError:
-        """A lock that is not obtained, a full disk, a file that cannot be used, is damaged, or is no catalog."""
+        """Return the error for a lock that is not obtained, a full disk, or a file that is damaged or no catalog."""
         reason = reason_of(error).partition(" with text")[0]  # what follows are the bytes
         if "unable to open" in reason and self.path.is_dir():
             return CatalogError(f"{self.name}: the catalog is a file, and this is a directory. Move it away.")

@@ -24,7 +24,7 @@ from streams_orchestration.runtime.processes import machine_name
 from streams_orchestration.runtime.storage.home import Home
 
 LIMIT_SECONDS = 600.0
-"""How long another process is waited for."""
+"""Seconds that another process is waited for."""
 POLL_SECONDS = 0.2
 _HOLDER = re.compile(r"(?P<command>.+) \((?P<pid>\d+) on (?P<machine>[^)]*)\)?")
 """Matches the holder's name that `_name` makes, which may be cut off."""
@@ -40,7 +40,7 @@ class Starter:
     command: str
     """The command of the process, such as `streams run`."""
     machine: str = ""
-    """Where it runs; empty on this machine."""
+    """The machine that it runs on; empty for this one."""
 
     def __str__(self) -> str:
         where = f" on {self.machine}" if self.machine else ""
@@ -73,7 +73,7 @@ class StartLock:
         return _locked(self._file) and (self._shared is None or self._shared.take())
 
     def starter(self) -> Starter | None:
-        """The process that is waited for, where it is known."""
+        """Return the process that is waited for, where it is known."""
         assert self._file is not None
         if not _locked(self._file):
             return _starter(self._path)

@@ -47,7 +47,7 @@ class QueryStart:
     source_limit: int = SOURCE_LIMIT
     """Tuples that a source may produce in one batch."""
     measured: bool = True
-    """Whether tasks count and time."""
+    """True if tasks count and time."""
     relayed: bool = False
     """The host listens to the catalog for the planner, and rings the bell in its scratch directory."""
     hang_limit: int = 0
@@ -62,7 +62,7 @@ class QueryStart:
         return Scratch(str(self.home.data(self.program.application) / "spark" / name))
 
     def make_scratch(self, *, apart: bool = False) -> Scratch:
-        """A directory for the query, in which the host, the planner and the tasks meet.
+        """Return a directory for the query, in which the host, the planner and the tasks meet.
 
         Args:
             apart: its tasks need not be on one machine.
@@ -101,21 +101,21 @@ class Query(Protocol):
 
     @property
     def begun(self) -> bool:
-        """Whether its planner knows where the PE stands."""
+        """True if its planner knows where the PE stands."""
         ...
 
     @property
     def starting(self) -> bool:
-        """Whether it is started and has not begun."""
+        """True if it is started and has not begun."""
         ...
 
     @property
     def idle(self) -> bool:
-        """Whether no batch is under way and none will begin, because the application is not wanted any more."""
+        """True if no batch is under way and none will begin, because the application is not wanted any more."""
         ...
 
     def busy(self) -> list[int]:
-        """The pids of the processes that have tasks of the batch under way to run; answers at once."""
+        """Return the pids of the processes that have tasks of the batch under way to run; answers at once."""
         ...
 
     def failure(self) -> StreamsRuntimeError | None:

@@ -65,7 +65,7 @@ class StoredState:
 
     @property
     def is_checkpoint(self) -> bool:
-        """Whether the state is a Spark checkpoint."""
+        """True if the state is a Spark checkpoint."""
         return any(file.place for file in self.files)
 
 
@@ -165,10 +165,10 @@ class TaskResult:
     error: str | None = None
     """An operator failed: its name and why."""
     permanent: bool = False
-    """Whether the same input would fail again."""
+    """True if the same input would fail again."""
     failure: OperatorFailure | None = None
     """The error in parts, where an operator raised it."""
     outside: bool = False
-    """Whether the cause of the error is outside of the application."""
+    """True if the cause of the error is outside of the application."""
     metrics: Counts = field(default_factory=dict)
     """Counts of the task's meter; empty where measuring is off."""

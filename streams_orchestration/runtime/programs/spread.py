@@ -42,7 +42,7 @@ class LevelSpread:
 
 
 def spread(program: PeProgram) -> tuple[LevelSpread, ...]:
-    """The levels of a PE."""
+    """Return the levels of a PE."""
     return tuple(_level(program, [task for task in level if not task.forwards]) for level in program.levels)
 
 

@@ -176,7 +176,7 @@ def _progress(
 
 
 def _bounds(row: _Standing, plan: BatchPlan, results: Sequence[TaskResult]) -> dict[str, Any]:
-    """Where the bounded run ends for each source that was asked; no reset takes that back."""
+    """Return the end of the bounded run for each source that was asked; no reset takes that back."""
     known = row.bounds["ends"] if row.bounds is not None and row.bounds["run"] == plan.bounded else {}
     found = {name: bound for result in results for name, bound in result.bounds.items()}
     return {"run": plan.bounded, "ends": known | found}
@@ -237,7 +237,7 @@ def _advance(plan: BatchPlan, results: Sequence[TaskResult]) -> Position:
 
 
 def _report_drain(connection: Connection, application: str, unit: str, epoch: int) -> None:
-    """The operator that drives the region ends the epoch; the next batch of its PE carries the boundary (B3)."""
+    """Record that the operator that drives the region ends the epoch; the next batch is the boundary (B3)."""
     u = tables.unit
     connection.execute(update(u).where(u.c.application == application, u.c.name == unit).values(drain_asked=epoch))
 

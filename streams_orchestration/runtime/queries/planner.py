@@ -33,11 +33,11 @@ from streams_orchestration.runtime.tasks.answers import take_answers
 PAUSES = (0.002, 0.1)
 """The least time between two looks at the catalog that find nothing to do: doubled from the first to the second."""
 PATIENCE_SECONDS = 10.0
-"""How long one call waits for work before it returns to the engine."""
+"""Seconds that one call waits for work before it returns to the engine."""
 IDLE_PAUSES = (0.01, 0.2)
 """First and longest seconds until an idle source is polled again that gives no time itself; the pause doubles."""
 OUTAGE_SECONDS = 0.25
-"""How long one call waits for a catalog that is not reached, before it returns to the engine."""
+"""Seconds that one call waits for an unreachable catalog before it returns to the engine."""
 
 
 class Planner:
@@ -59,7 +59,7 @@ class Planner:
         self.commit_seconds = 0.0
         """Seconds of the last commit, which the next one records; they show how busy the catalog is."""
         self._sources_due = 0.0
-        """When a source may have tuples, on the monotonic clock; the sources of a PE are polled together."""
+        """The monotonic time at which a source may have tuples; the sources of a PE are polled together."""
         self._idle_pause = IDLE_PAUSES[0]
         self._opened: Catalog | None = None
         self._outage = Outage(log=_log_of(self.scratch.launched))
@@ -67,7 +67,7 @@ class Planner:
         """Results and seconds of the planned batch, from when the engine has run it until the catalog has taken it."""
 
     def start(self) -> int:
-        """The number of the last committed batch: the query begins behind it."""
+        """Return the number of the last committed batch: the query begins behind it."""
         view = self._outage.through(lambda: read_view(self._catalog, self.scratch.launched.program))
         self.scratch.begin()
         return view.batch
@@ -149,7 +149,7 @@ class Planner:
                 pause = PAUSES[0]
 
     def tasks(self, batch: int) -> list[tuple[int, bytes]]:
-        """The tasks of level 0 of the batch that is planned: the partition of each, and its plan as JSON.
+        """Return the tasks of level 0 of the batch that is planned: the partition of each, and its plan as JSON.
 
         Raises:
             StreamsRuntimeError: the batch was not planned here; going on would skip it.
@@ -164,7 +164,7 @@ class Planner:
         ]
 
     def _plan(self, view: PeView, plan: BatchPlan | None) -> BatchPlan | None:
-        """The batch to run, where the protocol of regions would have this one."""
+        """Return the batch to run in place of the one that the protocol of regions plans."""
         return plan
 
     def _answers(self, plan: BatchPlan) -> list[TaskResult]:

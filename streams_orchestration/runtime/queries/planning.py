@@ -54,7 +54,7 @@ class PeView:
     imported: tuple[InputStream, ...] = ()
     """Streams of other applications that its Imports are connected with now."""
     waits: bool = False
-    """Whether the unit goes back to its cut; work before that would be discarded."""
+    """True if the unit goes back to its cut; work before that would be discarded."""
     draining: frozenset[str] | None = None
     """The unit is drained for another plan: its sources stand still, and of the streams from outside only these are
     read, which come from units that are drained, too. None while it works, and where it is on its way to the end of an
@@ -150,7 +150,7 @@ def plan_batch(
 
 
 def _left_unread(view: PeView, stream: InputStream, *, waits: bool) -> bool:
-    """Whether nothing is to come in through a foreign stream."""
+    """Return True if nothing is to come in through a foreign stream."""
     return stream.foreign and (waits or (view.draining is not None and stream.stream not in view.draining))
 
 
@@ -159,14 +159,14 @@ def _imported(view: PeView, task: Task) -> Iterator[InputStream]:
 
 
 def _next(view: PeView, stream: InputStream, taken: int) -> int:
-    """The number of the segment to read after these; segments that were dropped are passed over."""
+    """Return the number of the segment to read after these; segments that were dropped are passed over."""
     if taken:
         return view.streams[stream.stream].segments[taken - 1][0] + 1
     return view.position.inputs.get(stream.stream, stream.first)
 
 
 def _readable(view: PeView, stream: InputStream) -> tuple[Segment, ...]:
-    """The segments that may be read: of the region's own streams those of the open epoch only."""
+    """Return the segments that may be read: of the region's own streams those of the open epoch only."""
     shown = view.streams[stream.stream].segments
     return tuple(segment for _, epoch, segment in shown if stream.foreign or epoch == view.epoch)
 
@@ -228,7 +228,7 @@ def _drained(view: PeView, stream: InputStream, taken: dict[str, tuple[Segment, 
 
 
 def _may_close(program: PeProgram, view: PeView, taken: dict[str, tuple[Segment, ...]]) -> bool:
-    """Whether this batch may end the epoch: the trigger has fired, and the region's streams are at their boundary."""
+    """Return True if this batch may end the epoch: the trigger has fired, and the streams are at the boundary."""
     if program.starts and view.trigger_epoch < view.epoch:
         return False
     own = [stream for stream in program.inputs if not stream.foreign]

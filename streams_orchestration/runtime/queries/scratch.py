@@ -32,7 +32,7 @@ class Launched:
     program: PeProgram
     directories: Directories
     measured: bool = True
-    """Do the tasks count and time."""
+    """True if tasks count and time."""
     apart: bool = False
     """Tasks need not be on one machine: what they send to each other is in no file."""
     hang_limit: int = 0
@@ -45,11 +45,11 @@ class GivenUp:
 
     message: str
     permanent: bool
-    """Whether the same input would fail again."""
+    """True if the same input would fail again."""
     failure: OperatorFailure | None
     """Failure of an operator, where one is the cause."""
     outside: bool = False
-    """Whether the cause is outside of the application."""
+    """True if the cause is outside of the application."""
 
     def error(self) -> StreamsRuntimeError:
         """Return the failure of the query that this is."""
@@ -102,7 +102,7 @@ class Scratch:
         return f"{self.path}/checkpoint"
 
     def begin(self) -> None:
-        """The planner is there: Spark runs the query."""
+        """Note that the planner is there: Spark runs the query."""
         (Path(self.path) / "begun").touch()
 
     @property
@@ -127,7 +127,7 @@ class Scratch:
         (Path(self.path) / "planned").unlink(missing_ok=True)
 
     def unanswered(self) -> list[str]:
-        """The registers of the tasks of the batch under way that have not answered, of the first level with any.
+        """Return the registers of the tasks of the batch under way that have not answered, of the first level with any.
 
         A level begins when the one before has ended. A task without an owner is that of the worker which looks for one.
         """
@@ -146,12 +146,12 @@ class Scratch:
         return waiting[min(waiting)] if waiting else []
 
     def rest(self) -> None:
-        """The planner has committed what it planned, and plans no more."""
+        """Note that the planner has committed its last batch, and plans no more."""
         (Path(self.path) / "resting").touch()
 
     @property
     def resting(self) -> bool:
-        """Whether no batch is under way, and none will begin."""
+        """True if no batch is under way, and none will begin."""
         return (Path(self.path) / "resting").exists()
 
     def fail(
@@ -192,7 +192,7 @@ class Scratch:
         return Path(self.path) / "failure.json"
 
     def remove(self) -> None:
-        """The query has ended."""
+        """End with the query."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 

@@ -40,7 +40,7 @@ class Deliverer:
         self._open = False
 
     def ready(self, rows: Sequence[DueOutput]) -> bool:
-        """Whether there is work for these outputs of the sink, which `publishing.due` returns."""
+        """Return True if there is work for these outputs of the sink, which `publishing.due` returns."""
         return bool(rows)
 
     def load(self) -> None:
@@ -140,7 +140,7 @@ def _key(first: DeliveryKey, row: DueOutput) -> DeliveryKey:
 def deliverers(
     catalog: Catalog, home: Home, application: str, programs: Iterable[PeProgram], units: Iterable[str] | None = None
 ) -> dict[str, Deliverer | Gatherer]:
-    """The sinks of some units that deliver or gather, by name; of all units when None."""
+    """Return the sinks of some units that deliver or gather, by name; of all units when None."""
     wanted = None if units is None else set(units)
     senders: dict[str, Deliverer | Gatherer] = {}
     for program in programs:

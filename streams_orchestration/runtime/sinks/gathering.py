@@ -48,7 +48,7 @@ class Gatherer:
         self.application = application
         self.sink = sink
         self.flushing = False
-        """Whether complete outputs become visible at once."""
+        """True if complete outputs become visible at once."""
         self.clock = clock or world.monotonic
         self._channel = f"{max(sink.context.channel, 0):03d}"
         self._since: dict[str, float] = {}
@@ -65,7 +65,7 @@ class Gatherer:
         return waiting_of(self.application, self.sink.context.pe)
 
     def ready(self, rows: Sequence[DueOutput]) -> bool:
-        """Whether there is work for these outputs of the sink, which `publishing.due` returns."""
+        """Return True if there is work for these outputs of the sink, which `publishing.due` returns."""
         unnamed, named = _divided(rows)
         return bool(named) or any(len(group) >= MANY or self._leading(group) for group in self._groups(unnamed))
 
@@ -119,7 +119,7 @@ class Gatherer:
         return count
 
     def _groups(self, rows: Sequence[DueOutput]) -> Iterator[list[DueOutput]]:
-        """The files of each directory, in order."""
+        """Yield the files of each directory, in order."""
         now, known = self.clock(), self._since
         self._since = {row.pending: known.get(row.pending, now) for row in rows}
         ordered = sorted(rows, key=lambda row: (row.pending.rpartition("/")[0], row.batch))
@@ -160,7 +160,7 @@ class Gatherer:
         forget_file(self._store, row.pending)  # not before: a repetition sends it again
 
     def _replace(self, rows: Sequence[DueOutput], *, named: bool) -> DueOutput | None:
-        """One file in place of several, with a final name or to wait on; these go as what a reset takes back.
+        """Replace several files by one, with a final name or to wait on; the several are removed like retracted ones.
 
         Returns:
             What the catalog knows now; None when another process was here.
@@ -190,7 +190,7 @@ class Gatherer:
         return None if gone else replace(merged, final=final)
 
     def _may_name(self, connection: Connection) -> bool:
-        """Whether no other process has swept since this one did; else this one must sweep again."""
+        """Return True if no other process has swept since this one did; else this one must sweep again."""
         s = tables.sink
         own = (s.c.application == self.application, s.c.operator == self.sink.context.name)
         if connection.scalar(select(s.c.gatherer).where(*own)) == self._token:

@@ -30,13 +30,13 @@ def unpublished_files(home: Home, program: PeProgram) -> list[Path]:
 
 
 def newest_name(files: Collection[File]) -> str | None:
-    """The name of the last file that a sink has published: numbers in their names only grow."""
+    """Return the name of the last file that a sink has published: numbers in their names only grow."""
     names = (path.name for path in files)
     return max(names, key=lambda name: [int(digits) for digits in re.findall(r"\d+", name)], default=None)
 
 
 def operators_of(home: Home, program: PeProgram) -> Iterator[tuple[str, type[Operator], OperatorContext, BaseModel]]:
-    """The operators of a PE: name, class, surroundings and parameters."""
+    """Yield the operators of a PE: name, class, surroundings and parameters."""
     directories = directories_of(home, program.application, program.pe)
     for operator in program.operators.values():
         implementation = import_operator(operator.implementation)

@@ -25,7 +25,7 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
 """Longest seconds between two attempts of a sink that fails; the pause doubles up to this."""
 END_SECONDS = 10.0
-"""How long a stop waits for what is being published."""
+"""Seconds that a stop waits for outputs that are being published."""
 
 log = logging.getLogger("streams.publisher")
 
@@ -72,7 +72,7 @@ class Publisher:
         self.clock = clock or world.monotonic
         self.troubles = {operator: Trouble() for operator in troubled(catalog, application)}
         self._waiting = False
-        """Whether the next turn comes soon, even if the catalog does not change."""
+        """True if the next turn comes soon, even if the catalog does not change."""
         self._stopped = world.Event()
         self._thread = world.Thread(target=self._run, name="publisher", daemon=True)
 
@@ -150,7 +150,7 @@ class Publisher:
             log.warning("%s", away)
 
     def _due_deliveries(self, resting: Set[str]) -> list[tuple[str, list[DueOutput]]]:
-        """The sinks that have something to deliver and that are neither resting nor at it."""
+        """Return the sinks that have something to deliver and that are neither resting nor at it."""
         self._busy = {operator: thread for operator, thread in self._busy.items() if thread.is_alive()}
         self._waiting = bool(resting)
         free = set(self.deliverers) - resting - set(self._busy)
@@ -181,7 +181,7 @@ class Publisher:
         record_failure(self.catalog, self.application, error.operator, error)
 
     def succeeded(self, operator: str) -> None:
-        """A sink that failed works again."""
+        """Note that a failed sink works again."""
         with self._lock:
             self.troubles.pop(operator, None)
         log.info("operator %s: its outputs become visible again", operator)

@@ -64,14 +64,14 @@ class DueOutput(Output):
     """An output that can become visible, or can be settled."""
 
     complete: bool
-    """Whether its epoch is complete, so that no reset takes it back."""
+    """True if its epoch is complete, so that no reset takes it back."""
     completed_epoch: int
     """Last epoch of its unit that is visible outside."""
     unit: str
     ended: bool
-    """Whether its PE has made the last commit."""
+    """True if its PE has made the last commit."""
     held_until: float | None
-    """When the hold of its unit ends, in unix seconds, while that is drained."""
+    """Unix seconds at which the hold of its unit ends, while that is drained."""
 
     @property
     def place(self) -> Path:
@@ -105,7 +105,7 @@ def publish_files(catalog: Catalog, application: str, leave_out: Iterable[str] =
 
 
 def due(catalog: Catalog, application: str, *, files: bool) -> list[DueOutput]:
-    """The outputs that are to become visible, and those that are and can be settled, by operator, in order.
+    """Return the outputs that are to become visible, and those that are and can be settled, by operator, in order.
 
     Args:
         catalog: of the application.
@@ -117,7 +117,7 @@ def due(catalog: Catalog, application: str, *, files: bool) -> list[DueOutput]:
 
 
 def waits(catalog: Catalog, application: str, pending: str) -> bool:
-    """Whether an output has still to become visible; False when another process has published or retracted it."""
+    """Return True if an output has still to become visible: no process has published or retracted it."""
     f = tables.sink_file
     with catalog.read() as connection:
         mine = (f.c.application == application, f.c.pending == pending, ~f.c.published, ~f.c.retracted)
@@ -211,13 +211,13 @@ def unaltered(store: Store, row: DueOutput) -> Path:
 
 
 def _is_copied(store: Store, row: DueOutput) -> bool:
-    """Whether a file that was copied to this machine is what has its final name."""
+    """Return True if a file that was copied to this machine is what has its final name."""
     path = path_of(store, row.pending)
     return str(path) != row.pending and path.exists() and filecmp.cmp(path, row.place, shallow=False)
 
 
 def gone(row: DueOutput) -> OutputError:
-    """A file that was to be published is not there."""
+    """Return the error that a file to publish is not there."""
     message = f"the file of {row.final}, which was to be published from {row.pending}, is gone: start anew with --fresh"
     return OutputError(row.operator, message, lost=True)
 
@@ -274,5 +274,5 @@ def remove_empty(catalog: Catalog, application: str) -> None:
 
 
 def _outermost(directory: Path, place: Path) -> Path:
-    """The directory for pending files of a sink, which may have directories in it."""
+    """Return the directory for pending files of a sink, which may have directories in it."""
     return place / directory.relative_to(place).parts[0] if place in directory.parents else directory

@@ -57,7 +57,7 @@ def _visible_files(sink: SinkStatus) -> list[Path]:
 
 
 def _scan_partitions(sink: SinkStatus, place: Path, parts: list[Path]) -> pl.LazyFrame:
-    """The rows of all parts, with the attributes that name directories."""
+    """Return the rows of all parts, with the attributes that name directories."""
     directories = itertools.groupby(parts, key=lambda path: path.parent)
     scans = [_scan(sink, list(files)).with_columns(**_attributes(directory, place)) for directory, files in directories]
     return pl.concat(scans, how="vertical_relaxed")  # a type that is made out by the values may differ
@@ -84,7 +84,7 @@ def _scan(sink: SinkStatus, parts: list[Path]) -> pl.LazyFrame:
 
 
 def _scan_texts(read_with: Mapping[str, Any], parts: list[Path]) -> pl.LazyFrame:
-    """The rows of files of text, as a FileSource with the sink's parameters reads them."""
+    """Return the rows of files of text, as a FileSource with the sink's parameters reads them."""
     settings = dict(read_with)
     schema = arrow_schema(settings.pop("schema"))
     parameters = FileParameters.model_validate(settings)

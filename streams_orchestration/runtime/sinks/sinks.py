@@ -37,18 +37,18 @@ class SinkStatus:
     """The directory, or what else it writes to."""
     visibility: Visibility = "read_committed"
     uncommitted: int = 0
-    """How many of `files` a reset would take back."""
+    """Number of `files` that a reset would retract."""
     waiting: int = 0
     """Files that are not visible yet."""
     waiting_rows: int = 0
     late: int = 0
-    """How many of `waiting` could be visible already: their epoch is complete."""
+    """Number of `waiting` outputs that could be visible already: their epoch is complete."""
     error: str | None = None
     """Why late outputs cannot become visible; it is tried again and again."""
     failed_at: float | None = None
     """Unix seconds."""
     uncommitted_rows: int = 0
-    """How many of `rows` a reset would take back."""
+    """Number of `rows` that a reset would retract."""
     delivered_at: float | None = None
     """Unix seconds: when an output became visible last; None before the first."""
     read_with: Mapping[str, Any] | None = None
@@ -173,7 +173,7 @@ def late_outputs(connection: Connection, application: str, pe: int, completed: i
 
 
 def sinks_lag(connection: Connection, application: str, unit: str, completed: int) -> bool:
-    """Whether too many complete epochs of one of the unit's sinks are not visible yet: then no further one may end."""
+    """Return True if too many complete epochs of a sink of the unit are not visible yet, so that none may end."""
     f, p = tables.sink_file, tables.pe
     late = (f.c.application == application, f.c.epoch <= completed, ~f.c.published, ~f.c.retracted, p.c.unit == unit)
     counts = connection.scalars(
@@ -187,7 +187,7 @@ def sinks_lag(connection: Connection, application: str, unit: str, completed: in
 
 
 def troubled(catalog: Catalog, application: str) -> list[str]:
-    """The sinks whose outputs could not become visible when that was last tried."""
+    """Return the sinks whose outputs could not become visible when that was last tried."""
     s = tables.sink
     with catalog.read() as connection:
         failed = (s.c.application == application, s.c.error.is_not(None))

@@ -40,7 +40,7 @@ def directories_of(
     home: Home, application: str, pe: int, base: str = "", *, compression: str = "none",
     here: frozenset[str] = frozenset(), log_size: int = LOG_BYTES,
 ) -> Directories:  # fmt: skip
-    """The directories of one PE, with what concerns the files in them."""
+    """Return the directories of one PE, with what concerns the files in them."""
     data = data_of(application)
     return Directories(
         base=base,

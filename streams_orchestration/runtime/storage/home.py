@@ -34,7 +34,7 @@ class Home:
 
     @classmethod
     def default(cls) -> Home:
-        """The home that the environment names.
+        """Return the home that the environment names.
 
         Raises:
             StateDirectoryError: a file is where the directory is, or would be.

@@ -29,7 +29,7 @@ def use(directory: Path) -> IO[str]:
 
 
 def is_left(directory: Path) -> bool:
-    """Whether a directory was marked by a process that has ended."""
+    """Return True if a directory was marked by a process that has ended."""
     try:
         with (directory / MARK).open("r+", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PATIENCE_SECONDS = 20.0
-"""How long a storage that is away is tried again before the task that needs it fails."""
+"""Seconds for which an unreachable storage is tried again before the task that needs it fails."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """Seconds between two tries; doubled from the first to the longest."""
 AWAY = "See that it can be reached and is not overloaded; nothing is lost"
@@ -41,9 +41,9 @@ class RemoteStore(Store):
     """Files in an object store, below `root`, which is an address. A file is put whole or not at all."""
 
     options: str = "{}"
-    """How it is reached, `StorageOptions` as JSON; secrets are references."""
+    """The way to reach it: `StorageOptions` as JSON, with references for secrets."""
     is_patient: bool = True
-    """Whether requests are tried again while the storage is unavailable."""
+    """True if requests are tried again while the storage is unavailable."""
 
     @property
     def address(self) -> str:

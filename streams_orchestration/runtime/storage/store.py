@@ -61,7 +61,7 @@ class Store:
         return "" if self.root == self.here else self.root
 
     def path(self, address: str) -> Path | None:
-        """The file on this machine; None when it is in an object store."""
+        """Return the file on this machine; None when it is in an object store."""
         if address.startswith(HERE):
             return Path(self.here) / address.removeprefix(HERE)
         return Path(self.root) / address
@@ -125,12 +125,12 @@ class Store:
         return self._local(address).stat().st_size
 
     def sizes(self, directory: str) -> dict[str, int] | None:
-        """The files below a directory, with their bytes; None where it is cheaper to look at each."""
+        """Return the files below a directory, with their bytes; None where it is cheaper to look at each."""
         del directory
         return None
 
     def below(self, directory: str) -> list[str]:
-        """The addresses of all files in a directory, those of this machine only among them."""
+        """Return the addresses of all files in a directory, those of this machine only among them."""
         files = [*_below(self._local(directory), directory)]
         return files if not self.address or directory.startswith(HERE) else [*self.below(HERE + directory), *files]
 

@@ -15,7 +15,7 @@ STORAGE, STORAGE_OPTIONS = "STREAMS_STORAGE", "STREAMS_STORAGE_OPTIONS"
 
 @functools.lru_cache(maxsize=64)
 def store_at(home: Path, place: str, options: str) -> Store:
-    """The store of a state directory.
+    """Return the store of a state directory.
 
     Args:
         home: the state directory.

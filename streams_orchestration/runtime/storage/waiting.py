@@ -47,7 +47,7 @@ def path_of(store: Store, pending: str) -> Path:
 
 
 def taken(store: Store, pending: str) -> Path:
-    """A file that waits, on this machine; it is not there if it is nowhere.
+    """Return a file that waits, on this machine; it is not there if it is nowhere.
 
     Raises:
         OSError: the storage cannot be read.

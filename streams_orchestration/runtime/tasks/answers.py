@@ -21,7 +21,7 @@ def give_answer(directory: str, batch: int, result: TaskResult) -> None:
 
 
 def answered(directory: str, batch: int, task: Task) -> bool:
-    """Whether a task of a batch has written its result."""
+    """Return True if a task of a batch has written its result."""
     return (Path(directory) / f"{batch}-{task.level}-{task.partition}.json").exists()
 
 

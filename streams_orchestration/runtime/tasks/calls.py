@@ -73,7 +73,7 @@ class OperatorCalls:
 
 
 def at_mark(port: int, mark: str) -> Callable[[OperatorFailure, BaseException], OperatorFailure]:
-    """The place of what an operator raises when a mark arrives."""
+    """Return the place of an error that an operator raises when a mark arrives."""
     return lambda failure, _: replace(failure, port=port, mark=mark)
 
 

@@ -68,7 +68,7 @@ class Checkpoint:
         instance.dirty = False
 
     def _store(self, program: OperatorProgram, state: dict[str, Any], instance: Instance) -> StoredState | None:
-        """The state as it is stored now; None if it is the one that was stored."""
+        """Return the state as it is stored now; None if it is the one that was stored."""
         plan, former = self._plan, instance.state
         dump = self._calls.call(program, lambda: state_data(state, plan.batch, former, instance.plain))
         if not dump.data:

@@ -68,7 +68,7 @@ class TaskRun:
         self.arrived: Counter[tuple[int, int]] = Counter()
         """(operator, port) -> tuples so far."""
         self.origin: Callable[[], str] = str
-        """Where the tuples under way were read."""
+        """The places from which the tuples under way were read."""
         self.consistent = False
         """The region is to be made consistent (B26)."""
         self.made = False
@@ -205,7 +205,7 @@ class TaskRun:
         return self._calls.call(program, lambda: check_pause(source.pause()))
 
     def _enter(self, operator: int, port: int, item: Item) -> None:
-        """An item arrives at the task: it is the task's own, so a mutating operator may write to it (rules 86, 87)."""
+        """Take an item; it is the task's own, so a mutating operator may write to it (rules 86, 87)."""
         if self.task.forwards:
             self.outbox.forward(operator, port, item, self.origin())
         elif self.program.operators[operator].mutable[port]:
@@ -247,7 +247,7 @@ class TaskRun:
             self._calls.call(program, lambda: check_nothing(operator.process(port, item), "process"), at)
 
     def _instance(self, index: int) -> Instance:
-        """The operator object, with the state that the plan names."""
+        """Return the operator object, with the state that the plan names."""
         program = self.program.operators[index]
         wanted = self.plan.states.get(program.name)
         instance = self.instances.get(index)

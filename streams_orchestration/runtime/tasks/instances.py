@@ -41,7 +41,7 @@ class InstanceCache:
         self._instances: dict[tuple[str, int, int], tuple[str, dict[int, Instance]]] = {}
 
     def of(self, program: PeProgram, task: Task, plan: BatchPlan) -> dict[int, Instance]:
-        """The objects of one task."""
+        """Return the objects of one task."""
         key, version = (program.application, program.pe, task.home), f"{plan.life}/{plan.generation}"
         if self._instances.get(key, ("", {}))[0] != version:
             self._instances[key] = (version, {})
@@ -49,7 +49,7 @@ class InstanceCache:
 
 
 def make_instance(program: OperatorProgram, stored: StoredState | None, directories: Directories) -> Instance:
-    """A new operator object with a stored state, or the initial one.
+    """Return a new operator object with a stored state, or the initial one.
 
     Raises:
         ImplementationError: its class cannot be imported.
@@ -71,7 +71,7 @@ def make_instance(program: OperatorProgram, stored: StoredState | None, director
 
 
 def operator_context(program: OperatorProgram, directories: Directories) -> OperatorContext:
-    """The surroundings of an operator, from its program."""
+    """Return the surroundings of an operator, from its program."""
     return OperatorContext(
         name=program.name,
         inputs=tuple(arrow_schema(ddl) for ddl in program.inputs),

@@ -36,7 +36,7 @@ class Flow:
         self.tuples = self.batches = self.bytes = self.marks = 0
 
     def add(self, item: Item) -> None:
-        """One more item; the size of a batch is that of its columns in memory."""
+        """Count an item; the size of a batch is that of its columns in memory."""
         if isinstance(item, TupleBatch):
             self.tuples += len(item)
             self.batches += 1
@@ -140,37 +140,37 @@ class Meter:
         return paying
 
     def arrives(self, operator: int, port: int, item: Item) -> None:
-        """An operator is about to be called with an item."""
+        """Note that an operator is about to be called with an item."""
         account = self.operators[operator]
         account.calls += 1
         account.inputs[port].add(item)
 
     def produces(self, operator: int) -> None:
-        """A source is about to be called."""
+        """Note that a source is about to be called."""
         self.operators[operator].calls += 1
 
     def worked(self, operator: int, spent: int) -> None:
-        """A source had threads of its own take so many nanoseconds of processor time."""
+        """Add nanoseconds of processor time that a source's own threads took."""
         self.operators[operator].cpu += spent
 
     def submits(self, operator: int, port: int, item: Item) -> None:
-        """An operator sends an item, once however many get it."""
+        """Count an item that an operator sends, once for any number of receivers."""
         self.operators[operator].outputs[port].add(item)
 
     def enqueues(self, operator: int, port: int) -> None:
-        """An item is ready for the exchange of an input port."""
+        """Note that an item is ready for the exchange of an input port."""
         self.waited[operator, port] -= world.now_ns()
 
     def dequeues(self, operator: int, port: int) -> None:
-        """An item of the exchange of an input port is about to be handled."""
+        """Note that an item of an input port's exchange is about to be handled."""
         self.waited[operator, port] += world.now_ns()
 
     def reading(self, segment: Segment, items: Iterator[Item]) -> Iterator[Item]:
-        """The items of a segment; its stream pays for reading them."""
+        """Yield the items of a segment; its stream pays for reading them."""
         return self._taking(self.read[segment.stream], items, segment.size)
 
     def receiving(self, operator: int, port: int, items: Iterator[Item], size: int) -> Iterator[Item]:
-        """The items of an exchange, which pays for decoding them; `size` in bytes."""
+        """Yield the items of an exchange, which pays for decoding them; `size` in bytes."""
         return self._taking(self.received[operator, port], items, size)
 
     def writing(self, stream: str, write: Callable[[], Segment]) -> Segment:

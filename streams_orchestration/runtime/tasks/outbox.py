@@ -101,5 +101,5 @@ class Outbox:
 
 
 def frozen(item: Item) -> Item:
-    """An item that cannot be written to."""
+    """Return an item as one that cannot be written to."""
     return item.const() if isinstance(item, TupleBatch) else item

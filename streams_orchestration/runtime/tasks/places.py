@@ -13,7 +13,7 @@ from streams_orchestration.operators.errors import TupleError
 from streams_orchestration.runtime.errors import OperatorFailure
 
 SEARCH_SECONDS = 2.0
-"""How long an operator may be called again to find the tuple that it fails at."""
+"""Seconds for which an operator may be called again to find the tuple that it fails at."""
 VALUE_LENGTH = 40
 """Characters of a value that are shown."""
 VALUES_SHOWN = 8
@@ -33,7 +33,7 @@ class Place:
     """File and rows, or segment and rows; empty for what came through a queue."""
 
     def of(self, failure: OperatorFailure, operator: Operator, error: BaseException) -> OperatorFailure:
-        """A failure of the operator at these tuples, with its place as exactly as it is known."""
+        """Return a failure of the operator at these tuples, with its place as exactly as it is known."""
         first, count = self._culprits(operator, error)
         number = self.before + first + 1
         values = "" if count > 1 or self.tuples is None else f"{{{_shown(self.tuples.slice(first, 1))}}}"
@@ -42,7 +42,7 @@ class Place:
         )
 
     def _culprits(self, operator: Operator, error: BaseException) -> tuple[int, int]:
-        """The first one and the number of the tuples among which the one is that the operator fails at."""
+        """Return the first position and the number of the tuples among which the failing one is."""
         if isinstance(error, TupleError):
             return error.position, 1
         if self.tuples is None or not operator.pure:

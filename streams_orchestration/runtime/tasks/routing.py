@@ -26,7 +26,7 @@ _SEED = np.uint64(0x5EED5EED5EED5EED)
 
 
 def hash_channels(batch: pa.RecordBatch, attributes: tuple[str, ...], width: int) -> np.ndarray:
-    """The channel of every tuple by hash (rule 20): `hash(a) % width`, several attributes folded with 17 and 37.
+    """Return the channel of every tuple by hash (rule 20): `hash(a) % width`, several attributes folded with 17 and 37.
 
     The hash of a value does not depend on process, batch or platform, so that a key always meets the same channel.
     """
@@ -46,7 +46,7 @@ def _channels(batch: pa.RecordBatch, attributes: tuple[str, ...], width: int) ->
 
 
 def round_robin_channels(count: int, position: int, width: int) -> np.ndarray:
-    """The channels of the next `count` tuples, the first at `position` (rule 21)."""
+    """Return the channels of the next `count` tuples, the first at `position` (rule 21)."""
     return _number((position + np.arange(count)) % width, width)
 
 
@@ -56,7 +56,7 @@ def _number(channels: np.ndarray, width: int) -> np.ndarray:
 
 
 def split(batch: pa.RecordBatch, channels: np.ndarray, width: int) -> list[pa.RecordBatch | None]:
-    """The tuples of every channel, in order; None where a channel gets none."""
+    """Return the tuples of every channel, in order; None where a channel gets none."""
     if width == 1:
         return [batch if batch.num_rows else None]
     order = np.argsort(channels, kind="stable")
@@ -192,7 +192,7 @@ def _columns(words: np.ndarray, start: int) -> np.ndarray:
 
 @cache
 def _tables(start: int) -> list[np.ndarray]:
-    """The numbers of what `_columns` has at each position."""
+    """Return the number of each value in `_columns`."""
     bytes_ = [_drawn()[place : place + 256] for place in range(start * 256, (start + 8) * 256, 256)]
     if start >= _PAIRED:
         return bytes_
@@ -208,12 +208,12 @@ def _of_nothing(start: int) -> np.ndarray:
 
 @cache
 def _drawn() -> np.ndarray:
-    """The numbers for all bytes of short texts, since looking one up is quicker than drawing it."""
+    """Return the numbers for all bytes of short texts, since looking one up is quicker than drawing it."""
     return _mix(np.arange(_SHORT * 256, dtype=np.uint64))
 
 
 def _mix(values: np.ndarray) -> np.ndarray:
-    """The finaliser of SplitMix64.
+    """Mix the bits of numbers: the finaliser of SplitMix64.
 
     G. Steele, D. Lea, C. Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014.
     """

@@ -11,7 +11,7 @@ from streams_orchestration.operators.libraries import compute as pc
 
 
 def selected(tuples: TupleBatch, condition: str, ddl: str, time_zone: str) -> TupleBatch:
-    """The tuples for which the condition is true; null counts as false.
+    """Return the tuples for which the condition is true; null counts as false.
 
     Args:
         tuples: of the stream.

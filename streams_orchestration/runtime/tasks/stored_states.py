@@ -37,32 +37,32 @@ _NEWEST_FILES = (
 
 
 def newest_states(connection: Connection, application: str, pe: int) -> dict[str, StoredState]:
-    """The newest state of every operator of a PE, as far as one was stored."""
+    """Return the newest state of every operator of a PE, as far as one was stored."""
     rows = connection.execute(_NEWEST_FILES, {"of": application, "at": pe})
     return {row.operator: StoredState(row.operator, tuple(StateFile(**file) for file in row.files)) for row in rows}
 
 
 def newest_batch(connection: Connection, application: str, operator: str) -> int | None:
-    """The batch whose commit names the newest state of an operator; None if there is none."""
+    """Return the batch whose commit names the newest state of an operator; None if there is none."""
     mine = (_s.c.application == application, _s.c.operator == operator)
     return connection.scalar(select(func.max(_s.c.batch)).where(*mine))
 
 
 def at_boundary(connection: Connection, application: str, pe: int) -> bool:
-    """Whether the last commit of a PE ended an epoch, or there is none."""
+    """Return True if the last commit of a PE ended an epoch, or there is none."""
     c = tables.commit
     last = select(c.c.boundary).where(c.c.application == application, c.c.pe == pe).order_by(c.c.batch.desc()).limit(1)
     return connection.scalar(last) is not False
 
 
 def state_files(connection: Connection, application: str) -> set[str]:
-    """The paths of all files that are needed."""
+    """Return the paths of all files that are needed."""
     stored = connection.scalars(select(_s.c.files).where(_s.c.application == application))
     return {file["path"] for files in stored for file in files} | kept_files(connection, application)
 
 
 def kept_files(connection: Connection, application: str) -> set[str]:
-    """The paths of files that are named outside of the states that operators have now: by a cut that is kept."""
+    """Return the paths of files that are named outside of the states that operators have now: by a cut that is kept."""
     kept = connection.scalars(select(_t.c.files).where(_t.c.application == application))
     return {path for paths in kept for path in paths}
 

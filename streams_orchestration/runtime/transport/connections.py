@@ -148,7 +148,7 @@ def _follow(connection: Connection, imports: Mapping[tuple[str, str, str, int], 
 
 
 def _free_key(connection: Connection, link: _Link) -> str:
-    """A name among the positions of the importing PE that no other connection has, or had in another life."""
+    """Return a name among the positions of the importing PE that no other connection has, or had in another life."""
     a = tables.application
     life = connection.scalar(select(a.c.life).where(a.c.name == link.exporter)) or ""
     plans = connection.scalar(select(func.sum(a.c.plan)).where(a.c.name.in_((link.application, link.exporter))))
@@ -220,7 +220,7 @@ def disconnect(connection: Connection, exporter: str) -> None:
 
 
 def imported_streams(connection: Connection, program: PeProgram) -> tuple[InputStream, ...]:
-    """The streams of other applications that a PE reads now."""
+    """Return the streams of other applications that a PE reads now."""
     numbers = {operator.name: index for index, operator in program.operators.items()}
     rows = ConnectionRow.all(
         connection,

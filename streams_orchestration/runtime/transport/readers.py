@@ -53,9 +53,9 @@ class ImportingPe:
     waited: bool
     """The exporter waits for it."""
     uncommitted: bool
-    """Whether it reads segments at once, not only those of complete epochs."""
+    """True if it reads segments at once, not only those of complete epochs."""
     present: bool
-    """Whether it is there, so that a batch of it may be under way."""
+    """True if it is there, so that a batch of it may be under way."""
     last: int | None = None
     """The segment behind the last one for it, where a redeploy has ended the connection."""
 
@@ -234,7 +234,7 @@ def drop_unread_exports(connection: Connection, exporter: str, written: Collecti
 
 
 def _behind(connection: Connection, application: str, stream: str) -> int:
-    """The number behind the last segment that there is of a stream."""
+    """Return the number behind the last segment that there is of a stream."""
     s = tables.segment
     newest = connection.scalar(select(func.max(s.c.number)).where(s.c.application == application, s.c.stream == stream))
     return 0 if newest is None else newest + 1

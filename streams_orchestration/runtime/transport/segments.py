@@ -41,7 +41,7 @@ def write_segment(
 
 
 def read_segment(store: Store, segment: Segment) -> Iterator[Item]:
-    """The items of a segment.
+    """Yield the items of a segment.
 
     Raises:
         SegmentError: the file is gone, truncated or altered.
@@ -90,7 +90,7 @@ def write_item(writer: pa.ipc.RecordBatchStreamWriter, item: Item, schema: pa.Sc
 
 
 def decode(data: pa.Buffer | bytes | pa.NativeFile) -> Iterator[Item]:
-    """The items of one Arrow IPC stream; of a file only as far as they are taken."""
+    """Yield the items of one Arrow IPC stream; of a file only as far as they are taken."""
     with pa.ipc.open_stream(data) as reader:
         while True:
             try:

@@ -25,13 +25,13 @@ class Producer:
     epoch: int
     """The epoch that it works in."""
     final: bool
-    """Whether it has made its last commit."""
+    """True if it has made its last commit."""
     completed: int
     """Last complete epoch of its unit that the reader sees."""
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will become visible."""
+        """True if nothing more will become visible."""
         return self.final and self.completed >= self.epoch - 1
 
 
@@ -50,7 +50,7 @@ def producer_of(connection: Connection, application: str, pe: int, *, on_trial: 
 
 
 def completed_of(connection: Connection, application: str, pe: int) -> int | None:
-    """The last complete epoch of a PE's region that is visible to others; None where there is no such PE."""
+    """Return the last complete epoch of a PE's region that is visible to others; None where there is no such PE."""
     p, u = tables.pe, tables.unit
     return connection.scalar(
         select(tables.SHOWN_EPOCH)
@@ -60,19 +60,19 @@ def completed_of(connection: Connection, application: str, pe: int) -> int | Non
 
 
 def visible_end(connection: Connection, application: str, stream: str) -> int:
-    """The number behind the last segment of the complete epochs of an exported stream."""
+    """Return the number behind the last segment of the complete epochs of an exported stream."""
     pe, written = _exported(connection, application, stream)
     completed = producer_of(connection, application, pe).completed
     return end_of_epoch(connection, application, stream, completed, written)
 
 
 def written_end(connection: Connection, application: str, stream: str) -> int:
-    """The number behind the last segment of an exported stream, of whatever epoch."""
+    """Return the number behind the last segment of an exported stream, of whatever epoch."""
     return _exported(connection, application, stream)[1]
 
 
 def _exported(connection: Connection, application: str, stream: str) -> tuple[int, int]:
-    """The PE that writes an exported stream, and the number of its next segment."""
+    """Return the PE that writes an exported stream, and the number of its next segment."""
     e, p = tables.stream_export, tables.pe
     row = connection.execute(
         select(p.c.id, p.c.position)
@@ -84,7 +84,7 @@ def _exported(connection: Connection, application: str, stream: str) -> tuple[in
 
 
 def end_of_epoch(connection: Connection, application: str, stream: str, epoch: int, written: int) -> int:
-    """The number behind the last segment of an epoch and those before it.
+    """Return the number behind the last segment of an epoch and those before it.
 
     Args:
         connection: of a transaction.

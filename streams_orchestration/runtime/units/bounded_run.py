@@ -50,7 +50,7 @@ def end_bounded_run(catalog: Catalog, application: str, programs: Sequence[PePro
 
 
 def _all_taken(connection: Connection, application: str, programs: Sequence[PeProgram], run: str) -> bool:
-    """Whether every source has come to the end of the run."""
+    """Return True if every source has come to the end of the run."""
     p = tables.pe
     rows = connection.execute(select(p.c.id, p.c.position).where(p.c.application == application)).all()
     positions = {row.id: row.position for row in rows}
@@ -65,7 +65,7 @@ def _all_taken(connection: Connection, application: str, programs: Sequence[PePr
 
 
 def _is_held(connection: Connection, application: str, units: Collection[str]) -> bool:
-    """Whether all units are held for a while yet."""
+    """Return True if all units are held for a while yet."""
     u = tables.unit
     mine = (u.c.application == application, u.c.name.in_(units))
     soon = clock.now() + HOLD_SECONDS / 2

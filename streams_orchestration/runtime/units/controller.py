@@ -23,7 +23,7 @@ from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS, log_e
 
 
 def unit_row(connection: Connection, application: str, unit: str) -> UnitRow:
-    """The row of a unit."""
+    """Return the row of a unit."""
     u = tables.unit
     return UnitRow.one(connection, select(u).where(u.c.application == application, u.c.name == unit))
 
@@ -31,7 +31,7 @@ def unit_row(connection: Connection, application: str, unit: str) -> UnitRow:
 def units_with_news(
     connection: Connection, units: Iterable[UnitRow], health: Mapping[str, Health], now: float
 ) -> list[str]:
-    """The units that `advance` would change; reads only."""
+    """Return the units that `advance` would change; reads only."""
     open_units = {unit.name: unit for unit in units if unit.state not in ENDED}
     names: list[str] = []
     for name, facts in read_facts(connection, open_units.values(), health).items():

@@ -42,7 +42,7 @@ class UnitFailure:
     reason: str
     log: Path
     permanent: bool = False
-    """Whether the same input would fail again, so that a reset is of no use."""
+    """True if the same input would fail again, so that a reset is of no use."""
     due_at: float = 0.0
     """Unix seconds before which it is not to be reset, since the same cause or a host has failed before."""
     restartable: bool = True
@@ -55,11 +55,11 @@ class UnitFailure:
     machine: str | None = None
     """The machine of the log, where an agent runs there."""
     here: bool = True
-    """Whether that is this machine."""
+    """True if that is this machine."""
     outside: bool = False
-    """Whether the cause is outside of the application: then its resets are limited by time and not counted."""
+    """True if the cause is outside of the application: then its resets are limited by time and not counted."""
     used_up: bool = False
-    """Whether no attempt, or no time, is left for this cause."""
+    """True if no attempt, or no time, is left for this cause."""
 
     @property
     def log_hint(self) -> str:
@@ -69,7 +69,7 @@ class UnitFailure:
 
     @property
     def exhausted(self) -> bool:
-        """Whether a reset needs force (B3)."""
+        """True if a reset needs force (B3)."""
         return self.hopeless is not None
 
     @property
@@ -110,7 +110,7 @@ class FailedAgainError(HostLaunchError):
 
 
 def failed_units(status: UnitsStatus, now: float) -> tuple[str, ...]:
-    """The names of all units that have failed, for a reset by hand that names none.
+    """Return the names of all units that have failed, for a reset by hand that names none.
 
     Raises:
         NothingFailedError: nothing has failed.
@@ -122,7 +122,7 @@ def failed_units(status: UnitsStatus, now: float) -> tuple[str, ...]:
 
 
 def failures(status: UnitsStatus, now: float) -> tuple[UnitFailure, ...]:
-    """The units of a wanted application that need a reset; pure, so that a sensor and a follower judge alike.
+    """Return the units of a wanted application that need a reset; pure, so that a sensor and a follower judge alike.
 
     Args:
         status: the application as read from the catalog.
@@ -214,7 +214,7 @@ def _kind_of_host(host: int) -> str:
 
 
 def _launch_due(host: HostStatus) -> float:
-    """A host that did not come up is started again at once, and from then on later every time."""
+    """Return when a host that did not come up is started again: at once, and later every further time."""
     return 0.0 if host.launches < 2 else host.launched_at + LAUNCH_PAUSE * LAUNCH_FACTOR ** (host.launches - 2)
 
 
@@ -234,7 +234,7 @@ class PeCondition(CatalogRow):
 
 
 def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: float) -> Health:
-    """The health of a unit (B9).
+    """Return the health of a unit (B9).
 
     Args:
         hosts: of its PEs.
@@ -257,7 +257,7 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: floa
 
 
 def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
-    """Whether a unit may need a reset, from its row alone: `failures` decides.
+    """Return True if a unit may need a reset, from its row alone: `failures` decides.
 
     Args:
         unit: its row.

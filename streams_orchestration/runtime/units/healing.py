@@ -25,9 +25,9 @@ class Known:
     number: int = 0
     """Resets requested in this generation."""
     tries: int = 0
-    """How many of these resets were requested for this very failure."""
+    """Number of these resets that were requested for this very failure."""
     asked_at: float = 0.0
-    """When the last one was."""
+    """Unix seconds of the last one."""
 
 
 @dataclass(frozen=True, slots=True)

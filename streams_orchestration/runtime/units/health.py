@@ -16,7 +16,7 @@ from streams_orchestration.runtime.units.unit_facts import Health
 def read_health(
     connection: Connection, application: str, now: float, units: Collection[str] | None = None
 ) -> dict[str, Health]:
-    """The health of units of an application, by name, all of them when none are named; see `read_healths`."""
+    """Return the health of units of an application, by name, all of them when none are named; see `read_healths`."""
     return read_healths(connection, [application], now, units)[application]
 
 

@@ -101,7 +101,7 @@ def under_way(connection: Connection, application: str, programs: Iterable[PePro
 
 
 def at_cut(connection: Connection, application: str, unit: str) -> bool:
-    """Whether a unit is at its cut: no PE has committed since the last complete epoch, and no epoch is being closed."""
+    """Return True if a unit is at its cut: no PE has committed since, and no epoch is being closed."""
     u, p, c = tables.unit, tables.pe, tables.commit
     row = UnitRow.one(connection, select(u).where(u.c.application == application, u.c.name == unit))
     if row.state not in ("PROCESSING", "STARTED", "COMPLETED", "STOPPED"):

@@ -38,7 +38,7 @@ _WANTED = select(tables.application.c.wanted, tables.application.c.state).where(
 
 
 def deployed_applications(home: Home) -> tuple[str, ...]:
-    """The names of all applications that the catalog knows, sorted."""
+    """Return the names of all applications that the catalog knows, sorted."""
     catalog = Catalog(home)
     if not catalog.exists:
         return ()
@@ -47,7 +47,7 @@ def deployed_applications(home: Home) -> tuple[str, ...]:
 
 
 def opened_catalog(home: Home, application: str, catalog: Catalog | None = None) -> Catalog:
-    """The catalog of a home that holds applications.
+    """Return the catalog of a home that holds applications.
 
     Args:
         home: the state directory.
@@ -64,7 +64,7 @@ def opened_catalog(home: Home, application: str, catalog: Catalog | None = None)
 
 
 def application_row(connection: Connection, home: Home, application: str) -> ApplicationRow:
-    """The row of an application.
+    """Return the row of an application.
 
     Raises:
         NotDeployedError: the catalog does not know it.
@@ -78,7 +78,7 @@ def application_row(connection: Connection, home: Home, application: str) -> App
 
 
 def has_ended(connection: Connection, application: str) -> bool:
-    """Whether an application is complete, or stopped, or not known."""
+    """Return True if an application is complete, or stopped, or not known."""
     row = connection.execute(_WANTED, {"of": application}).one_or_none()
     return row is None or _state(row.wanted, row.state) in ("COMPLETED", "STOPPED")
 
@@ -89,7 +89,7 @@ def _state(wanted: str, state: ApplicationState) -> ApplicationState:
 
 
 def read_units(home: Home, application: str, catalog: Catalog | None = None) -> UnitsStatus:
-    """One consistent view of the hosts, PEs and units of an application; arguments as of `opened_catalog`.
+    """Return one consistent view of the hosts, PEs and units of an application; arguments as of `opened_catalog`.
 
     Raises:
         NotDeployedError: the catalog does not know it.
@@ -204,6 +204,6 @@ def _unit_status(unit: UnitRow, pes: Sequence[PeStatus], events: Sequence[UnitEv
 
 
 def _disk_error(home: Home) -> str | None:
-    """A host that finds the disk full cannot write down that it did."""
+    """Return the units of hosts whose disk is full, which they could not report themselves."""
     free = shutil.disk_usage(home.root).free
     return f"the disk of {home.root} is full: {free // 2**20} MiB are free" if free < FULL_BYTES else None

@@ -41,7 +41,7 @@ MOMENTS = {"taken up": "asked", "reset began": "began", "reset done": "done", "f
 
 
 def recoveries(events: Iterable[UnitEvent]) -> tuple[Recovery, ...]:
-    """The recoveries that these events are about.
+    """Return the recoveries that these events are about.
 
     An attempt that failed is a recovery that has no end; the next attempt is one of its own.
 

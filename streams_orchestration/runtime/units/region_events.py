@@ -20,7 +20,7 @@ class Unhealthy:
     kind: str = ""
     """Identifies causes that are alike, whatever their text: the attempts of each kind are counted apart."""
     outside: bool = False
-    """Whether the cause is outside of the application, such as a service that is away, so that it passes by itself."""
+    """True if the cause is outside of the application, such as a service that is away, so that it passes by itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,5 +151,5 @@ def _reset(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
 
 
 def _process(settings: RegionSettings, record: RegionRecord, at: float) -> RegionRecord:
-    """The period counts from the end of the last drain or reset (B7)."""
+    """Return the deadline of the period, counted from the end of the last drain or reset (B7)."""
     return record.enter("PROCESSING", at).arm("period", at, settings.period)

@@ -25,7 +25,7 @@ class RegionSettings:
     attempts: int = 5
     """`maxConsecutiveResetAttempts`."""
     restart: RestartPolicy = DEFAULT_RESTART
-    """How resets for a cause outside of the application are paced, and how long they go on."""
+    """The pace and the duration of resets for a cause outside of the application."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Times:
     at: float | None = None
     """Unix seconds when that was complete."""
     seconds: tuple[float, ...] = ()
-    """How long the last ones took, the newest last; at most ten."""
+    """Seconds that the last ones took, the newest last; at most ten."""
 
     @property
     def average(self) -> float | None:
@@ -73,23 +73,23 @@ class RegionRecord:
     attempts: int = 0
     """Resets since the last complete checkpoint (B5)."""
     dirty: bool = False
-    """Whether something happened before the first start that only a reset mends."""
+    """True if something happened before the first start that only a reset mends."""
     timer: Timer | None = None
     """Only one runs at a time."""
     deadline: float | None = None
-    """When the timer fires, in unix seconds; None without a timer."""
+    """Unix seconds at which the timer fires; None without a timer."""
     number: int = 0
     """Number of the timer: every new timer has a new number, so an older one that fires is recognized (B6)."""
     since: float = 0.0
-    """When the region came into its state."""
+    """Unix seconds at which the region came into its state."""
     began: float = 0.0
-    """When the drain or the reset attempt under way began."""
+    """Unix seconds at which the drain or the reset attempt under way began."""
     cause: str | None = None
     """Cause for which the region is unhealthy or is being reset."""
     kind: str = ""
     """Identifies causes that are alike."""
     give_up_at: float | None = None
-    """Of a cause outside of the application: when resets for it end, whatever their number, in unix seconds."""
+    """Unix seconds at which resets for a cause outside of the application end, whatever their number."""
     tries: tuple[Tries, ...] = ()
     """Resets by kind of cause."""
     drains: Times = field(default_factory=Times)
@@ -113,7 +113,7 @@ class RegionRecord:
         return self.give_up_at is None and self.attempts >= self.max_attempts
 
     def gives_up(self, at: float) -> bool:
-        """Whether no reset may begin at this time, except a forced one (B3)."""
+        """Return True if no reset may begin at this time, except a forced one (B3)."""
         return self.used_up if self.give_up_at is None else at >= self.give_up_at
 
     def tried(self, kind: str, at: float) -> Tries:

@@ -20,7 +20,7 @@ class RepeatedFailure:
 
     failure: OperatorFailure
     repeats: int = 1
-    """How often in a row it came at the same tuples."""
+    """Number of times in a row that it came at the same tuples."""
     times: tuple[float, ...] = ()
     """Unix seconds at which the same line of code failed in the same way, within the window; the oldest first."""
 
@@ -30,7 +30,7 @@ class RepeatedFailure:
         return self.repeats > 1 and self.failure.pure and not self.failure.outside
 
     def describe(self, error: str) -> str:
-        """An error with how often it came."""
+        """Return an error with how often it came."""
         if self.repeats > 1:
             return f"{error}; it came {self.repeats} times in a row at the same tuples"
         return error

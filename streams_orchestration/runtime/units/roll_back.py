@@ -60,7 +60,7 @@ def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
 
 
 def _at_cut(pe: _Member, cut: CommitRow | None, epoch: int) -> dict[str, Any]:
-    """The columns of a PE that stands at its cut; without a cut, before its first batch."""
+    """Return the columns of a PE that stands at its cut; without a cut, before its first batch."""
     values: dict[str, Any] = {"state": "WANTED", "error": None, "permanent": False, "epoch": epoch}
     if cut is None:
         values |= {"batch": -1, "exhausted": False, "final": False, "position": pe.initial, "committed_at": None}

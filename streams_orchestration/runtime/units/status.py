@@ -25,7 +25,7 @@ class HostStatus:
     id: int
     pid: int | None
     alive: bool
-    """Whether the process with this pid and start time exists; on other machines, whether it sent a heartbeat."""
+    """True if the process with this pid and start time exists; on other machines, if it sends heartbeats."""
     state: HostState
     launched_at: float
     heartbeat_at: float | None
@@ -36,9 +36,9 @@ class HostStatus:
     launches: int = 0
     """Launches in a row that did not come up."""
     machine: str | None = None
-    """Where it runs, or is to be started by an agent; None when it is a process of the machine that launched it."""
+    """The machine that it runs on, or whose agent is to start it; None on the machine that launched it."""
     here: bool = True
-    """Whether its process can be observed from this process."""
+    """True if its process can be observed from this process."""
     storage_error: str | None = None
     """Why it does not reach the storage, with the remedy; None when it does."""
     storage_failed_at: float | None = None
@@ -53,7 +53,7 @@ class HostStatus:
 
     @property
     def lost(self) -> bool:
-        """Whether its process is gone, and the catalog does not know of that yet."""
+        """True if its process is gone, and the catalog does not know of that yet."""
         return not self.alive and self.pid is not None and self.state in ("STARTING", "RUNNING")
 
     @property
@@ -93,7 +93,7 @@ class HostStatus:
 
 
 def waits_for_agent(row: HostRow) -> bool:
-    """Whether the agent of a machine is to start it."""
+    """Return True if the agent of a machine is to start it."""
     return row.pid is None and row.state == "STARTING"
 
 
@@ -146,20 +146,20 @@ class PeStatus:
     permanent: bool = False
     """The error comes from the data: a reset would meet it again."""
     levels: tuple[LevelSpread, ...] = ()
-    """How its operators and channels are spread over the tasks of its query."""
+    """The spread of its operators and channels over the tasks of its query."""
     restartable: bool = True
     running: int = 0
     """The generation in which it was last seen to run."""
     failed_times: int = 0
-    """How often the code that failed last has failed in the last minutes; 0 when no operator has."""
+    """Number of times that the code that failed last has failed in the last minutes; 0 if no operator has."""
     machine: str | None = None
     """The machine of its host, where an agent runs there."""
     here: bool = True
-    """Whether that is this machine."""
+    """True if that is this machine."""
     kind: str = ""
     """Kind of the error: failures of one kind have the same cause."""
     outside: bool = False
-    """Whether the cause of the error is outside of the application, so that it passes by itself."""
+    """True if the cause of the error is outside of the application, so that it passes by itself."""
 
     @property
     def log_place(self) -> str:

@@ -29,12 +29,12 @@ _t = tables.trial
 
 
 def read_trial(connection: Connection, application: str) -> TrialRow | None:
-    """The trial of the last redeploy; None when there was none."""
+    """Return the trial of the last redeploy; None when there was none."""
     return TrialRow.one_or_none(connection, select(_t).where(_t.c.application == application))
 
 
 def is_on_trial(connection: Connection, application: str) -> bool:
-    """Whether the last redeploy of an application is to be decided yet."""
+    """Return True if the last redeploy of an application is to be decided yet."""
     return connection.scalar(select(_t.c.state).where(_t.c.application == application)) == "OPEN"
 
 
@@ -159,7 +159,7 @@ def _reason(unit: UnitRow, pes: Sequence[PeRow], hosts: Iterable[HostRow], now: 
 
 
 def _is_proved(connection: Connection, unit: UnitRow, units: Sequence[UnitRow], pes: Sequence[PeRow]) -> bool:
-    """Whether a unit has completed an epoch, or has ended, and has read the first outputs of other units on trial.
+    """Return True if a unit has completed an epoch, or ended, and has read the first outputs of units on trial.
 
     A PE in no region that has nothing to read completes none: it is enough that it runs.
     """
@@ -175,7 +175,7 @@ def _is_proved(connection: Connection, unit: UnitRow, units: Sequence[UnitRow], 
 
 
 def _has_read(connection: Connection, unit: UnitRow, pe: PeRow, units: Sequence[UnitRow], pes: Sequence[PeRow]) -> bool:
-    """Whether a PE, by its last complete epoch, had read the first epoch with tuples of each unit on trial."""
+    """Return True if a PE, by its last complete epoch, had read the first epoch with tuples of each unit on trial."""
     c, s = tables.commit, tables.segment
     cut = (c.c.application == pe.application, c.c.pe == pe.id, c.c.epoch == unit.completed_epoch, c.c.boundary)
     position = connection.scalar(select(c.c.position).where(*cut)) or pe.position

@@ -38,7 +38,7 @@ class Member:
     """The epoch that it works in: it has closed all lower ones."""
     final: bool
     runs: bool
-    """Whether it was seen to run in the unit's generation."""
+    """True if it was seen to run in the unit's generation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Trouble:
     kind: str = ""
     """Identifies causes that are alike."""
     outside: bool = False
-    """Whether the cause is outside of the application."""
+    """True if the cause is outside of the application."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +79,12 @@ class Facts:
 
     @property
     def finished(self) -> bool:
-        """Whether every PE has made its final commit."""
+        """True if every PE has made its final commit."""
         return all(member.final for member in self.members)
 
 
 def read_facts(connection: Connection, units: Iterable[UnitRow], health: Mapping[str, Health]) -> dict[str, Facts]:
-    """The facts of units of one application, by name.
+    """Return the facts of units of one application, by name.
 
     Args:
         connection: in a transaction.
@@ -116,7 +116,7 @@ def read_facts(connection: Connection, units: Iterable[UnitRow], health: Mapping
 def advanced(
     settings: RegionSettings, record: RegionRecord, facts: Facts, at: float
 ) -> tuple[RegionRecord, tuple[Action, ...]]:
-    """The record after all events that the facts show, and the actions that these lead to; pure.
+    """Return the record after all events that the facts show, and the actions that these lead to; pure.
 
     The events end at a reset, which makes most facts out of date.
     """
@@ -130,7 +130,7 @@ def advanced(
 
 
 def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
-    """The next event that the facts show and the record does not have; None when there is none."""
+    """Return the next event that the facts show and the record does not have; None when there is none."""
     if record.state in ("STARTED", "PROCESSING") and facts.finished and facts.final_epoch in (None, record.completed):
         return None
     ready = facts.taken_up and facts.health is not None and facts.health.up
@@ -159,7 +159,7 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
 
 
 def _report(record: RegionRecord, facts: Facts) -> Event | None:
-    """An event of a PE that the record does not have."""
+    """Return an event of a PE that the record does not have."""
     waiting = (member for member in facts.members if member.id not in record.done)
     match record.state:
         case "STARTED":

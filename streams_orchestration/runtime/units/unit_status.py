@@ -38,7 +38,7 @@ class UnitEvent:
     """The last complete one then."""
     attempts: int
     seconds: float | None = None
-    """How long the reset took; of `unhealthy` how long it went unnoticed."""
+    """Seconds that the reset took; for `unhealthy`, seconds that it went unnoticed."""
     cause: str | None = None
 
 
@@ -96,9 +96,9 @@ class UnitStatus:
     reset_timeout: float = 0.0
     """Seconds until every PE must run again (B8)."""
     since: float = 0.0
-    """When it came into its state."""
+    """Unix seconds at which it came into its state."""
     dirty: bool = False
-    """Whether it was not started as it should be, so that it waits for a reset."""
+    """True if it was not started as it should be, so that it waits for a reset."""
     cause: str | None = None
     """Why it is unhealthy or is being reset; the cause of the last reset until an epoch is complete."""
     asked: bool = False
@@ -119,7 +119,7 @@ class UnitStatus:
     kind: str = ""
     """Kind of the cause: the attempts of each kind are counted apart."""
     give_up_at: float | None = None
-    """Of a cause outside of the application: when resets for it end, in unix seconds."""
+    """Unix seconds at which resets for a cause outside of the application end."""
     tries: tuple[Tries, ...] = ()
     """Resets by kind of cause since the last complete epoch."""
     restart_pause: float = DEFAULT_RESTART.pause
@@ -138,7 +138,7 @@ class UnitStatus:
 
     @property
     def waits(self) -> bool:
-        """Whether it stands still until it is reset."""
+        """True if it stands still until it is reset."""
         return self.state == "UNHEALTHY" or (self.state == "STARTED" and self.dirty)
 
     @property
@@ -148,11 +148,11 @@ class UnitStatus:
 
     @property
     def works(self) -> bool:
-        """Whether its PEs run, or have ended."""
+        """True if its PEs run, or have ended."""
         return not self.waits and self.state in ("PROCESSING", "DRAINING", "COMPLETED")
 
     def came_back_from(self, generation: int) -> bool:
-        """Whether all its PEs have run again after it failed in this generation, whatever has happened since."""
+        """Return True if all its PEs have run again after it failed in this generation, whatever has happened since."""
         return any(event.kind == "reset done" and event.generation > generation for event in self.events)
 
     @property
@@ -189,7 +189,7 @@ class RecentResets:
 
 
 def recent_resets(unit: UnitStatus, now: float) -> RecentResets | None:
-    """The last resets of a unit that is not stable; None of one that is.
+    """Return the last resets of a unit that is not stable; None of one that is.
 
     Only those count that answered a failure. The catalog keeps a hundred events of a unit, about twenty resets.
 

@@ -80,7 +80,7 @@ class PeOfUnit(CatalogRow):
 
 
 def changes_soon(row: PeOfUnit, now: float) -> bool:
-    """Whether the state of a PE's unit is about to change: it starts, it is being reset, or its timer has run out.
+    """Return True if the state of a PE's unit is about to change: it starts, is reset, or its timer has run out.
 
     Args:
         row: of the PE.

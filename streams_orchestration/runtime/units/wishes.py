@@ -12,7 +12,7 @@ from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 
 
 def stored_wish(wish: HostWish) -> dict[str, Any] | None:
-    """A wish as JSON; None when any machine will do."""
+    """Return a wish as JSON; None when any machine will do."""
     if wish == HostWish(wish.host, None, ()):
         return None
     return {name: value for name, value in asdict(wish).items() if name != "host"}

@@ -36,11 +36,11 @@ class ClassArchive:
 
     path: Path
     writes: Path | None
-    """Where the JVM is to write it; None when it is there, or cannot be written."""
+    """The file that the JVM is to write; None if it is there, or cannot be written."""
 
     @classmethod
     def find(cls, java: Path, options: str, home: Path, directory: Path | None = None) -> ClassArchive:
-        """The archive for a JVM.
+        """Return the archive for a JVM.
 
         Args:
             java: the program.

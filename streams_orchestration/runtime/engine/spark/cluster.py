@@ -37,7 +37,7 @@ soon."""
 def cluster_settings(
     local: Mapping[str, str], engine: EngineSettings, shipped: Iterable[Path], workers: Path
 ) -> dict[str, str]:
-    """The settings of such a session.
+    """Return the settings of such a session.
 
     Args:
         local: those of a session on this machine.

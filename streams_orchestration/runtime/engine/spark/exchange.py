@@ -51,7 +51,7 @@ class RowSender:
             self._write()
 
     def payload(self) -> tuple[bytes, int]:
-        """The payload of the row for all items, and how many bytes they are; nothing can be sent afterwards."""
+        """Return the payload of the row for all items, and how many bytes they are; nothing can be sent afterwards."""
         if self._file is None:
             data = encode(self._held, self._schema)
             if data.size <= INLINE_BYTES:
@@ -78,7 +78,7 @@ class RowSender:
 
 
 def take_over(payload: bytes, take: Callable[[bytes], pa.Buffer]) -> pa.Buffer:
-    """The Arrow IPC stream of a row; to be called once.
+    """Return the Arrow IPC stream of a row; to be called once.
 
     Args:
         payload: of the row.

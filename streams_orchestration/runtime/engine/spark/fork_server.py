@@ -178,7 +178,7 @@ class ForkServer:
                     self._forget(pid).sendall((128 - code if code < 0 else code).to_bytes(4, "little"))
 
     def _abandoned(self, pid: int) -> None:
-        """The client of a process was killed: Spark does not want the process any more."""
+        """End a process whose client was killed: Spark does not want it any more."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
         self._selector.unregister(self._clients[pid])
@@ -224,7 +224,7 @@ class Request(NamedTuple):
         return cls(arguments, environment, directory, streams)
 
     def close(self) -> None:
-        """The process has its streams: let go of them."""
+        """Close our copies of the streams that the process has."""
         _close(self.streams)
 
     def become(self) -> NoReturn:

@@ -51,7 +51,7 @@ def _connect(directory: str) -> socket.socket | None:
 
 
 def _request(connection: socket.socket, arguments: list[str]) -> int | None:
-    """The pid of the process that was forked."""
+    """Return the pid of the process that was forked."""
     directory = os.getcwdb()  # noqa: PTH109
     request = marshal.dumps((arguments, dict(os.environb), directory))
     try:

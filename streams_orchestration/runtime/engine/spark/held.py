@@ -43,7 +43,7 @@ class HeldPayloads:
         """Connections of one thread to other holders."""
 
     def begin(self, task: Hashable) -> None:
-        """A batch of a task begins: what of an earlier one was not taken is forgotten."""
+        """Begin a batch of a task, and forget what was not taken of an earlier one."""
         for token in self._tokens.pop(task, ()):
             self._payloads.pop(token, None)
 

@@ -15,7 +15,7 @@ _ANSWER_LIMIT = 60.0
 
 
 def require_java() -> Path:
-    """The `java` program that Spark will start: of JAVA_HOME if it is set, else the one on the PATH.
+    """Return the `java` program that Spark will start: of JAVA_HOME if it is set, else the one on the PATH.
 
     Raises:
         JavaError: there is none, it does not run, or it is too old.
@@ -47,7 +47,7 @@ def require_java() -> Path:
 
 
 def java_program() -> Path:
-    """The `java` program that Spark will start, unchecked.
+    """Return the `java` program that Spark will start, unchecked.
 
     Raises:
         JavaError: there is none.

@@ -40,7 +40,7 @@ FAILURES = (OSError, EOFError, AssertionError, AuthenticationError)
 
 
 def listen() -> tuple[str, socket.socket]:
-    """A new address of this process, and the socket that accepts connections to it, without asking for a key."""
+    """Return a new address of this process, and the socket that accepts connections to it, without asking for a key."""
     name = f"streams-{os.getpid()}-{secrets.token_hex(8)}"
     if driver := os.environ.get(DRIVER):
         listener = socket.create_server((_own_address(driver), 0), backlog=BACKLOG)
@@ -103,7 +103,7 @@ class OwnerConnection:
 
     @property
     def ended(self) -> bool:
-        """Whether the owner has closed it, or has ended; it must not owe an answer."""
+        """True if the owner has closed it, or has ended; it must not owe an answer."""
         return bool(wait(self.waits_for, 0))
 
     @property
@@ -151,7 +151,7 @@ def _process_of(address: str) -> int | None:
 
 
 def reachable(address: str, space: str) -> bool:
-    """Whether that address means a process that lives and can be connected to, in whatever process space it is."""
+    """Return True if an address means a living process that can be connected to, in any process space."""
     if address.startswith(f"{TCP}://"):
         return True
     pid = pid_of(address)
@@ -159,7 +159,7 @@ def reachable(address: str, space: str) -> bool:
 
 
 def connect(address: str, key: bytes) -> OwnerConnection | None:
-    """A connection to an owner; None when there is none that knows the key and proves it in `HANDSHAKE_SECONDS`."""
+    """Return a connection to an owner, or None if none proves in `HANDSHAKE_SECONDS` that it knows the key."""
     with contextlib.suppress(*FAILURES):
         connection = Connection(_connected(address).detach())
         try:
@@ -204,7 +204,7 @@ def admit(connection: Connection, key: bytes) -> bool:
 
 
 def _own_address(driver: str) -> str:
-    """The address of this machine from which it would reach the driver."""
+    """Return the address of this machine from which it would reach the driver."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((driver, 9))  # sends nothing
         return probe.getsockname()[0]

@@ -101,7 +101,7 @@ def take_silent(workers: Path) -> list[str]:
 
 
 def owner_pids(registers: Iterable[str]) -> list[int]:
-    """The processes that registers name; one that is being written, or is of another machine, names none."""
+    """Return the processes that registers name; one that is being written, or is of another machine, names none."""
     lines = (register.split("\n") for register in registers)
     here = (line[0] for line in lines if len(line) == REGISTER_LINES and is_here(line[-1]))
     return [pid for address in here if (pid := pid_of(address)) is not None]
@@ -231,7 +231,7 @@ class Worker:
             _write(Path(directory) / f"{os.getpid()}-{process_space()}{executor}", self.address)
 
     def _claimed(self, register: Path) -> tuple[str, OwnerConnection | None]:
-        """A new owner, and the connection to it unless it is this process.
+        """Return a new owner, and the connection to it unless it is this process.
 
         Until there is one, the task is that of this process, which is looked after as an owner is.
         """
@@ -264,7 +264,7 @@ class Worker:
         raise AssertionError
 
     def _workers(self) -> list[str]:
-        """The workers that may be there, this one first."""
+        """Return the workers that may be there, this one first."""
         addresses = [self.address]
         if directory := os.environ.get(DIRECTORY):
             for each in Path(directory).iterdir():

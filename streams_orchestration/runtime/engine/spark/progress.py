@@ -41,7 +41,7 @@ class StandstillWatch:
 
     @contextmanager
     def task(self, limit: int) -> Iterator[None]:
-        """A task runs until the block ends.
+        """Run a task within the block.
 
         Args:
             limit: seconds without progress until the process is ended; 0 for never.

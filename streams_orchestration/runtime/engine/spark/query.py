@@ -21,7 +21,7 @@ PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckp
 SLOW_START = "Python worker failed to connect back"
 """Part of Spark's message when the process of a source needs more than 10 seconds to start, as on a busy machine."""
 CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
-"""How an error of Spark's begins: `[DIVIDE_BY_ZERO] Division by zero. ...`."""
+"""The beginning of an error of Spark's: `[DIVIDE_BY_ZERO] Division by zero. ...`."""
 FULL = "No space left on device"
 """Part of an error of Spark's about a disk that is full, which passes by itself."""
 START_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -64,7 +64,7 @@ class SparkQuery(ScratchQuery):
 
     @property
     def active(self) -> bool:
-        """Whether the query runs."""
+        """True if the query runs."""
         return self._query is not None and self._query.isActive
 
     def failure(self) -> StreamsRuntimeError | None:
@@ -111,7 +111,7 @@ class SparkQuery(ScratchQuery):
 
 
 def reason(text: str) -> str:
-    """The telling line of a Spark exception."""
+    """Return the telling line of a Spark exception."""
     if "ExecutorLostFailure" in text or "FetchFailed" in text or AGAIN in text:
         return "an executor of the Spark cluster that had run its tasks was lost"
     if "Python worker exited unexpectedly" in text:

@@ -42,7 +42,7 @@ class Request:
 
 
 def requests(scratch: Scratch, level: int, rows: Iterable[Row]) -> list[Request]:
-    """The tasks of a level whose plans are among its rows, in the order of their partitions, each with its items."""
+    """Return the tasks of a level whose plans are among its rows, by partition, each with its items."""
     rows = list(rows)
     items = sorted((row for row in rows if row[2] != PLAN), key=lambda row: (row[2], row[3], row[4]))
     plans = sorted(row for row in rows if row[2] == PLAN)

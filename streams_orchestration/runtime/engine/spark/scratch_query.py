@@ -25,21 +25,21 @@ class ScratchQuery(ABC):
     @property
     @abstractmethod
     def active(self) -> bool:
-        """Whether it is started and has not ended."""
+        """True if it is started and has not ended."""
 
     @property
     def begun(self) -> bool:
-        """Whether its planner knows where the PE stands."""
+        """True if its planner knows where the PE stands."""
         return self._scratch.begun
 
     @property
     def starting(self) -> bool:
-        """Whether it is started, and its planner is not there yet."""
+        """True if it is started, and its planner is not there yet."""
         return self.active and not self.begun
 
     @property
     def idle(self) -> bool:
-        """Whether no batch is under way and none will begin, because the application is not wanted any more."""
+        """True if no batch is under way and none will begin, because the application is not wanted any more."""
         return not self.active or self._scratch.resting
 
     def busy(self) -> list[int]:

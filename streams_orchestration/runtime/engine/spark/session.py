@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def spark_session(settings: Mapping[str, str], gateway: Any) -> SparkSession:
-    """The session of this process. It takes seconds of waiting: call it on a thread.
+    """Return the session of this process. It takes seconds of waiting: call it on a thread.
 
     Args:
         settings: as of `session_settings`.

@@ -29,13 +29,13 @@ class PeSource(DataSource):
         return "streams_pe"
 
     def schema(self) -> str:
-        """The rows of every level."""
+        """Return the rows of every level."""
         from streams_orchestration.runtime.engine.spark.rows import ROW_DDL
 
         return ROW_DDL
 
     def streamReader(self, schema: Any) -> PeReader:  # noqa: N802 (Spark's name)
-        """A reader for one query."""
+        """Return a reader for one query."""
         return PeReader({key: str(value) for key, value in self.options.items()})
 
 
@@ -48,11 +48,11 @@ class PeReader(DataSourceStreamReader):
         self._direct: DirectBatches | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """The last committed batch."""
+        """Return the last committed batch."""
         return {"batch": self._planner.start()}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """The next batch as soon as there is one, after the one that Spark has run is committed."""
+        """Return the next batch as soon as there is one, after the one that Spark has run is committed."""
         return {"batch": self._advance(start["batch"])}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Descriptor]:
@@ -72,7 +72,7 @@ class PeReader(DataSourceStreamReader):
         yield from PeLevel(Scratch(self.options["scratch"]), 0)(rows)
 
     def stop(self) -> None:
-        """The query has ended."""
+        """End with the query."""
         if self._made is not None:
             self._made.stop()
 

@@ -137,7 +137,7 @@ def _require_first_run() -> None:
 
 
 def pe_query(first: Any, scratch: Scratch) -> Any:
-    """The query of a PE: one level behind another, an exchange between them.
+    """Return the query of a PE: one level behind another, an exchange between them.
 
     Args:
         first: Spark data frame of `ROW_DDL`, the rows that level 0 gives.

@@ -40,7 +40,7 @@ class CheckpointError(OperatorError):
 
 
 def needed(paths: Iterable[str], last: int) -> list[str]:
-    """The files of a checkpoint that a query needs to go on behind a batch.
+    """Return the files of a checkpoint that a query needs to go on behind a batch.
 
     Args:
         paths: all files, relative to the checkpoint.
@@ -64,7 +64,7 @@ def last_batch(paths: Iterable[str]) -> int | None:
 
 
 def _owner(path: str) -> str | None:
-    """The file that a file belongs to: itself, or the one whose checksum it has; None for a temporary one."""
+    """Return the file that a file belongs to: itself, or the one whose checksum it has; None for a temporary one."""
     directory, _, name = path.rpartition("/")
     if name.endswith(".crc"):
         name = name.removesuffix(".crc")
@@ -146,7 +146,7 @@ def restore_checkpoint(store: Store, stored: StoredState, checkpoint: Path) -> N
 
 
 def watermark_of(checkpoint: Path) -> float | None:
-    """The event time below which rows are late, in seconds since 1970; None before the first rows have come."""
+    """Return the event time below which rows are late, in seconds since 1970; None before the first rows have come."""
     logs = [int(path.name) for path in (checkpoint / "commits").iterdir() if path.name.isdecimal()]
     if not logs:
         return None
@@ -198,7 +198,7 @@ _MEND = "bring it back from a copy, or start anew with --fresh"
 
 
 def _is_same(store: Store, file: StateFile, path: Path) -> bool:
-    """Whether a stored file is that of the checkpoint: its other name, or else what it holds."""
+    """Return True if a stored file is that of the checkpoint: its other name, or else what it holds."""
     try:
         kept = store.path(file.path)
         if kept is not None:

@@ -61,7 +61,7 @@ that had no queries when it started.
 """
 TIME_ZONE = "spark.sql.session.timeZone"
 NO_CLASS = "'JavaPackage' object is not callable"
-"""What Py4J says of a class that the JVM does not have."""
+"""The words of Py4J about a class that the JVM does not have."""
 
 ONE_PARTITION = ("spark.sql.shuffle.partitions", "1")
 """Setting for a query in channels, whose tuples are divided already. A checkpoint with more partitions keeps them."""
@@ -163,7 +163,7 @@ class Composition:
         return reduce(lambda one, other: one.unionByName(other), tagged).mapInArrow(writer, ANSWER_DDL)
 
     def _outlets(self) -> list[Outlet]:
-        """The ports whose rows leave the PE; of one where none does, the last, so that there is a query."""
+        """Return the ports whose rows leave the PE; of one where none does, the last, so that there is a query."""
         ports = [(index, port) for index in self.program.tasks[0].operators
                  for port in range(len(self.program.operators[index].outputs))]  # fmt: skip
         leaving = [Outlet(*place) for place in ports
@@ -200,7 +200,7 @@ class Composition:
                 self.spark.catalog.dropTempView(quoted(name))
 
     def _view(self, program: OperatorProgram, port: int, parameters: FrameParameters) -> DataFrame:
-        """The DataFrame of an input port, of what comes from outside and from operators of the PE."""
+        """Return the DataFrame of an input port, of what comes from outside and from operators of the PE."""
         inside = [
             self._made[index, number]
             for index, producer in self.program.operators.items()
@@ -226,7 +226,7 @@ class Composition:
 
 
 def _read(spark: SparkSession, table: StaticTable, base: Path) -> DataFrame:
-    """A table that does not stream.
+    """Return a table that does not stream.
 
     Raises:
         ValueError: there is no such file.
@@ -241,7 +241,7 @@ def _read(spark: SparkSession, table: StaticTable, base: Path) -> DataFrame:
 
 
 def _is_no_marker() -> Column:
-    """A condition that no other passes on its way down, since it is not deterministic for Spark's optimizer.
+    """Return a condition that no other passes on its way down, since it is not deterministic for Spark's optimizer.
 
     Conditions of the query would come in front of the watermark otherwise, which then sees no marker.
     """
@@ -249,7 +249,7 @@ def _is_no_marker() -> Column:
 
 
 def _tagged(frames: list[DataFrame], outlets: list[Outlet], number: int) -> DataFrame:
-    """The rows of one port among those of all: a column for each port, of which one is not null."""
+    """Return the rows of one port among those of all: a column for each port, of which one is not null."""
     own = F.struct(*(quoted(name) for name in frames[number].columns))
     columns = [
         (own if place == number else F.lit(None).cast(frame.schema)).alias(outlet.column)
@@ -259,7 +259,7 @@ def _tagged(frames: list[DataFrame], outlets: list[Outlet], number: int) -> Data
 
 
 def _declared(frame: DataFrame, ddl: str) -> DataFrame:
-    """The columns of an output stream, in its types.
+    """Return the columns of an output stream, in its types.
 
     Raises:
         ValueError: there are others, or one is of a type whose values may not fit.

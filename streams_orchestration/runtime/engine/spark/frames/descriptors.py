@@ -50,7 +50,7 @@ class BatchRecord:
         self._directory = Path(scratch.path) / "frames"
 
     def lead(self) -> bool:
-        """Whether this process is the one that plans, which is the first to call this."""
+        """Return True if this process is the one that plans, which is the first to call this."""
         self._directory.mkdir(exist_ok=True)
         try:
             os.close(os.open(self._directory / "leader", os.O_CREAT | os.O_EXCL))
@@ -59,7 +59,7 @@ class BatchRecord:
         return True
 
     def begin(self, batch: int) -> None:
-        """The query begins behind this batch."""
+        """Note the batch behind which the query begins."""
         self._write("first", json.dumps(batch).encode())
 
     def first(self) -> int:
@@ -72,7 +72,7 @@ class BatchRecord:
         (self._directory / str(batch - 2)).unlink(missing_ok=True)
 
     def is_planned(self, batch: int) -> bool:
-        """Whether there is such a batch."""
+        """Return True if there is such a batch."""
         return (self._directory / str(batch)).exists()
 
     def port(self, batch: int, operator: int, port: int) -> PortBatch:

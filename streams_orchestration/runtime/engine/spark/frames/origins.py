@@ -64,7 +64,7 @@ class _Walk:
         self.influences: set[tuple[int, str, Use]] = set()
 
     def scope_of(self, node: Any, outer: Scope) -> Scope:
-        """The origins of the columns of a node.
+        """Return the origins of the columns of a node.
 
         Args:
             node: of the plan.
@@ -100,7 +100,7 @@ class _Walk:
             self.influences |= {(port, name, use) for port, name in self._of(expression, seen).inputs}
 
     def _made(self, node: Any, kind: str, scopes: list[Scope], seen: Scope) -> dict[int, ColumnOrigin]:
-        """The origins of the columns of a node that may make some itself."""
+        """Return the origins of the columns of a node that may make some itself."""
         columns = [_id(column) for column in each(node.output())]
         if kind == "CTERelationRef":
             return dict(zip(columns, self._common.get(node.cteId(), ()), strict=False))

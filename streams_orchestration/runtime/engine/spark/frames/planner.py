@@ -37,7 +37,7 @@ LATE_ROWS = "rows that Spark has dropped since they came behind the watermark"
 
 
 def flush_before_end(plan: BatchPlan, operator: str, *, autonomous: bool) -> BatchPlan:
-    """The batch in front of the last one of a query, in which a marker closes all windows; any other one as it is.
+    """Return the batch before a query's last one with a marker that closes all windows; others as they are.
 
     Args:
         plan: the batch that the protocol of regions would have.
@@ -65,7 +65,7 @@ class FramePlanner(Planner):
         self._remembers = len(self._watermarked) > 1
         """Spark keeps one watermark, the least; those of several inputs are kept by the catalog."""
         self._stands = -1
-        """Where the query stands."""
+        """The position of the query."""
         self._brought_back = False
         """The times of all inputs have come in again since the query began."""
         self._notes = ProgressNote(self.scratch.path)
@@ -75,7 +75,7 @@ class FramePlanner(Planner):
         """The batch that is planned has the marker that closes all windows."""
 
     def start(self) -> int:
-        """The number of the last committed batch."""
+        """Return the number of the last committed batch."""
         batch = super().start()
         self._record.begin(batch)
         return batch
@@ -91,7 +91,7 @@ class FramePlanner(Planner):
         return planned
 
     def _plan(self, view: PeView, plan: BatchPlan | None) -> BatchPlan | None:
-        """The last epoch has a batch more: one with a marker beyond all times, and behind it one that closes it."""
+        """Return the batch; the last epoch has one more, with a marker beyond all times, before its closing one."""
         if view.batch != self._stands:
             message = (
                 f"PE {self.scratch.launched.program.pe}: Spark's checkpoint stands at batch {self._stands}, "
@@ -129,11 +129,11 @@ class FramePlanner(Planner):
         return {}
 
     def _times(self, plan: BatchPlan) -> dict[str, int]:
-        """The latest event time of every input with a watermark, by its name, before the batch."""
+        """Return the latest event time of every input with a watermark, by its name, before the batch."""
         return plan.position.sources.get(self._name, {}).get("times", {})
 
     def _answers(self, plan: BatchPlan) -> list[TaskResult]:
-        """One result for the whole query, with its checkpoint where the batch may become a cut."""
+        """Return one result for the whole query, with its checkpoint where the batch may become a cut."""
         answers = take_all_answers(self.scratch.answers, plan.batch)
         written = [answer for answer in answers if answer.level == WRITTEN]
         (task,) = plan.inputs

@@ -10,24 +10,24 @@ if TYPE_CHECKING:
 
 
 def analysed(frame: DataFrame) -> Any:
-    """The logical plan of a DataFrame as Spark has analysed it, before the optimizer changes it."""
+    """Return the logical plan of a DataFrame as Spark has analysed it, before the optimizer changes it."""
     jvm_frame: Any = frame._jdf
     return jvm_frame.queryExecution().analyzed()
 
 
 def nodes(node: Any) -> Iterator[Any]:
-    """A node of a plan, or a part of an expression, and all below it."""
+    """Yield a node of a plan, or a part of an expression, and all below it."""
     yield node
     for child in each(node.children()):
         yield from nodes(child)
 
 
 def each(sequence: Any) -> Iterator[Any]:
-    """The elements of a sequence of Scala's."""
+    """Yield the elements of a sequence of Scala's."""
     for place in range(sequence.size()):
         yield sequence.apply(place)
 
 
 def kind_of(node: Any) -> str:
-    """The name of its class, without the package."""
+    """Return the name of its class, without the package."""
     return str(node.getClass().getSimpleName())

@@ -8,12 +8,12 @@ from streams_orchestration.operators.implementation import import_operator
 
 
 def state_operator(program: PeProgram) -> str:
-    """The operator in whose name Spark's state is kept: that of all of the PE."""
+    """Return the operator in whose name Spark's state is kept: that of all of the PE."""
     return program.operators[program.tasks[0].home].name
 
 
 def frame_parameters(program: OperatorProgram) -> FrameParameters:
-    """The parameters of an operator of such a PE."""
+    """Return the parameters of an operator of such a PE."""
     return import_operator(program.implementation).Parameters.model_validate(program.parameters)  # type: ignore[return-value]
 
 

@@ -82,7 +82,7 @@ class FrameQuery(SparkQuery):
         return failure
 
     def _whose(self) -> str:
-        """The operators of the query, where in the spec and what they run, and the batch that Spark was at."""
+        """Return the operators of the query, where in the spec and what they run, and the batch that Spark was at."""
         operators = [self.program.operators[index] for index in self.program.tasks[0].operators]
         places = self._places()
         named = [
@@ -120,7 +120,7 @@ class FrameQuery(SparkQuery):
             raise OperatorError(state_operator(self.program), str(error).partition(";\n")[0]) from error
 
     def _restore(self) -> None:
-        """The checkpoint of the batch that the catalog stands at; an empty one at the beginning."""
+        """Restore the checkpoint of the batch that the catalog stands at; an empty one at the beginning."""
         checkpoint = Path(self._scratch.checkpoint)
         shutil.rmtree(checkpoint, ignore_errors=True)
         shutil.rmtree(Path(self._scratch.path) / "frames", ignore_errors=True)

@@ -32,7 +32,7 @@ _PLAIN = (
 
 
 def is_small(planned: PortBatch, attributes: str) -> bool:
-    """Whether the source reads a port's batch itself: few rows of attributes that hold no others."""
+    """Return True if the source reads a port's batch itself: few rows of attributes that hold no others."""
     segments = planned.segments
     few = sum(each.rows for each in segments) <= FEW_ROWS and sum(each.size for each in segments) <= FEW_BYTES
     return few and all(any(is_kind(field.type) for is_kind in _PLAIN) for field in arrow_schema(attributes))
@@ -63,7 +63,7 @@ def shares(planned: PortBatch, *, marked: bool, whole: bool) -> list[bytes]:
 
 
 def read_share(payload: bytes, options: dict[str, str]) -> Iterator[pa.RecordBatch]:
-    """The rows of a share, with the column for markers where the port has a watermark.
+    """Yield the rows of a share, with the column for markers where the port has a watermark.
 
     Raises:
         SegmentError: a segment is gone or altered, or has other attributes.

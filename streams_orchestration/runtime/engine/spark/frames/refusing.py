@@ -88,7 +88,7 @@ def refuse_unrepeatable(frame: DataFrame) -> None:
 
 
 def _mode(node: Any) -> str:
-    """The clock that a node with state goes by, if it is that of the machine."""
+    """Return the clock that a node with state goes by, if it is that of the machine."""
     for name in ("timeMode", "timeout"):
         if any(method.getName() == name for method in node.getClass().getMethods()):
             text = str(getattr(node, name)().toString())

@@ -30,12 +30,12 @@ class PortSource(DataSource):
         return "streams_port"
 
     def schema(self) -> str:
-        """The tuple type of the port, and a column for markers where it has a watermark."""
+        """Return the tuple type of the port, and a column for markers where it has a watermark."""
         attributes = self.options["attributes"]
         return f"{attributes}, {MARKER} int" if self.options["time"] else attributes
 
     def streamReader(self, schema: Any) -> PortReader:  # noqa: N802 (Spark's name)
-        """A reader for one place in which the view stands."""
+        """Return a reader for one place in which the view stands."""
         return PortReader({key: str(value) for key, value in self.options.items()})
 
 
@@ -55,19 +55,19 @@ class PortReader(_SimpleStreamReaderWrapper):
         self._kept: BatchRecord | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """The last committed batch."""
+        """Return the last committed batch."""
         planner = self._planner
         return {"batch": self._record.first() if planner is None else planner.start()}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """The next batch as soon as there is one, after the one that Spark has run is committed."""
+        """Return the next batch as soon as there is one, after the one that Spark has run is committed."""
         batch, planner = start["batch"], self._planner
         if planner is not None:
             return {"batch": planner.advance(batch)}
         return {"batch": batch + 1 if self._record.is_planned(batch + 1) else batch}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Descriptor]:
-        """A descriptor for every task that reads; none where the port gets nothing."""
+        """Return a descriptor for every task that reads; none where the port gets nothing."""
         from streams_orchestration.runtime.engine.spark.frames.reading import is_small, read_share, shares
         from streams_orchestration.runtime.errors import StreamsRuntimeError
 
@@ -85,21 +85,21 @@ class PortReader(_SimpleStreamReaderWrapper):
         return [Descriptor(number, part) for number, part in enumerate(parts)]
 
     def getCache(self, start: dict[str, int], end: dict[str, int]) -> Iterator[Any] | None:  # noqa: N802
-        """The rows of the batch, if there are few."""
+        """Yield the rows of the batch, if there are few."""
         return None if self._rows is None else iter(self._rows)
 
     def commit(self, end: dict[str, int]) -> None:
         """Do nothing: the catalog records what is committed."""
 
     def read(self, input_partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of some segments."""
+        """Yield the rows of some segments."""
         from streams_orchestration.runtime.engine.spark.frames.reading import read_share
 
         assert isinstance(input_partition, Descriptor)
         yield from read_share(input_partition.payload, self.options)
 
     def stop(self) -> None:
-        """The query has ended."""
+        """End with the query."""
         if self._made is not None:
             self._made.stop()
 

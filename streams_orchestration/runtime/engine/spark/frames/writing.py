@@ -46,7 +46,7 @@ class FrameWriter:
     outlets: tuple[Outlet, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """One segment for each stream; nothing goes on to Spark."""
+        """Yield one segment for each stream; nothing goes on to Spark."""
         from pyspark import TaskContext
 
         began = time.monotonic()
@@ -79,7 +79,7 @@ class FrameWriter:
         yield from ()
 
     def _parted(self, batch: pa.RecordBatch) -> Iterator[tuple[Outlet, pa.RecordBatch]]:
-        """The rows of every port."""
+        """Yield the rows of every port."""
         if len(self.outlets) == 1:
             yield self.outlets[0], batch
             return
