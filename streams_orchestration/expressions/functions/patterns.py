@@ -25,6 +25,21 @@ _UNICODE_CLASSES = {
     "Blank": r" \t",
     "ASCII": r"\x00-\x7f",
 }
+_FAULTS = {
+    "missing )": "( is not closed",
+    "unbalanced parenthesis": ") closes nothing",
+    "unterminated character set": "[ is not closed",
+    "bad character range": "the range is backwards",
+    "nothing to repeat": "nothing is before the quantifier",
+    "multiple repeat": "a quantifier follows another one",
+    "min repeat greater than max repeat": "the least number of repetitions is greater than the most",
+    "bad escape": "the escape has no meaning",
+    "unknown extension": "the group has an unknown kind",
+    "invalid group reference": "the group does not exist",
+    "look-behind requires fixed-width pattern": "a look-behind has to have one length",
+}
+"""The beginning of Python's message about a regular expression -> ours."""
+_NAMED_GROUP = re.compile(r"(?<!\\)\(\?<(?=[A-Za-z])")
 _CLASS = re.compile(r"\\\\|\\(p)\{(\w+)\}|\\z|\\Z")
 
 
@@ -39,10 +54,18 @@ def compiled(pattern: str) -> re.Pattern[str]:
         message = f"the regular expression {pattern!r} uses {odd[0]!r}, which is not supported"
         raise EvaluationError(message)
     try:
-        return re.compile(_CLASS.sub(_translated, pattern), re.ASCII if not _needs_unicode(pattern) else 0)
+        return re.compile(
+            _CLASS.sub(_translated, _NAMED_GROUP.sub("(?P<", pattern)), re.ASCII if not _needs_unicode(pattern) else 0
+        )
     except re.error as error:
-        message = f"{pattern!r} is no regular expression: {error.msg} at character {(error.pos or 0) + 1}"
+        message = f"{pattern!r} is no regular expression: {fault_of(error)}"
         raise EvaluationError(message) from error
+
+
+def fault_of(error: re.error) -> str:
+    """Say in our words what is wrong with a regular expression, and where."""
+    fault = next((ours for theirs, ours in _FAULTS.items() if error.msg.startswith(theirs)), "it is malformed")
+    return f"{fault}, at character {(error.pos or 0) + 1}"
 
 
 def _needs_unicode(pattern: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from streams_orchestration.expressions.functions.patterns import fault_of
 from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.kafka.client import KafkaParameters
@@ -65,7 +66,7 @@ class KafkaSourceParameters(KafkaParameters, CsvParameters):
             try:
                 re.compile(self.pattern)
             except re.error as error:
-                message = f"pattern: {self.pattern} is no regular expression: {error}"
+                message = f"pattern: {self.pattern} is no regular expression: {fault_of(error)}"
                 raise ValueError(message) from None
         check_registry(self.format, self.registry)
         if self.start_at not in ("earliest", "latest"):

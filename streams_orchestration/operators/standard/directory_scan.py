@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from streams_orchestration import world
+from streams_orchestration.expressions.functions.patterns import fault_of
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
@@ -80,7 +81,7 @@ class DirectoryScanParameters(Parameters):
         try:
             re.compile(pattern or "")
         except re.error as error:
-            message = f"{pattern!r} is no regular expression: {error}"
+            message = f"{pattern!r} is no regular expression: {fault_of(error)}"
             raise ValueError(message) from error
         return pattern
 
