@@ -15,9 +15,23 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+import yaml
 
 PAGE = Path(__file__).parents[2] / "docs" / "dagster.md"
 DEFS = "reports/defs/numbers/defs.yaml"
+
+COPIES = """\
+specVersion: 1
+application: copies
+graph:
+  - name: Numbers
+    operator: FileSource
+    parameters: {file: FILE, format: csv}
+    outputs: [{stream: Numbers, schema: "n bigint"}]
+  - {name: Copies, operator: FileSink, inputs: [Numbers], parameters: {file: copies, format: csv}}
+"""
+FINITE = "{iterations: 100, output: {n: IterationCount()}}"
+ENDLESS = "{iterations: 36000, period: 0.1, output: {n: IterationCount()}}"
 
 
 def files() -> dict[str, list[str]]:
@@ -108,3 +122,28 @@ def loaded(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.Defini
     finally:
         for name in [each for each in sys.modules if each.partition(".")[0] == "reports"]:
             del sys.modules[name]
+
+
+def two_applications(project: Path, copies: str) -> Path:
+    """Make a project with two applications in state directories of their own; the scaffolded one ends soon.
+
+    Args:
+        project: a directory that does not exist.
+        copies: the spec of the application `copies`, in which FILE is a file of three numbers.
+    """
+    new_project(project)
+    write(project, "reports/defs/results.py", "reports/defs/after_epochs.py")
+    spec = project / DEFS.replace("defs.yaml", "application.yaml")
+    assert ENDLESS in spec.read_text()
+    spec.write_text(spec.read_text().replace(ENDLESS, FINITE))
+    (project / "numbers.csv").write_text("n\n1\n2\n3\n")
+    second = project / "reports" / "defs" / "copies"
+    second.mkdir()
+    (second / "application.yaml").write_text(copies.replace("FILE", str(project / "numbers.csv")))
+    written = yaml.safe_load((project / DEFS).read_text())
+    written["attributes"] |= {"home": str(project / "other"), "resource_key": "other"}
+    (second / "defs.yaml").write_text(yaml.safe_dump(written))
+    (project / "reports" / "defs" / "executor.py").write_text(
+        "import dagster as dg\n\ndefs = dg.Definitions(executor=dg.in_process_executor)\n"
+    )
+    return project

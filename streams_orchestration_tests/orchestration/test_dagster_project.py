@@ -7,48 +7,15 @@ from pathlib import Path
 import dagster as dg
 import polars as pl
 import pytest
-import yaml
 
 from streams_orchestration.orchestration import StreamsResource
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.commands import wait_for
-from streams_orchestration_tests.orchestration.dagster_page import DEFS, loaded, new_project, run, write
+from streams_orchestration_tests.orchestration.dagster_page import COPIES, loaded, run, two_applications
 
 pytestmark = [pytest.mark.java, pytest.mark.usefixtures("no_host_stays")]
 
-COPIES = """\
-specVersion: 1
-application: copies
-graph:
-  - name: Numbers
-    operator: FileSource
-    parameters: {{file: {file}, format: csv}}
-    outputs: [{{stream: Numbers, schema: "n bigint"}}]
-  - {{name: Copies, operator: FileSink, inputs: [Numbers], parameters: {{file: copies, format: csv}}}}
-"""
-FINITE = "{iterations: 100, output: {n: IterationCount()}}"
-ENDLESS = "{iterations: 36000, period: 0.1, output: {n: IterationCount()}}"
 RESULTS, LARGEST = dg.AssetKey(["numbers", "sinks", "Results"]), dg.AssetKey("largest")
-
-
-def two_applications(project: Path) -> Path:
-    """Add an application with a state directory of its own, and let the scaffolded one end soon."""
-    new_project(project)
-    write(project, "reports/defs/results.py", "reports/defs/after_epochs.py")
-    spec = project / DEFS.replace("defs.yaml", "application.yaml")
-    assert ENDLESS in spec.read_text()
-    spec.write_text(spec.read_text().replace(ENDLESS, FINITE))
-    (project / "numbers.csv").write_text("n\n1\n2\n3\n")
-    copies = project / "reports" / "defs" / "copies"
-    copies.mkdir()
-    (copies / "application.yaml").write_text(COPIES.format(file=project / "numbers.csv"))
-    written = yaml.safe_load((project / DEFS).read_text())
-    written["attributes"] |= {"home": str(project / "other"), "resource_key": "other"}
-    (copies / "defs.yaml").write_text(yaml.safe_dump(written))
-    (project / "reports" / "defs" / "executor.py").write_text(
-        "import dagster as dg\n\ndefs = dg.Definitions(executor=dg.in_process_executor)\n"
-    )
-    return project
 
 
 def record(defs: dg.Definitions, instance: dg.DagsterInstance, key: str, home: Path) -> None:
@@ -61,7 +28,7 @@ def record(defs: dg.Definitions, instance: dg.DagsterInstance, key: str, home: P
 
 
 def test_a_project_runs_two_applications_and_what_follows_their_sinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    project = two_applications(tmp_path / "project")
+    project = two_applications(tmp_path / "project", COPIES)
     run(project, "dg", "launch", "--assets", '+key:"numbers/deployment" or +key:"copies/deployment"')
     home, other = project / "home", project / "other"
     for place, application in ((home, "numbers"), (other, "copies")):
