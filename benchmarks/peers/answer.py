@@ -35,10 +35,16 @@ def steady(points: Sequence[Point]) -> float:
     Args:
         points: in order of time, the last one with all tuples. The start itself is a point only of what needs no
             start-up.
+
+    Raises:
+        ValueError: all tuples were read in one step, so that no rate can be told.
     """
     total = points[-1][1]
     first = next(point for point in points if point[1] >= WARM * total or (point is points[0] and point[1] == 0))
     last = next(point for point in points if point[1] == total)
+    if last[0] <= first[0]:
+        message = f"{total:,} tuples were read in one step; measure with more of them, without --quick"
+        raise ValueError(message)
     return (last[1] - first[1]) / (last[0] - first[0])
 
 
