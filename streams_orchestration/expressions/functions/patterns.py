@@ -39,7 +39,6 @@ _FAULTS = {
     "look-behind requires fixed-width pattern": "a look-behind has to have one length",
 }
 """The beginning of Python's message about a regular expression -> ours."""
-_NAMED_GROUP = re.compile(r"(?<!\\)\(\?<(?=[A-Za-z])")
 _CLASS = re.compile(r"\\\\|\\(p)\{(\w+)\}|\\z|\\Z")
 
 
@@ -54,9 +53,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
         message = f"the regular expression {pattern!r} uses {odd[0]!r}, which is not supported"
         raise EvaluationError(message)
     try:
-        return re.compile(
-            _CLASS.sub(_translated, _NAMED_GROUP.sub("(?P<", pattern)), re.ASCII if not _needs_unicode(pattern) else 0
-        )
+        return re.compile(_CLASS.sub(_translated, pattern), re.ASCII if not _needs_unicode(pattern) else 0)
     except re.error as error:
         message = f"{pattern!r} is no regular expression: {fault_of(error)}"
         raise EvaluationError(message) from error
