@@ -1,7 +1,7 @@
-"""The operator SDK, and the standard operators behind it.
+"""The SDK for writing operators, and the standard operators.
 
-An operator of one's own is a subclass of `Operator` (or `SourceOperator`), or a function under `@operator`, named in a
-spec as `package.module:Name`.
+An operator of your own is a subclass of `Operator` or `SourceOperator`, or a function under `@operator`. A spec names
+it as `package.module:Name`.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ _MODULES = {
     "TupleLog": "states.tuple_log",
     "operator": "function",
 }
-"""Name -> its module where that is not `contract`."""
+"""Map a name to the module of this package that defines it; names not listed are in `contract`."""
 
 
 def __getattr__(name: str) -> Any:
-    # the compiler imports this package, but must not wait for Arrow, numpy and pandas
+    # the compiler imports this package and must not wait for Arrow, numpy and pandas
     if name not in __all__:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

@@ -1,4 +1,4 @@
-"""Tuple types of the spec (Spark DDL) as Arrow schemas."""
+"""Conversion between the tuple types of a spec (Spark DDL) and Arrow schemas."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streams_orchestration.model.schema import Attribute, Schema, parse_schema, 
 from streams_orchestration.operators.libraries import np, pa
 
 SHOWN_ATTRIBUTES = 8
-"""Most attributes that the error of a row names."""
+"""The largest number of attributes that the error about a row lists."""
 
 
 @functools.cache
@@ -33,10 +33,10 @@ def _simple_types() -> dict[str, pa.DataType]:
 
 @functools.lru_cache(maxsize=4096)
 def arrow_schema(ddl: str) -> pa.Schema:
-    """Return the Arrow schema of a tuple type; empty text is the type of no attributes.
+    """Return the Arrow schema of a tuple type. An empty text gives a schema without fields.
 
     Raises:
-        ValueError: the text is no tuple type.
+        ValueError: the text is not a tuple type.
     """
     if not ddl:
         return pa.schema([])
@@ -49,17 +49,17 @@ def arrow_schema(ddl: str) -> pa.Schema:
 
 @functools.lru_cache(maxsize=4096)
 def with_required(schema: pa.Schema, required: Collection[str]) -> pa.Schema:
-    """Return an Arrow schema in which only some fields are not nullable."""
+    """Return a copy of the schema in which exactly the `required` fields are not nullable."""
     return pa.schema([field.with_nullable(field.name not in required) for field in schema])
 
 
 def required_fields(schema: pa.Schema) -> tuple[str, ...]:
-    """Return the fields of an Arrow schema that are not nullable."""
+    """Return the names of the fields that are not nullable."""
     return tuple(field.name for field in schema if not field.nullable)
 
 
 def nulls_in(columns: Mapping[str, pa.Array], required: Iterable[str]) -> dict[int, str]:
-    """Return the first required attribute that is null in a row, by the number of the row."""
+    """Map the position of each row with a null in a required attribute to the first such attribute."""
     found: dict[int, str] = {}
     for name in required:
         if columns[name].null_count:
@@ -69,12 +69,12 @@ def nulls_in(columns: Mapping[str, pa.Array], required: Iterable[str]) -> dict[i
 
 
 def required_attributes(ddl: str) -> tuple[str, ...]:
-    """Return the attributes of a tuple type that are declared NOT NULL."""
+    """Return the attributes that a tuple type declares NOT NULL."""
     return tuple(attribute.name for attribute in parse_schema(ddl).attributes if attribute.required) if ddl else ()
 
 
 def arrow_type(text: str) -> pa.DataType:
-    """Return the Arrow type of one attribute, from its canonical DDL."""
+    """Return the Arrow type for the canonical DDL type of one attribute."""
     if (simple := _simple_types().get(text)) is not None:
         return simple
     if match := re.fullmatch(r"decimal\((\d+), (\d+)\)", text):
@@ -89,24 +89,24 @@ def arrow_type(text: str) -> pa.DataType:
 
 
 def wanted_row(schema: pa.Schema) -> str:
-    """Say which attributes a row is read into, at most `SHOWN_ATTRIBUTES` of them, for the error of a row."""
+    """Describe the attributes that a row is read into, at most `SHOWN_ATTRIBUTES` of them, for an error message."""
     shown = schema_ddl(pa.schema(list(schema)[:SHOWN_ATTRIBUTES]))
     more = len(schema) - SHOWN_ATTRIBUTES
     return f"a row is read as {shown}" + (f" and {more} more" if more > 0 else "")
 
 
 def schema_ddl(schema: pa.Schema) -> str:
-    """Return the tuple type of an Arrow schema; a field that is not nullable is `NOT NULL`.
+    """Return the tuple type of an Arrow schema. A field that is not nullable becomes `NOT NULL`.
 
     Raises:
-        ValueError: a field has a type that no attribute can have.
+        ValueError: no attribute can have the type of a field.
     """
     attributes = (Attribute(each.name, _type_ddl(each.name, each.type), not each.nullable) for each in schema)
     return Schema(tuple(attributes)).ddl
 
 
 def type_name(kind: pa.DataType) -> str:
-    """Return a type as tuple types write it, for messages; Arrow's name where no attribute can have it."""
+    """Return the DDL name of an Arrow type for messages, or Arrow's own name if no attribute can have the type."""
     try:
         return _type_ddl("", kind)
     except ValueError:
@@ -140,14 +140,14 @@ def _type_ddl(name: str, kind: pa.DataType) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def row_layout(schema: pa.Schema) -> tuple[int, tuple[int, ...]]:
-    """Return the bits of a row in all columns of a fixed width, and the positions of the other columns."""
+    """Return the total bits of a row's fixed-width columns, and the positions of the other columns."""
     fixed = [pa.types.is_primitive(field.type) or pa.types.is_decimal(field.type) for field in schema]
     bits = sum(field.type.bit_width for field, simple in zip(schema, fixed, strict=True) if simple)
     return bits, tuple(position for position, simple in enumerate(fixed) if not simple)
 
 
 def fits(kind: pa.DataType, target: pa.DataType) -> bool:
-    """Return True if values of one type can become an attribute of another with the same meaning, ranges aside."""
+    """Return True if an attribute of type `target` can represent values of `kind`. Value ranges are not checked."""
     types = pa.types
     if kind == target or types.is_null(kind):
         return True
@@ -181,7 +181,7 @@ def _fits_nested(kind: pa.DataType, target: pa.DataType) -> bool:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return True if values of an Arrow type are texts, whatever their layout."""
+    """Return True if the Arrow type is a string type, of any memory layout."""
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 

@@ -1,4 +1,4 @@
-"""The `output` clause: attributes of an output stream from expressions over the input, or taken over by name."""
+"""The `output` clause: computes the attributes of an output stream, or copies them from the input by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streams_orchestration.operators.libraries import pa
 
 
 class Assignments:
-    """The expression for every attribute of an output stream."""
+    """The expressions that compute each attribute of an output stream."""
 
     def __init__(
         self,
@@ -29,15 +29,15 @@ class Assignments:
         """Parse the expressions.
 
         Args:
-            output: attribute -> expression; other attributes are taken over.
+            output: maps attributes to expressions. Other attributes are copied from the input by name.
             source: the input stream's schema.
             target: the output stream's schema.
             zone: the time zone of the application.
-            required: attributes of the output stream that are NOT NULL; a tuple with null there has no value.
+            required: attributes of the output stream that are NOT NULL. A null there is an error of the tuple.
 
         Raises:
-            UnknownAttributeError: a name that a stream does not have.
-            ValueError: an attribute without a value, or an expression that does not fit.
+            UnknownAttributeError: `output` or an expression names an attribute that its stream lacks.
+            ValueError: an attribute has no expression and no input attribute, or an expression has the wrong type.
         """
         self.schema = target
         for name in output:
@@ -58,7 +58,7 @@ class Assignments:
     def _column(
         target: pa.Field, text: str | None, source: pa.Schema, zone: dt.tzinfo, *, required: bool
     ) -> Expression | None:
-        """Return the expression of an attribute; None where it is taken over as it is."""
+        """Return the expression of an attribute, or None if the attribute is copied unchanged."""
         name = target.name
         if text is None and source.field(name).type == target.type and not required:
             return None
@@ -67,15 +67,15 @@ class Assignments:
 
     @property
     def expressions(self) -> Iterator[Expression]:
-        """The expressions of the attributes that are not taken over as they are."""
+        """The expressions of all attributes that are not copied unchanged."""
         return (each for each in self.columns.values() if each is not None)
 
     def apply(self, source: pa.RecordBatch) -> TupleBatch:
-        """Return the output tuples."""
+        """Compute the output tuples for input tuples."""
         return self.of(Evaluated(TupleBatch(source)))
 
     def of(self, source: Evaluated) -> TupleBatch:
-        """Return the output tuples of tuples whose values may be known."""
+        """Compute the output tuples for input tuples, reusing expression values that are already known."""
         values = {
             name: source.arrow.column(name) if expression is None else source.value(expression)
             for name, expression in self.columns.items()
@@ -84,10 +84,11 @@ class Assignments:
 
 
 def assignments_of_ports(sources: Sequence[pa.Schema], target: pa.Schema, zone: dt.tzinfo) -> list[Assignments]:
-    """Return for each input port the assignments that take its attributes over by name.
+    """Return one `Assignments` for each input port, copying all attributes by name.
 
     Raises:
-        ValueError: a stream lacks an attribute of the output stream, or has it with another type; names the port.
+        ValueError: an input stream lacks an attribute of the output stream, or has it with another type. The message
+            names the port.
     """
     assignments: list[Assignments] = []
     for port, source in enumerate(sources):

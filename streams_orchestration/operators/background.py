@@ -1,4 +1,4 @@
-"""Threads that work for an operator in the background, and the processor time that they take, which is its own."""
+"""Background threads of an operator, and the processor time that they use."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from streams_orchestration import world
 _LOCK = world.Lock()
 _ALIVE: set[Background] = set()
 _ENDED = [0]
-"""Nanoseconds of all that have ended."""
+"""Total processor time in nanoseconds of all background threads that have ended."""
 
 
 class Background:
-    """The threads of one owner. They end with the process at the latest."""
+    """The daemon threads of one owner. They end with the process at the latest."""
 
     def __init__(self) -> None:
         self._clocks: dict[world.Thread, int] = {}
@@ -22,7 +22,7 @@ class Background:
         self._reported = 0
 
     def start(self, target: Callable[[], None]) -> None:
-        """Start a thread."""
+        """Start a daemon thread that runs `target` and has its processor time counted."""
         world.Thread(target=self._run, args=(target,), daemon=True).start()
 
     def _run(self, target: Callable[[], None]) -> None:
@@ -35,7 +35,7 @@ class Background:
             target()
         finally:
             with _LOCK:
-                # a clock must not be read once its thread has ended
+                # a thread's clock must not be read after the thread has ended
                 if self._clocks.pop(thread, None) is not None:
                     spent = time.thread_time_ns()
                     self._ended += spent
@@ -44,12 +44,12 @@ class Background:
                     _ALIVE.discard(self)
 
     def cpu_ns(self) -> int:
-        """Return the processor time of all its threads up to now; 0 where the system cannot measure it."""
+        """Return the processor time in nanoseconds that all the owner's threads have used so far; 0 if unknown."""
         with _LOCK:
             return self._spent()
 
     def taken_ns(self) -> int:
-        """Return the processor time since the last call."""
+        """Return the processor time in nanoseconds since the last call."""
         before, self._reported = self._reported, self.cpu_ns()
         return self._reported - before
 
@@ -58,7 +58,7 @@ class Background:
 
 
 def background_cpu_ns() -> int:
-    """Return the processor time of all background threads of this process."""
+    """Return the processor time in nanoseconds of all background threads of this process."""
     if not _ALIVE:
         return _ENDED[0]
     with _LOCK:

@@ -11,17 +11,17 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 
 _NOTHING: dict[str, np.ndarray] = {}
-"""The written columns of most batches: none; shared, since there may be very many batches."""
+"""The initial value of `_written`, shared by all batches so that an unwritten batch needs no dictionary of its own."""
 
 
 class TupleBatch:
-    """Some tuples of one stream, in order.
+    """An ordered batch of tuples of one stream.
 
-    Behind a non-mutating port a batch is const: its numpy views are read-only and `writable` raises. Behind a mutating
-    port it belongs to the operator; where the copy plan says so (rules 78-91) it is a copy of its own.
+    On a non-mutating port a batch is const: its numpy views are read-only and `writable` raises. On a mutating port the
+    operator may change its batch. The batch is a copy if the copy plan (rules 78-91) requires one.
 
-    Arrow memory is never written: `writable` moves a column into memory of the batch's own when it is first used,
-    so that columns that are only read are never copied.
+    Arrow memory is never written. `writable` copies a column on first use, so columns that are only read are not
+    copied.
     """
 
     __slots__ = ("_arrow", "_bytes", "_mutable", "_unwritten", "_written", "origin")
@@ -33,16 +33,15 @@ class TupleBatch:
         self._written = _NOTHING
         self._unwritten: pa.RecordBatch | None = arrow
         self.origin = ""
-        """The file and rows that the tuples were read from, for errors; known only for tuples that came through a
-        queue."""
+        """The file and rows that the tuples were read from, for error messages; empty unless they came through a queue.
+        """
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any], schema: pa.Schema) -> TupleBatch:
-        """Return a batch of columns (anything Arrow can read), cast to `schema`, in its order.
+        """Return a batch of columns, cast to `schema` and in its order. A column is anything that Arrow can read.
 
         Raises:
-            DataError: a column of the schema is missing, the columns are of several lengths, or a value does not fit
-                its type.
+            DataError: a column is missing, the columns differ in length, or a value does not fit its type.
         """
         if missing := [name for name in schema.names if name not in columns]:
             message = f"no column for the attribute {missing[0]}; there are {', '.join(map(str, columns)) or 'none'}"
@@ -73,7 +72,7 @@ class TupleBatch:
 
     @property
     def schema(self) -> pa.Schema:
-        """Attribute names and Arrow types."""
+        """The attribute names and Arrow types."""
         return self._arrow.schema
 
     @property
@@ -83,7 +82,7 @@ class TupleBatch:
 
     @property
     def nbytes(self) -> int:
-        """Size of the tuples in bytes, about: computed once for all readers, since that takes microseconds."""
+        """The approximate size of the tuples in bytes, cached after the first use."""
         if self._bytes is None:
             bits, variable = row_layout(self._arrow.schema)
             self._bytes = len(self) * bits // 8 + sum(self._arrow.column(position).nbytes for position in variable)
@@ -91,7 +90,7 @@ class TupleBatch:
 
     @property
     def arrow(self) -> pa.RecordBatch:
-        """The tuples as an Arrow record batch; arrays that `writable` gave are read-only from then on."""
+        """The tuples as an Arrow record batch. Reading this makes arrays returned by `writable` read-only."""
         for name, values in self._written.items():
             index = self._arrow.schema.get_field_index(name)
             field = self._arrow.schema.field(index)
@@ -106,10 +105,12 @@ class TupleBatch:
         return self._arrow
 
     def column(self, name: str) -> np.ndarray:
-        """Return a read-only numpy view of one attribute; nulls as NaN or None. No copy where Arrow and numpy agree.
+        """Return a read-only numpy view of one attribute, with nulls as NaN or None.
+
+        Copies only if numpy needs another layout.
 
         Raises:
-            KeyError: no such attribute.
+            KeyError: there is no such attribute.
         """
         written = self._written.get(name)
         view = self._array(name).to_numpy(zero_copy_only=False) if written is None else written.view()
@@ -117,13 +118,13 @@ class TupleBatch:
         return view
 
     def writable(self, name: str) -> np.ndarray:
-        """Return a numpy array of one attribute that may be written in place, until the batch is submitted.
+        """Return a numpy array of one attribute that can be changed in place until the batch is submitted.
 
-        Nulls are NaN or None in it, and are nulls again afterwards unless a value was written over them.
+        Nulls appear as NaN or None, and stay null unless they are overwritten.
 
         Raises:
             ConstTupleError: the batch is const, since it arrived on a non-mutating port.
-            KeyError: no such attribute.
+            KeyError: there is no such attribute.
         """
         self._check_mutable(name)
         self._unwritten = None
@@ -135,12 +136,12 @@ class TupleBatch:
         return self._written[name]
 
     def set(self, name: str, values: Any) -> None:
-        """Replace one attribute in place, nulls allowed.
+        """Replace all values of one attribute; nulls are allowed.
 
         Raises:
             ConstTupleError: the batch is const.
-            KeyError: no such attribute.
-            DataError: these are not as many values as there are tuples, or one does not fit its type.
+            KeyError: there is no such attribute.
+            DataError: the number of values differs from the number of tuples, or a value does not fit.
         """
         self._check_mutable(name)
         field = self._field(name)
@@ -156,7 +157,7 @@ class TupleBatch:
 
     @property
     def untouched(self) -> TupleBatch | None:
-        """Return the tuples as a batch that later writes leave unchanged; None if there were writes before."""
+        """A batch of the same tuples that later writes do not change, or None if this batch was already written to."""
         return None if self._unwritten is None else TupleBatch(self._unwritten)
 
     def const(self) -> TupleBatch:
@@ -166,11 +167,11 @@ class TupleBatch:
         return TupleBatch(self.arrow, mutable=False, nbytes=self._bytes)
 
     def own(self) -> TupleBatch:
-        """Return the tuples as a writable batch, without a copy, for a mutating port that may get the original."""
+        """Return the tuples as a writable batch without copying, for a mutating port that receives the original."""
         return self if self._mutable else TupleBatch(self.arrow, nbytes=self._bytes)
 
     def copy(self, attributes: tuple[str, ...] | None = None) -> TupleBatch:
-        """Return a writable copy, of the named attributes only if the operator declares that it mutates no others."""
+        """Return a writable copy. If the operator declares which attributes it mutates, only those are copied."""
         source = self.arrow
         names = source.schema.names if attributes is None else [n for n in source.schema.names if n in attributes]
         copied = TupleBatch(source, nbytes=self._bytes)
@@ -187,10 +188,10 @@ class TupleBatch:
         return copied
 
     def refuse_nulls(self, attributes: Iterable[str]) -> None:
-        """See to it that some attributes are never null.
+        """Check that the given attributes contain no null.
 
         Raises:
-            DataError: one is; shows the tuple.
+            DataError: an attribute is null; the message shows the tuple.
         """
         for name in attributes:
             column = self.arrow.column(name)
@@ -209,11 +210,11 @@ class TupleBatch:
         return TupleBatch(self.arrow.filter(_as_array(mask, pa.bool_())))
 
     def take(self, indexes: Any) -> TupleBatch:
-        """Return the tuples at these positions, in their order."""
+        """Return the tuples at the given positions, in the order of the positions."""
         return TupleBatch(self.arrow.take(_as_array(indexes, pa.int64())))
 
     def slice(self, start: int, length: int | None = None) -> TupleBatch:
-        """Return a run of tuples, without a copy."""
+        """Return `length` consecutive tuples from `start` on, without copying; without `length`, all the rest."""
         return TupleBatch(self.arrow.slice(start, length))
 
     def to_pylist(self) -> list[dict[str, Any]]:
@@ -255,7 +256,7 @@ def _as_attribute(values: Any, field: pa.Field) -> pa.Array:
 
 
 def _taken_back(values: np.ndarray, before: pa.Array, field: pa.Field) -> pa.Array:
-    """Return written values as an Arrow array; unchanged tuples keep their old nulls and large integers."""
+    """Convert written values back to Arrow. Unchanged values keep their nulls, and large integers their exact value."""
     if before.null_count == 0 or values.dtype.kind != "f":
         return _as_attribute(values, field)
     old = before.to_numpy(zero_copy_only=False)
@@ -268,6 +269,6 @@ def _as_array(values: Any, kind: pa.DataType) -> pa.Array:
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     if not isinstance(array, pa.Array):
         from_pandas = isinstance(array, np.ndarray) and array.dtype == object
-        # Arrow cannot guess all nested types from Python's
+        # Arrow cannot infer every nested type from Python values
         array = pa.array(array, kind if pa.types.is_nested(kind) else None, from_pandas=from_pandas)
     return array if array.type == kind else pc.cast(array, kind)

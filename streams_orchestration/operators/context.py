@@ -1,4 +1,4 @@
-"""The surroundings of an operator, and the marks between tuples."""
+"""The context that an operator runs in, and punctuation marks."""
 
 from __future__ import annotations
 
@@ -18,55 +18,55 @@ from streams_orchestration.operators.region import RegionRole, not_the_trigger
 
 
 class Punctuation(Enum):
-    """A mark between tuples."""
+    """A punctuation mark: an event between the tuples of a stream."""
 
     WINDOW = "window"
     FINAL = "final"
 
 
 def _drop(port: int, batch: TupleBatch) -> None:
-    """Drop a batch: the default outside of a PE."""
+    """Drop a batch. This is the default outside of a PE."""
 
 
 def _drop_punctuation(port: int, mark: Punctuation) -> None:
-    """Drop a mark: the default outside of a PE."""
+    """Drop a mark. This is the default outside of a PE."""
 
 
 @dataclass(slots=True)
 class OperatorContext:
-    """The surroundings of an operator that it may know."""
+    """The facts about its surroundings that an operator may use."""
 
     name: str
-    """Physical name, `Stats[1].Delays`."""
+    """The operator's physical name, such as `Stats[1].Delays`."""
     inputs: tuple[pa.Schema, ...] = ()
     outputs: tuple[pa.Schema | None, ...] = ()
     required: tuple[tuple[str, ...], ...] = ()
-    """Attributes of each output port that are NOT NULL, as far as they are known."""
+    """The NOT NULL attributes of each output port, as far as they are known."""
     ports: tuple[str, ...] = ()
-    """Names of the input ports, as far as they are known."""
+    """The names of the input ports, as far as they are known."""
     channel: int = -1
     max_channels: int = 0
     local_channel: int = -1
     local_max_channels: int = 0
     pe: int = 0
-    """Number of its PE, as fused: decoupling, which parts PEs, does not change it."""
+    """The number of the operator's PE after fusion. Decoupling, which splits PEs at run time, does not change it."""
     base: Path = Path()
-    """The spec's directory, from which relative input paths start."""
+    """The spec's directory; relative input paths are resolved against it."""
     results: Path = Path()
-    """Directory that relative output paths start from."""
+    """The directory that relative output paths are resolved against."""
     pending: Path = Path()
-    """Directory for what waits to be delivered."""
+    """The directory for tuples and files that wait for delivery."""
     generation: int = 1
-    """One more after every reset and every new start."""
+    """The generation of the application; every reset and every restart increments it."""
     epoch: int = 1
     batch: int = 0
-    """Number of the micro-batch."""
+    """The number of the current micro-batch."""
     submit: Callable[[int, TupleBatch], None] = _drop
     punctuate: Callable[[int, Punctuation], None] = _drop_punctuation
     time_zone: str = "UTC"
     """The application's time zone, as an IANA name."""
     region: RegionRole | None = None
-    """Its place in its consistent region; None outside of regions."""
+    """The operator's role in its consistent region; None outside of regions."""
     make_consistent: Callable[[], None] = not_the_trigger
     """End the epoch of an operator-driven region (B26) with the current micro-batch.
 
@@ -75,22 +75,22 @@ class OperatorContext:
     """
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("streams.operator"))
     metrics: Metrics = field(default_factory=Metrics)
-    """Counters and gauges of the operator's own."""
+    """The operator's own counters and gauges."""
 
     @property
     def zone(self) -> dt.tzinfo:
-        """The time zone of the application, as expressions take it."""
+        """The application's time zone in the form that expressions take."""
         return expected_zone(self.time_zone)
 
     def required_at(self, port: int = 0) -> tuple[str, ...]:
-        """Return the attributes of an output port that are NOT NULL."""
+        """Return the NOT NULL attributes of an output port."""
         return self.required[port] if port < len(self.required) else ()
 
     def output_schema(self, port: int = 0) -> pa.Schema:
-        """Return the tuple type of an output port that the operator cannot do without.
+        """Return the schema of an output port.
 
         Raises:
-            ValueError: the stream has no schema.
+            ValueError: the output stream has no schema.
         """
         schema = self.outputs[port] if port < len(self.outputs) else None
         if schema is None:
@@ -108,7 +108,7 @@ class OperatorContext:
         ports: Iterable[str] = (),
         time_zone: str = "UTC",
     ) -> OperatorContext:
-        """Return the surroundings of an operator that does not run, from the tuple types of its ports as DDL."""
+        """Return a context for checks without running the operator, with ports given as DDL tuple types."""
         targets = tuple(outputs)
         return cls(
             name,

@@ -1,4 +1,4 @@
-"""The operator SDK: what a class must do to be an operator of an application."""
+"""The operator SDK: the base classes that an operator of an application implements."""
 
 from __future__ import annotations
 
@@ -29,57 +29,62 @@ from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.storage.port import File
 
 Offset = dict[str, Any]
-"""The position of a source, as JSON that only the source interprets."""
+"""A source's position as a JSON object, which only the source interprets."""
 
 
 class Parameters(BaseModel):
-    """Base of an operator's parameters; unknown ones are errors."""
+    """The base class of an operator's parameters. Unknown parameters are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 class PendingFile(NamedTuple):
-    """A file that a sink has written and that becomes visible with its epoch, or with its batch.
+    """A file that a sink has written and that becomes visible with its epoch or its batch.
 
-    The framework has it on disk before the commit that names it, and checks that it is unaltered when it leaves.
+    The framework flushes the file to disk before the commit that names it. On publication it checks that the file is
+    unchanged.
     """
 
     pending: Path
     final: Path | str | None
-    """A path, or the address of a `GatheringSink`; None when it goes to something else than a file: `EpochSink`."""
+    """The final path, or an address of a `GatheringSink`; None if the content does not become a file (see `EpochSink`).
+    """
     rows: int
     size: int
-    """Bytes."""
+    """Size in bytes."""
 
 
 class ProducedTo(NamedTuple):
-    """The position of a source after one call."""
+    """The position of a source after one call of `produce`."""
 
     offset: Offset
     exhausted: bool
 
 
 class Operator:
-    """An operator: `process` is called with the tuples of an input port, and submits to output ports.
+    """Base class of operators: `process` receives the tuples of an input port and submits tuples to output ports.
 
-    An instance handles one replica in one task at a time, so it needs no locks. The framework may keep it between
-    micro-batches, or make a new one and `restore` it: nothing may be kept that `checkpoint` does not tell.
+    An instance serves one replica in one task at a time, so it needs no locks. Between micro-batches the framework may
+    keep the instance, or create a new one and call `restore`. So everything that must survive has to be part of
+    `checkpoint`.
     """
 
     Parameters: ClassVar[type[Parameters]] = Parameters
     unsupported: ClassVar[Mapping[str, str]] = {}
-    """Parameters that the operator of this name has in Streams and that cannot be used here, each with what to do."""
+    """Parameters that this operator has in IBM Streams and that are not supported here, each with the remedy."""
     stateful: ClassVar[bool] = False
     state_keys: ClassVar[StateKeys] = {}
-    """Part of the state -> attributes of input port 0 that its keys are made of; see `rescale`."""
+    """Map each part of the state to the attributes of input port 0 that form its keys; see `rescale`."""
     free_parameters: ClassVar[frozenset[str]] = frozenset()
-    """Parameters that do not change the meaning of the state; see `keeps_state`."""
+    """Parameters that can change without invalidating the state; see `keeps_state`."""
     passes_marks: ClassVar[bool] = True
-    """Window marks go on at once to the output ports whose model preserves them; else the operator submits them."""
+    """True if window marks are forwarded at once to the ports that preserve them; else the operator submits them
+    itself."""
     pure: bool = False
-    """`process` depends on nothing but its tuples and changes nothing: it may be called again to find a bad tuple."""
+    """True if `process` has no side effects and depends only on its tuples, so it can be repeated to find a bad tuple.
+    """
     model: ClassVar[OperatorModel | None] = None
-    """Requirements of the class on its ports and threads; a spec that conflicts with them is not deployed."""
+    """Requirements of the class on its ports and threads. A spec that conflicts with them is not deployed."""
 
     def __init__(self, context: OperatorContext, parameters: Any) -> None:
         self.context = context
@@ -87,163 +92,170 @@ class Operator:
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: Any) -> None:
-        """Check attributes, expressions and files before anything starts. No side effects.
+        """Check attributes, expressions and files before anything starts, without side effects.
 
         Raises:
-            ValueError: says what is wrong with which parameter, and the remedy.
+            ValueError: a parameter is wrong; the message names it, the fault and the remedy.
         """
 
     @classmethod
     def mentions(cls, parameters: Any) -> Mentions | None:
-        """Return the attributes that the parameters name; None where only `check` knows.
+        """Return the attributes that the parameters refer to, or None if only `check` can determine them.
 
-        Where the streams plainly have all of them, `check` must not raise UnknownAttributeError: compiling leaves it
-        out then, and with it everything that takes long to import.
+        If the streams have all these attributes, `check` must not raise UnknownAttributeError. The compiler then skips
+        `check`, and with it slow imports.
         """
         return None
 
     @classmethod
     def advice(cls, parameters: Any) -> str | None:
-        """Say what of the parameters is allowed and rarely meant, and what to do about it; None if nothing is."""
+        """Return a warning, with its remedy, about parameters that are allowed but rarely intended, or None."""
         return None
 
     @classmethod
     def input_files(cls, parameters: Any) -> tuple[str, ...]:
-        """Return the input files, directories and patterns that the parameters name."""
+        """Return the input files, directories and glob patterns that the parameters name."""
         return ()
 
     @classmethod
     def published(cls, context: OperatorContext, parameters: Any) -> tuple[File, ...]:
-        """Return files that look like published outputs of the operator, left by an earlier life."""
+        """Return existing files that look like outputs that an earlier deployment of the operator published."""
         return ()
 
     @classmethod
     def directory(cls, context: OperatorContext, parameters: Any) -> Path | str | None:
-        """Return the directory, or its address, that the operator publishes into and shares with its siblings only."""
+        """Return the path or address of the directory that the operator and its replicas publish into, or None."""
         return None
 
     @classmethod
     def read_with(cls, context: OperatorContext, parameters: Any) -> dict[str, Any] | None:
-        """Return the parameters of a FileSource that reads the files in `directory`, and `schema`; None if none can."""
+        """Return FileSource parameters, with `schema`, that read the published files; None if FileSource cannot."""
         return None
 
     @classmethod
     def visibility(cls, parameters: Any) -> Visibility:
-        """Return when outputs of `prepare_commit` become visible; by the parameter `visibility`, if there is one."""
+        """Return when outputs of `prepare_commit` become visible.
+
+        The default is the parameter `visibility`, if it exists.
+        """
         return getattr(parameters, "visibility", "read_committed")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: Any) -> str:
-        """Return the place of the outputs, for messages; without secrets."""
+        """Return the location of the outputs for messages, without secrets."""
         return str(cls.directory(context, parameters) or "")
 
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:
-        """Return the unpublished files of this replica; those that no commit names are removed."""
+        """Return this replica's unpublished files. The framework removes those that no commit names."""
         return ()
 
     def setup(self) -> None:
-        """Open resources; called once before the first tuple."""
+        """Open resources. Called once, before the first tuple."""
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Handle tuples that arrived on an input port."""
 
     def load(self) -> None:
-        """Import the modules that the operator's threads, and those of the host, need; connect to nothing.
+        """Import the modules that the operator's threads and the host's threads need, without connecting to anything.
 
-        Called on the main thread of a process before a thread uses the operator: when two threads import a package
-        first, one may see it half initialised. An exception is ignored here, since the use of the module will raise it
-        again.
+        Called on the main thread of a process before any thread uses the operator. If two threads import a package for
+        the first time together, one may see it half initialised. Exceptions are ignored here, since using the module
+        raises them again.
         """
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Handle a mark; called for `FINAL` once, when every connection of the port has delivered it (rule 24).
+        """Handle a mark. `FINAL` arrives once, after every connection of the port has delivered it (rule 24).
 
-        Window markers are passed on to the output ports whose model preserves them, unless `passes_marks` is false;
-        final ones to all.
+        Window marks are forwarded to the output ports whose model preserves them, unless `passes_marks` is false. Final
+        marks are forwarded to all output ports.
         """
 
     def drain(self) -> None:
-        """Finish work in progress before a checkpoint of the region; may submit (B16)."""
+        """Finish pending work before a checkpoint of the region; may submit tuples (B16)."""
 
     def checkpoint(self) -> State:
-        """Return all parts of the state; called after `drain`. Parts that track their changes are stored as changes."""
+        """Return all parts of the state. Called after `drain`. Parts that track changes are stored incrementally."""
         return {}
 
     def restore(self, state: State) -> None:
-        """Take over a state that `checkpoint` gave."""
+        """Restore a state that `checkpoint` returned."""
 
     def reset_to_initial_state(self) -> None:
-        """Forget everything; called instead of `restore` when there is no checkpoint yet (B25)."""
+        """Discard all state. Called instead of `restore` if there is no checkpoint yet (B25)."""
 
     @classmethod
     def has_state(cls, parameters: Any) -> bool:
-        """Return True if the operator may keep anything from one micro-batch to the next."""
+        """Return True if the operator may keep state from one micro-batch to the next."""
         return cls.checkpoint is not Operator.checkpoint
 
     @classmethod
     def keeps_state(cls, before: Any, after: Any) -> bool:
-        """Return True if a state made under some parameters has the same meaning under others."""
+        """Return True if a state that was made with the parameters `before` is valid with the parameters `after`."""
         free = set(cls.free_parameters)
         return before.model_dump(exclude=free) == after.model_dump(exclude=free)
 
     @classmethod
     def state_attributes(cls, parameters: Any) -> Collection[str] | None:
-        """Return the attributes of the input streams that the state is made of; None for all."""
+        """Return the input attributes that the state depends on; None for all of them."""
         return None
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
-        """Return how a change of the width would divide the state; always possible with an own `rescale`."""
+        """Return how changing the channel count would divide the state.
+
+        It is always possible if the class has a `rescale`.
+        """
         own = cls.rescale is not Operator.rescale
         return Sharding(anyhow=True) if own else declared_sharding(cls.state_keys)
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide the states of the previous replicas among the new ones.
+        """Divide the states of the old replicas among the new ones.
 
-        Called after `setup`, and changes nothing but what it is given. States are as `checkpoint` gave them; those of
-        a source are its offsets. A replica without any has the one after `reset_to_initial_state`, or no parts.
+        Called after `setup`; changes only the given states. A state is what `checkpoint` returned; the state of a
+        source is its offset. For a replica without a state, it is the one after `reset_to_initial_state`, or has no
+        parts.
 
         Returns:
             `route.width` states.
 
         Raises:
-            RescaleError: they cannot be divided.
+            RescaleError: the states cannot be divided.
         """
         return divide_declared(self.state_keys, states, route, self.context.inputs[0] if self.context.inputs else None)
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """Return the keys that lie in a state, by which it is proved that they lie where their tuples go."""
+        """Return the keys in a state, to verify that they are on the channel that receives their tuples."""
         schema = self.context.inputs[0] if self.context.inputs else None
         return [PortKeys(0, keys) for keys in declared_keys(self.state_keys, state, schema)] if self.state_keys else []
 
     def prepare_commit(self) -> tuple[PendingFile, ...]:
-        """Finish the micro-batch and return the files that belong to it."""
+        """Finish the micro-batch and return its output files."""
         return ()
 
     def brings(self, port: int) -> bool:
-        """Return True if the tuples of an output port are data from outside: rows that come into its PE."""
+        """Return True if an output port's tuples come from outside the application; they count as rows read."""
         return False
 
     def code_modules(self) -> tuple[str, ...]:
-        """Return the modules with the operator's own code: errors name the line in it where they were raised."""
+        """Return the modules that contain the operator's code. An error shows the line in them that raised it."""
         return tuple(kind.__module__ for kind in type(self).__mro__)
 
     def submit(self, batch: TupleBatch, port: int = 0) -> None:
-        """Send tuples to everything that is connected to an output port.
+        """Send tuples to every connection of an output port.
 
         Raises:
-            ResultError: there is no such port, or these are no tuples of its type.
+            ResultError: the port does not exist, or the tuples do not have its type.
         """
         check_tuples(batch, port, self.context.outputs)
         if len(batch):
             self.context.submit(port, batch)
 
     def punctuate(self, mark: Punctuation, port: int = 0) -> None:
-        """Send a mark to everything that is connected to an output port.
+        """Send a mark to every connection of an output port.
 
         Raises:
-            ResultError: there is no such port, or this is no mark.
+            ResultError: the port does not exist, or `mark` is not a `Punctuation`.
         """
         check_port(port, self.context.outputs)
         if not isinstance(mark, Punctuation):
@@ -253,81 +265,81 @@ class Operator:
 
 
 class SourceOperator(Operator):
-    """An operator without input ports that can produce the same tuples again from an offset."""
+    """Base class of operators without input ports that can produce the same tuples again from an offset."""
 
     until: Offset | None = None
-    """The end of a run that takes only the available input, as `available` returned it; None in any other run."""
+    """The end of a run with `--available-now`, as `available` returned it; None in any other run."""
 
     def __init__(self, context: OperatorContext, parameters: Any) -> None:
         super().__init__(context, parameters)
         self.background = Background()
-        """Starts threads that read ahead on the source's account."""
+        """Runs threads that read ahead, and counts their processor time for this source."""
 
     @classmethod
     def initial_offset(cls) -> Offset:
-        """Return the offset at which production begins."""
+        """Return the offset of the first call of `produce`."""
         return {}
 
     @classmethod
     def has_state(cls, parameters: Any) -> bool:
-        """Return True: a source has its offset."""
+        """Return True: every source has its offset as state."""
         return True
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
-        """Return that only a class with a `rescale` of its own can divide the offset."""
+        """Return a refusal unless the class has a `rescale` of its own, since only that can divide an offset."""
         sharding = super().sharding(context, parameters)
         return sharding if sharding.anyhow else Sharding(refusal="is an offset that cannot be divided among channels")
 
     @classmethod
     def restored(cls, offset: Offset) -> Offset:
-        """Return the offset to begin at when an application starts from a savepoint that was taken at `offset`."""
+        """Return the offset to start from after a restore from a savepoint that has `offset`."""
         return offset
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit at most about `limit` tuples from `offset` on, and none behind `until`, where that is set.
+        """Submit about `limit` tuples at most, starting at `offset` and ending at `until` if that is set.
 
-        Must submit the same tuples in the same order whenever it is called with the same offset. It is exhausted at its
-        end, and at `until`.
+        The same offset must always give the same tuples in the same order. `exhausted` is true at the end of the input
+        and at `until`.
         """
         raise NotImplementedError
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the end of the input that exists now, as JSON that only the source interprets and finds in `until`.
+        """Return the end of the input that exists now, as JSON that the source later finds in `until`.
 
-        Called once in a run that takes only the available input (`--available-now`), before `produce`. Return None
-        while the counterpart cannot be reached; it is called again after `pause`.
+        Called once before `produce` in a run with `--available-now`. If the external system cannot be reached, return
+        None; the method is called again after `pause`.
         """
         raise NotImplementedError
 
     @classmethod
     def endless(cls, parameters: Any) -> str | None:
-        """Return why no run can be limited to the available input, or None if one can."""
+        """Return the reason why a run cannot be limited to the available input, or None if it can."""
         if cls.available is SourceOperator.available:
             return f"{cls.__name__} does not say where what is there now ends; give it a method `available`"
         return None
 
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
-        """Return the offset to go on from when an application that came to its end runs again."""
+        """Return the offset at which to continue when a completed application is run again."""
         return offset
 
     def brings(self, port: int) -> bool:
-        """Return True; a source that only names data, which another operator reads, returns False."""
+        """Return True. A source that only names data for another operator to read returns False."""
         return True
 
     def confirm(self, offset: Offset) -> None:
-        """Tell the counterpart that no cut needs anything before `offset` any more, so that it may forget that.
+        """Tell the external system that no cut needs anything before `offset`, so it may discard that.
 
-        Called again and again in the process of the host that has the source's PE, on an object of its own. What is
-        raised is logged, and tried again.
+        Called repeatedly on a separate object in the process of the host that runs the source's PE. An exception is
+        logged and the call is retried.
         """
 
     def pause(self) -> float | None:
-        """Return the seconds until `produce` may have tuples again, as of its last call; 0 for at once.
+        """Return the seconds until `produce` may have new tuples, judged by its last call; 0 for at once.
 
-        None, the default, when the source cannot say: it is asked again at once when its offset has moved, else after
-        a pause that doubles up to 0.2 s.
+        None, the default, means that the source cannot say. It is then called at once if its offset moved, else after a
+        pause that doubles up to 0.2 s.
         """
         return None
 
@@ -337,7 +349,7 @@ class SourceOperator(Operator):
 
 
 def check_produced(produced: ProducedTo) -> ProducedTo:
-    """Return the result of `produce`; raises ResultError when it has a wrong type."""
+    """Return the result of `produce`. Raise ResultError if it has a wrong type."""
     if not isinstance(produced, ProducedTo):
         message = f"its `produce` returned {described(produced)}; it returns ProducedTo(offset, exhausted)"
         raise ResultError(message)
@@ -346,7 +358,7 @@ def check_produced(produced: ProducedTo) -> ProducedTo:
 
 
 def check_available(bound: Offset | None) -> Offset | None:
-    """Return the result of `available`; raises ResultError when it has a wrong type."""
+    """Return the result of `available`. Raise ResultError if it has a wrong type."""
     if bound is not None and not isinstance(bound, dict):
         message = f"its `available` returned {described(bound)}; it returns a dict of JSON, or None"
         raise ResultError(message)
@@ -354,7 +366,7 @@ def check_available(bound: Offset | None) -> Offset | None:
 
 
 def check_pause(pause: float | None) -> float | None:
-    """Return the result of `pause`; raises ResultError when it has a wrong type."""
+    """Return the result of `pause`. Raise ResultError if it has a wrong type."""
     if pause is not None and not (isinstance(pause, int | float) and pause >= 0):
         message = f"its `pause` returned {described(pause)}; it returns seconds, 0 or more, or None"
         raise ResultError(message)
@@ -362,7 +374,7 @@ def check_pause(pause: float | None) -> float | None:
 
 
 def check_files(files: tuple[PendingFile, ...]) -> tuple[PendingFile, ...]:
-    """Return the result of `prepare_commit`; raises ResultError when it has a wrong type."""
+    """Return the result of `prepare_commit`. Raise ResultError if it has a wrong type."""
     if not isinstance(files, tuple | list) or not all(isinstance(file, PendingFile) for file in files):
         message = f"its `prepare_commit` returned {described(files)}; it returns a tuple of PendingFile"
         raise ResultError(message)

@@ -1,4 +1,4 @@
-"""`DeliveryKey`: what names the tuples of one delivery."""
+"""`DeliveryKey`: the identity of one delivery to a sink's target."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from typing import NamedTuple
 
 
 class DeliveryKey(NamedTuple):
-    """Names the tuples of one delivery: as text, `life/operator/channel/epoch`, with the batch where it is one batch.
+    """The identity of one delivery; as text `life/operator/channel/epoch`, plus the batch if it is a single batch.
 
-    A delivery that is repeated, after whatever failure or restart, has the same key and the same tuples. Deliveries of
-    one operator and channel come in the order of (`generation`, `number`).
+    A repeated delivery has the same key and the same tuples, after any failure or restart. The deliveries of one
+    operator and channel come in the order of (`generation`, `number`).
     """
 
     life: str
-    """Life of the application: a new one after every start from nothing."""
+    """Identifier of the application's life; every start from nothing gets a new one."""
     operator: str
-    """Physical name."""
+    """Physical name of the operator."""
     channel: int
-    """-1 outside of parallel regions."""
+    """Channel number; -1 outside of parallel regions."""
     epoch: int
     generation: int
-    """0 for a whole epoch; for a batch (`read_uncommitted`), the generation that wrote it."""
+    """0 for a whole epoch; for a single batch (`read_uncommitted`), the generation that wrote it."""
     number: int
-    """The epoch, or the batch."""
+    """Number of the epoch, or of the batch."""
     application: str = ""
     """Name of the application."""
     installation: str = ""
-    """Names the catalog that the application is in: others may have an application of the same name."""
+    """Identifier of the catalog, since another catalog may have an application of the same name."""
 
     def __str__(self) -> str:
         whole = f"{self.life}/{self.operator}/{self.channel}/{self.epoch}"

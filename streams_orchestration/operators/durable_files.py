@@ -24,25 +24,25 @@ from typing import IO, Any
 from streams_orchestration import world
 
 AT_ONCE = 8
-"""Files or directories that are synchronised at the same time."""
+"""The largest number of files or directories that are flushed in parallel."""
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
-"""Errors of file systems without hard links."""
+"""Error numbers that mean that a file system has no hard links."""
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF)
-"""Errors of file systems that synchronise no directories: names are on disk when the call that made them returns."""
+"""Error numbers of file systems that cannot flush directories: there, names are durable when their call returns."""
 _named: set[Path] = set()
-"""Directories whose own names this process has flushed to disk."""
+"""Directories whose own names this process has already flushed to disk."""
 
 
 @contextmanager
 def durable(path: Path, *, synced: bool = True) -> Iterator[IO[bytes]]:
-    """Open a new file whose content is on disk when the block ends. If it cannot be written, it is removed.
+    """Open a new file whose content is on disk when the block ends. On an error the file is removed.
 
     Args:
         path: the path of the file.
-        synced: otherwise `sync_contents` has its content on disk later.
+        synced: flush the file here. If false, the caller flushes it later with `sync_contents`.
 
     Raises:
-        OSError: it cannot be written; `filename` names it.
+        OSError: the file cannot be written; `filename` names it.
     """
     try:
         with path.open("wb") as file:
@@ -58,7 +58,7 @@ def durable(path: Path, *, synced: bool = True) -> Iterator[IO[bytes]]:
 
 
 def write_durably(path: Path, data: Any, *, synced: bool = True) -> None:
-    """Write a new file with some bytes; see `durable`."""
+    """Write bytes to a new file; see `durable`."""
     with durable(path, synced=synced) as file:
         file.write(data)
 
@@ -67,21 +67,21 @@ def sync_contents(paths: Iterable[Path]) -> None:
     """Flush the contents of files to disk.
 
     Raises:
-        OSError: a file is gone or cannot be synchronised; `filename` names it.
+        OSError: a file is gone or cannot be flushed; `filename` names it.
     """
     _together(_sync, sorted(set(paths)))
 
 
 def write_whole(path: Path, data: Any, *, durably: bool = True) -> None:
-    """Write a file that others see with all of its content, or as it was before; several processes may do so at once.
+    """Replace a file atomically: readers see either the old or the new content. Several processes may do so at once.
 
     Args:
         path: the path of the file.
         data: the content, bytes or a text.
-        durably: it survives a loss of power, too; otherwise only the end of this process.
+        durably: also survive a loss of power; otherwise only the end of this process.
 
     Raises:
-        OSError: it cannot be written, and is as it was before.
+        OSError: the file cannot be written and keeps its old content.
     """
     part = path.with_name(f".{path.name}.{world.new_id()}")
     content = data.encode() if isinstance(data, str) else data
@@ -99,11 +99,11 @@ def write_whole(path: Path, data: Any, *, durably: bool = True) -> None:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Give a file that never changes a second name. Copy it, whole or not at all, where a link is impossible.
+    """Hard-link a file that never changes to a second name. If that is impossible, copy it atomically.
 
     Raises:
-        FileExistsError: A file has that name already.
-        OSError: The file is gone, or cannot be copied.
+        FileExistsError: the second name is already taken.
+        OSError: the file is gone, or cannot be copied.
     """
     try:
         os.link(source, target)
@@ -123,7 +123,7 @@ def sync_names(paths: Iterable[Path]) -> None:
     """Flush the names of files to disk, and the names of new directories above them.
 
     Raises:
-        OSError: a directory is gone or cannot be synchronised; `filename` names it.
+        OSError: a directory is gone or cannot be flushed; `filename` names it.
     """
     directories = sorted({path.parent for path in paths})
     _together(sync_directory, directories)
@@ -135,7 +135,7 @@ def sync_directory(directory: Path) -> None:
     """Flush the names in a directory to disk.
 
     Raises:
-        OSError: it is gone or cannot be synchronised; `filename` names it.
+        OSError: the directory is gone or cannot be flushed; `filename` names it.
     """
     try:
         _sync(directory)
@@ -145,13 +145,13 @@ def sync_directory(directory: Path) -> None:
 
 
 def make_directory(directory: Path) -> None:
-    """Make a directory, with its name on disk when this returns."""
+    """Create a directory and its parents, and flush their names to disk."""
     directory.mkdir(parents=True, exist_ok=True)
     _sync_above(directory)
 
 
 def forget_names(directory: Path) -> None:
-    """Note that a directory was removed, so that a new one in its place is flushed again."""
+    """Record that a directory was removed, so that a new one in its place is flushed again."""
     _named.difference_update([each for each in tuple(_named) if each.is_relative_to(directory)])
 
 
@@ -159,7 +159,7 @@ def checksum_of(path: Path) -> int:
     """Return the CRC-32 of a file's content.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     checksum = 0
     with path.open("rb") as file:
@@ -180,7 +180,7 @@ def _sync(path: Path) -> None:
 
 
 def _together(action: Callable[[Path], None], paths: Sequence[Path]) -> None:
-    """Do something with each of several paths, at the same time."""
+    """Run an action on several paths in parallel; raise the first error."""
     if len(paths) < 2:
         for path in paths:
             action(path)
@@ -191,7 +191,7 @@ def _together(action: Callable[[Path], None], paths: Sequence[Path]) -> None:
 
 
 def _sync_above(directory: Path) -> None:
-    """Flush the name of a directory and of its parents to disk, once in this process."""
+    """Flush the names of a directory and its parents to disk, once per process."""
     for each in (directory, *directory.parents):
         if each in _named or each == each.parent:
             return

@@ -1,4 +1,4 @@
-"""Columns as dictionaries of their different values, computed once for all operators of a task that use a column."""
+"""Dictionary encodings of columns, cached so that all operators of a task that use a column share one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from streams_orchestration import world
 from streams_orchestration.operators.libraries import pa
 
 REMEMBERED = 4
-"""Columns."""
+"""The number of column encodings cached per thread."""
 
 
 class _Recent(world.Local):
-    """The recent encodings of one thread, which runs one task at a time. A held column keeps its memory from reuse."""
+    """The recent encodings of one thread, which runs one task at a time.
+
+    Holding a column keeps its address from being reused.
+    """
 
     def __init__(self) -> None:
         self.columns: deque[tuple[pa.Array, tuple, pa.DictionaryArray]] = deque(maxlen=REMEMBERED)
@@ -22,7 +25,7 @@ _RECENT = _Recent()
 
 
 def encoded(column: pa.Array) -> pa.DictionaryArray:
-    """Return the column as a dictionary array. Null is a value like any other, and values are distinct."""
+    """Return the column dictionary-encoded, with distinct dictionary values. Null is encoded like any other value."""
     place = _place(column)
     for _, known, encoding in _RECENT.columns:
         if known == place:
@@ -33,17 +36,17 @@ def encoded(column: pa.Array) -> pa.DictionaryArray:
 
 
 def remember(column: pa.Array, indices: pa.Array, values: pa.Array) -> None:
-    """Cache the dictionary of a column; its values must be distinct."""
+    """Cache a known dictionary encoding of a column, unless `values` contains duplicates."""
     if len(values.unique()) == len(values):
         _RECENT.columns.append((column, _place(column), pa.DictionaryArray.from_arrays(indices, values)))
 
 
 def forget() -> None:
-    """Let go of all columns of this thread."""
+    """Drop all cached encodings of this thread."""
     _RECENT.columns.clear()
 
 
 def _place(column: pa.Array) -> tuple:
-    """Return what identifies a column's place in memory."""
+    """Return a key that identifies the column's memory."""
     addresses = tuple(None if buffer is None else buffer.address for buffer in column.buffers())
     return addresses, column.offset, len(column), column.type

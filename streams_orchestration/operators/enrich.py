@@ -1,4 +1,4 @@
-"""Enrich: what `Lookup` is called in applications that declare it by its class."""
+"""Enrich: the name of `Lookup` for applications that declare it by class."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from streams_orchestration.operators.standard.lookup import Lookup
 
 
 class Enrich(Lookup):
-    """A left join of the stream with a table."""
+    """A left join of the stream with a table; the same as `Lookup`."""

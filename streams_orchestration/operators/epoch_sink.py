@@ -1,4 +1,4 @@
-"""`EpochSink`: a sink that hands the tuples of complete epochs to something outside, under a key that never changes."""
+"""`EpochSink`: a sink that delivers the tuples of complete epochs to an external system, under a stable key."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.undeliverable import Undeliverable, set_aside
 
 MOST_TUPLES = 65_536
-"""Most tuples of a batch that is delivered; small batches are combined, since each delivery has a price."""
+"""The largest number of tuples in a delivered batch. Small batches are combined, since each delivery has a cost."""
 
 
 class WaitingFileError(Exception):
-    """A file with tuples that wait to be delivered is gone or cannot be read; the cause gives the reason."""
+    """A file with tuples awaiting delivery is gone or cannot be read. The cause gives the reason."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
@@ -27,47 +27,51 @@ class WaitingFileError(Exception):
 
 
 class EpochSink(Operator):
-    """A sink whose tuples wait, as part of the commits, until their epoch is complete; then `deliver` gets them.
+    """A sink that stores its tuples with the commits until their epoch is complete, then passes them to `deliver`.
 
-    Every epoch with tuples is delivered at least once, in order, and again after a crash before the catalog knew of it.
-    The receiver remembers the key, in the same transaction if possible, and ignores one that it knows. What
-    `deliver` raises is shown by `streams status`; the delivery is tried again after a growing pause, nothing is lost,
-    and a target that is away for long holds the region up. Outside of regions every batch is an epoch.
+    Every epoch with tuples is delivered in order and at least once. It is delivered again if the process crashes before
+    the catalog has recorded the delivery. The receiver remembers the key, in the same transaction if possible, and
+    ignores a key that it knows.
 
-    `deliver` is called in the host's process, on an object of its own, on one thread.
+    If `deliver` raises, `streams status` shows the error and the delivery is retried after a growing pause. Nothing is
+    lost; a target that is away for long holds up the region. Outside of regions every batch is an epoch.
+
+    `deliver` is called in the host's process, on a separate object and on one thread.
     """
 
     stateful = True
     routed = False
-    """True if a person wants undeliverable tuples of this delivery to be set aside."""
+    """True if a person asked to set aside the undeliverable tuples of this delivery."""
     joins_batches = False
-    """True if, with `read_uncommitted`, waiting batches form one delivery under the last key; requires `is_made`."""
+    """True if with `read_uncommitted` waiting batches are joined into one delivery under the last key; needs `is_made`.
+    """
 
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:
-        """Return the files of this replica that wait."""
+        """Return this replica's files that await delivery."""
         return tuple(sorted(path for path in waiting_directory(context).rglob("*") if path.is_file()))
 
     @property
     def sets_aside(self) -> bool:
-        """True if tuples that the target can never take are set aside now, instead of failing the delivery.
+        """True if tuples that the target permanently refuses are set aside instead of failing the delivery.
 
-        The parameter `on_undeliverable` says so, or a person by `streams route`, for the epochs of that moment.
+        The parameter `on_undeliverable` enables this permanently; `streams route` enables it for the epochs waiting at
+        that moment.
         """
         return self.routed or getattr(self.parameters, "on_undeliverable", "fail") == "route"
 
     def set_aside(self, key: DeliveryKey, tuples: Sequence[Undeliverable]) -> None:
-        """Have the tuples that a delivery leaves out in its file; call it before the delivery is committed."""
+        """Write the tuples that a delivery leaves out to their file. Call this before the delivery is committed."""
         set_aside(self.context, key, tuples)
 
     def open(self) -> None:
-        """Connect; called before the first delivery, and again after one that failed."""
+        """Connect. Called before the first delivery, and again after a failed one."""
 
     def is_made(self, key: DeliveryKey) -> bool:
-        """Return True if the receiver has the tuples of this delivery, by itself or as part of a joined one.
+        """Return True if the receiver has the tuples of this delivery, on its own or as part of a joined one.
 
-        Called on an open sink with `joins_batches`. Such a sink must fail its next delivery if another process has made
-        one since this answer.
+        Called on an open sink with `joins_batches`. If another process makes a delivery after this answer, the sink's
+        next delivery must fail.
         """
         return False
 
@@ -75,13 +79,13 @@ class EpochSink(Operator):
         """Deliver all tuples of one epoch.
 
         Args:
-            key: the same whenever these tuples are delivered.
-            batches: the tuples, in order, read as they are taken.
+            key: the same key whenever these tuples are delivered.
+            batches: the tuples, in order; read lazily.
         """
         raise NotImplementedError
 
     def deliver_files(self, key: DeliveryKey, files: Sequence[Path]) -> None:
-        """Deliver the files that `prepare_commit` wrote in one epoch; by default `deliver` gets their tuples.
+        """Deliver the files that `prepare_commit` wrote in one epoch. The default passes their tuples to `deliver`.
 
         Raises:
             WaitingFileError: a file cannot be read.
@@ -89,14 +93,14 @@ class EpochSink(Operator):
         self.deliver(key, (batch for path in files for batch in read_batches(path)))
 
     def close(self) -> None:
-        """Disconnect; called after a failure and at the end."""
+        """Disconnect. Called after a failure and at the end."""
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Keep the tuples for the delivery."""
+        """Keep the tuples for the next `prepare_commit`."""
         self.__dict__.setdefault("_kept", []).append(batch.arrow)
 
     def prepare_commit(self) -> tuple[PendingFile, ...]:
-        """Write the tuples of the micro-batch to a file that goes with its commit."""
+        """Write the tuples of the micro-batch to a file that is named in its commit."""
         kept: list[pa.RecordBatch] = self.__dict__.pop("_kept", [])
         if not kept:
             return ()
@@ -108,7 +112,7 @@ class EpochSink(Operator):
 
 
 def waiting_directory(context: OperatorContext) -> Path:
-    """Return the directory for waiting files of a replica; brackets are replaced, since `glob` has them as patterns."""
+    """Return the directory of a replica's waiting files. Brackets are replaced, since `glob` would expand them."""
     return context.pending / context.name.replace("[", "(").replace("]", ")")
 
 
@@ -116,7 +120,7 @@ def read_batches(path: Path) -> Iterator[TupleBatch]:
     """Yield the tuples of a file that `prepare_commit` has written.
 
     Raises:
-        WaitingFileError: the file is gone, cannot be read, or was altered.
+        WaitingFileError: the file is gone, unreadable or altered.
     """
     try:
         with pa.OSFile(str(path), "rb") as file, pa.ipc.open_file(file) as reader:

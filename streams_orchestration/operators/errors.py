@@ -1,44 +1,44 @@
-"""Errors of operators that the runtime distinguishes."""
+"""Errors of operators that the runtime treats differently."""
 
 from __future__ import annotations
 
 _SHOWN = 80
-"""Characters that are shown of a value."""
+"""The number of characters of a value that errors show."""
 
 
 class DataError(ValueError):
-    """The data is wrong, and would be wrong again after a reset: the application stops instead of trying once more."""
+    """The data is wrong and would be wrong again after a reset, so the application stops without a retry."""
 
 
 class OutsideError(Exception):
-    """The cause is outside of the application and passes by itself, such as a service that is away.
+    """The cause is outside of the application and temporary, such as an unavailable service.
 
-    The region is reset, after a growing pause, for as long as that lasts; such resets are not counted.
+    The region is reset after a growing pause until the cause is gone. These resets do not count against the limit.
     """
 
 
 class RefusedError(ValueError):
-    """A counterpart's refusal for good, for example of a missing right or table; the application stops at once.
+    """An external system's permanent refusal, for example because of a missing right or table; the application stops.
 
-    Neither a retry nor a reset helps. When a person has mended the cause, it goes on where it stood.
+    Neither a retry nor a reset helps. Once a person has mended the cause, the application continues where it stopped.
     """
 
 
 class ResultError(DataError):
-    """An operator returned, yielded or submitted what it may not; its code would do so again."""
+    """An operator returned, yielded or submitted something not allowed. Its code would do so again."""
 
 
 class UnknownAttributeError(ValueError):
-    """A parameter names an attribute that the stream does not have; wrong wherever the application is to run."""
+    """A parameter names an attribute that the stream does not have."""
 
 
 class FaultyExpressionError(ValueError):
-    """An expression that cannot be read, or does not fit its stream or its parameter.
+    """An expression has a syntax or type error, or does not suit its parameter.
 
     Attributes:
         parameter: the name of the parameter that contains it.
         text: the text of the parameter.
-        offset: the offset of the faulty character in the text, from 0; None where the whole expression is meant.
+        offset: the offset of the faulty character in the text, from 0; None if the whole expression is at fault.
     """
 
     def __init__(self, message: str, parameter: str = "", text: str = "", offset: int | None = None) -> None:
@@ -49,27 +49,27 @@ class FaultyExpressionError(ValueError):
 
     @property
     def reason(self) -> str:
-        """The message without the number of the character."""
+        """The message without the position in the text."""
         return str(self.args[0])
 
     def __str__(self) -> str:
-        """Return the message with the number of the character, for a reader who has no file with lines."""
+        """Return the message with the character position, counted from 1."""
         return self.reason if self.offset is None else f"{self.reason}, at character {self.offset + 1}"
 
 
 class UnknownInExpressionError(FaultyExpressionError, UnknownAttributeError):
-    """An expression that uses an attribute which the stream does not have."""
+    """An expression uses an attribute that the stream does not have."""
 
 
 def behind(prefix: str, error: ValueError) -> ValueError:
-    """Return the same error with words in front of its message."""
+    """Return the same error with a prefix in front of its message."""
     if isinstance(error, FaultyExpressionError):
         return type(error)(prefix + error.reason, error.parameter, error.text, error.offset)
     return type(error)(f"{prefix}{error}")
 
 
 class TupleError(Exception):
-    """A function raised at one tuple of its batch; the error itself is the cause."""
+    """A user's function raised an error at one tuple of its batch. That error is the cause."""
 
     def __init__(self, position: int) -> None:
         super().__init__(position)
@@ -77,9 +77,9 @@ class TupleError(Exception):
 
 
 class ConstTupleError(DataError):
-    """An operator wrote to tuples that arrived on a port that its model calls non-mutating; it would do so again."""
+    """An operator wrote to tuples of a port that its model declares non-mutating. Its code would do so again."""
 
 
 def shortened(text: str) -> str:
-    """Return the beginning of a text that is long."""
+    """Shorten a text to `_SHOWN` characters."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,4 +1,4 @@
-"""Tuples together with the values that expressions have for them."""
+"""Tuples together with already computed values of expressions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streams_orchestration.operators.libraries import pa
 
 
 class Evaluated:
-    """A batch with the values of some expressions, which are not evaluated once more."""
+    """A batch together with already computed values of some expressions."""
 
     def __init__(self, batch: TupleBatch, values: Mapping[Expression, pa.Array] | None = None) -> None:
         self.batch = batch
@@ -26,14 +26,14 @@ class Evaluated:
         return self.batch.arrow
 
     def value(self, expression: Expression) -> pa.Array:
-        """Return the value of an expression for every tuple.
+        """Return the value of an expression for every tuple, computing it if it is not known.
 
         Raises:
-            DataError: it has no value for a tuple; names the tuple.
+            DataError: the expression has no value for a tuple; the message shows the tuple.
         """
         known = self._values.get(expression)
         return evaluate(expression, self.arrow) if known is None else known
 
     def filter(self, mask: Any) -> Evaluated:
-        """Return the tuples where the boolean mask is true, with their values."""
+        """Return the tuples where the boolean mask is true, with their known values."""
         return Evaluated(self.batch.filter(mask), {each: array.filter(mask) for each, array in self._values.items()})

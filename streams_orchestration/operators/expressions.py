@@ -1,4 +1,4 @@
-"""Expressions over the attributes of a stream: the language of `expressions` for Arrow batches."""
+"""Expressions over the attributes of a stream: the package `expressions` applied to Arrow batches."""
 
 from __future__ import annotations
 
@@ -35,22 +35,23 @@ if TYPE_CHECKING:
     from streams_orchestration.expressions.vectors import SelectedTuples, VectorFunction
 
 _FEW = 8
-"""Number of failed tuples that are found by evaluating the batch again without them; more are found tuple by tuple."""
+"""Up to this many failed tuples are found by evaluating the rest of the batch again; then tuples are tried one by one.
+"""
 
 Condition = Annotated[str, BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool) else value)]
-"""A parameter that is a condition; `true` and `false` need no quotes in a spec."""
+"""A parameter that is a condition. In a spec, `true` and `false` need no quotes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Expression:
-    """An expression that fits a stream.
+    """A typed expression over a stream.
 
     Attributes:
         text: the text in the spec.
         parameter: the name of the parameter that contains it, for errors.
-        node: its typed tree; NULL for one that is faulty.
-        zone: the time zone of its clocks.
-        faulty: its fault was reported, and whatever else does not fit it may be the effect of that fault.
+        node: its typed tree; a null literal if the expression is faulty.
+        zone: the time zone of its date and time functions.
+        faulty: True if a fault was reported. Further faults of it are not reported, since they may be consequences.
     """
 
     text: str
@@ -61,65 +62,65 @@ class Expression:
 
     @property
     def type(self) -> Type:
-        """The type of its value."""
+        """The type of the expression's value."""
         return self.node.type
 
     @functools.cached_property
     def arrow_type(self) -> pa.DataType:
-        """The Arrow type of its value."""
+        """The Arrow type of the expression's value."""
         from streams_orchestration.expressions.arrow import arrow_type
 
         return arrow_type(self.node.type)
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
-        """The attributes that it uses."""
+        """The attributes that the expression uses."""
         return attributes(self.node)
 
     @functools.cached_property
     def may_fail(self) -> bool:
-        """Return True if there may be tuples without a value."""
+        """True if evaluation may fail for some tuples."""
         return may_fail(self.node)
 
     @functools.cached_property
     def function(self) -> VectorFunction:
-        """The function that evaluates it for the tuples of a batch."""
+        """The function that evaluates the expression for all tuples of a batch."""
         from streams_orchestration.expressions.vectors import vector_function
 
         return vector_function(self.node, self.zone)
 
     def canonical(self) -> str:
-        """Return its canonical text."""
+        """Return the expression's canonical text."""
         from streams_orchestration.expressions.canonical import canonical
 
         return canonical(self.node, self.zone)
 
     def fault(self, message: str) -> FaultyExpressionError:
-        """Return the error that the expression does not fit its parameter."""
+        """Return an error that says that the expression does not suit its parameter."""
         return FaultyExpressionError(f"{self.parameter}: {message}", self.parameter, self.text)
 
     def reason(self, why: object) -> str:
-        """Return the reason that there is no value, with the parameter and the text."""
+        """Return the reason why a tuple has no value, with the parameter and the text."""
         return f"{self.parameter}: {_in_one_line(self.text)}: {why}"
 
     def refuse(self, message: str) -> None:
-        """Report that the expression does not fit its parameter, unless a fault of it was reported before.
+        """Report that the expression does not suit its parameter, unless it is already known to be faulty.
 
         Raises:
-            FaultyExpressionError: faults are not gathered.
+            FaultyExpressionError: errors are not being gathered.
         """
         if not self.faulty:
             report(self.fault(message))
 
     def assigned(self, target: pa.DataType, *, required: bool = False) -> Expression:
-        """Return the expression with its value as an attribute of an Arrow type has it.
+        """Return the expression converted to the type of an attribute.
 
         Args:
             target: the type of the attribute.
-            required: the attribute is NOT NULL, so there is no value where the expression is null.
+            required: True if the attribute is NOT NULL; a null then counts as a failed tuple.
 
         Raises:
-            FaultyExpressionError: only a `CAST` makes such a value of it, and faults are not gathered.
+            FaultyExpressionError: the conversion needs an explicit `CAST`, and errors are not being gathered.
         """
         from streams_orchestration.expressions.presence import present
 
@@ -146,14 +147,14 @@ class Expression:
 
 
 def column_expression(name: str, kind: pa.DataType, parameter: str, text: str, zone: dt.tzinfo) -> Expression:
-    """Return the expression that is a column of an Arrow type, with the text that stands for it in errors."""
+    """Return an expression that reads one column. `text` represents it in errors."""
     from streams_orchestration.expressions.arrow import type_of
 
     return Expression(text, parameter, Attribute(name, type_of(kind)), zone)
 
 
 class Noted(NamedTuple):
-    """An expression that was read: its parameter with dots, its text, and the canonical one."""
+    """A record of an expression that was read: its parameter as a dotted path, its text, and its canonical text."""
 
     parameter: str
     text: str
@@ -165,7 +166,7 @@ _NOTES: ContextVar[list[Noted] | None] = ContextVar("notes", default=None)
 
 @contextmanager
 def noted() -> Iterator[list[Noted]]:
-    """Note all expressions that are read within the block."""
+    """Record all expressions that are read within the block."""
     notes = list[Noted]()
     token = _NOTES.set(notes)
     try:
@@ -175,13 +176,13 @@ def noted() -> Iterator[list[Noted]]:
 
 
 def note(parameter: str, text: str, canonical: Callable[[], str]) -> None:
-    """Note an expression if that is wanted."""
+    """Record an expression if recording is on."""
     if (notes := _NOTES.get()) is not None:
         notes.append(Noted(parameter, text, canonical()))
 
 
 def parse_expression(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Expression:
-    """Read an expression as `read_expression` does; while faults are gathered, return a faulty one for a wrong text."""
+    """Call `read_expression`. If errors are being gathered, report a wrong text and return a faulty expression."""
     try:
         return read_expression(text, schema, parameter, zone)
     except FaultyExpressionError as error:
@@ -194,18 +195,17 @@ def _unknown(text: str, parameter: str) -> Expression:
 
 
 def read_expression(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Expression:
-    """Read an expression and prove that it fits the stream.
+    """Parse an expression and check it against the stream's schema.
 
     Args:
-        text: such as `dep_delay IS NOT NULL AND dep_delay > 15`.
+        text: the text, such as `dep_delay IS NOT NULL AND dep_delay > 15`.
         schema: the schema of the stream whose attributes it may use.
-        parameter: named in errors.
-        zone: the time zone of the application, as the context of an operator has it.
+        parameter: the name of the parameter, for errors.
+        zone: the time zone of the application, as an operator's context has it.
 
     Raises:
         UnknownAttributeError: the stream lacks an attribute.
-        ValueError: a syntax error, an unknown function, types that do not go together, or a value that depends on more
-            than one tuple.
+        ValueError: a syntax error, an unknown function, incompatible types, or a value that depends on several tuples.
     """
     try:
         node = typed(text, _types(schema), zone)
@@ -235,10 +235,10 @@ def _types(schema: pa.Schema) -> Mapping[str, Type]:
 
 
 def parse_condition(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Expression:
-    """Read an expression that is true or false.
+    """Parse a Boolean expression.
 
     Raises:
-        ValueError: as `parse_expression`, or the value is of another type.
+        ValueError: as for `parse_expression`, or the value is not Boolean.
     """
     condition = parse_expression(text, schema, parameter, zone)
     if condition.type != BOOLEAN:
@@ -250,10 +250,10 @@ def parse_condition(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinf
 
 
 def condition_of(text: str, ddl: str, parameter: str, zone: dt.tzinfo) -> Expression:
-    """Read a condition on tuples of a type.
+    """Parse a condition on tuples of a type that is given as DDL.
 
     Raises:
-        ValueError: as `parse_condition`, or the text is no tuple type.
+        ValueError: as for `parse_condition`, or `ddl` is not a tuple type.
     """
     return parse_condition(text, arrow_schema(ddl), parameter, zone)
 
@@ -262,7 +262,7 @@ def evaluate(expression: Expression, batch: pa.RecordBatch) -> pa.Array:
     """Return the value of an expression for every tuple.
 
     Raises:
-        DataError: it has no value for a tuple, such as for an overflow; names the tuple.
+        DataError: evaluation fails for a tuple, for example by an overflow; the message shows the tuple.
     """
     from streams_orchestration.expressions.vectors import FailedTupleError, full
 
@@ -278,10 +278,10 @@ def evaluate(expression: Expression, batch: pa.RecordBatch) -> pa.Array:
 
 
 def evaluate_possible(expression: Expression, rows: SelectedTuples) -> tuple[SelectedTuples, pa.Array, dict[int, str]]:
-    """Evaluate an expression for the tuples that it has a value for.
+    """Evaluate an expression for all tuples for which evaluation succeeds.
 
     Returns:
-        These tuples, their values, and the reason for each of the others by its position in the batch.
+        Those tuples, their values, and the reason for each failed tuple by its position in the batch.
     """
     from streams_orchestration.expressions.vectors import FailedTupleError, full
 
@@ -298,7 +298,7 @@ def evaluate_possible(expression: Expression, rows: SelectedTuples) -> tuple[Sel
 def _one_by_one(
     expression: Expression, rows: SelectedTuples, failures: dict[int, str]
 ) -> tuple[SelectedTuples, pa.Array, dict[int, str]]:
-    """Evaluate an expression tuple by tuple, which is quicker where many fail."""
+    """Evaluate an expression tuple by tuple, which is faster if many tuples fail."""
     from streams_orchestration.expressions.arrow import array_from, type_of, values_of
     from streams_orchestration.expressions.rows import row_function
 
@@ -317,7 +317,7 @@ def _one_by_one(
 
 
 def rows_of(batch: pa.RecordBatch, expressions: Iterable[Expression]) -> SelectedTuples:
-    """Return the tuples of a batch with the attributes that some expressions use."""
+    """Return the tuples of a batch with only the attributes that the expressions use."""
     from streams_orchestration.expressions.vectors import SelectedTuples
 
     names = dict.fromkeys(name for expression in expressions for name in expression.names)
@@ -325,7 +325,7 @@ def rows_of(batch: pa.RecordBatch, expressions: Iterable[Expression]) -> Selecte
 
 
 def frame(batch: pa.RecordBatch) -> pl.DataFrame:
-    """Return a batch as a Polars frame, without a copy where the types agree."""
+    """Return a batch as a Polars frame, without copying where the types agree."""
     import polars as pl
 
     return cast("pl.DataFrame", pl.from_arrow(batch))

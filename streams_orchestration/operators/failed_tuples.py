@@ -1,4 +1,4 @@
-"""Tuples and groups that an expression of an operator has no value for: `onError` decides what becomes of them."""
+"""Handling of tuples and groups for which an expression has no value, by the parameter `onError`."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ OnError = Annotated[
     ),
 ]
 REASON = "reason"
-"""The attribute of a routed tuple that says why there is no value."""
+"""The attribute of a routed tuple that contains the reason of the failure."""
 LOGGED = 5
-"""Failed tuples of an operator that are logged one by one."""
+"""The number of failed tuples per operator that are logged individually."""
 
 
 class ExpressionParameters(Parameters):
-    """Base of the parameters of operators with expressions."""
+    """Base class of the parameters of operators with expressions."""
 
     on_error: OnError = "fail"
 
@@ -46,12 +46,12 @@ def own_outputs(context: OperatorContext, parameters: ExpressionParameters) -> t
 def check_failure_port(
     context: OperatorContext, parameters: ExpressionParameters, *tuples: pa.Schema, others: int = 1
 ) -> None:
-    """Check the output port for failed tuples, where `onError` is `route`.
+    """Check the output port for failed tuples if `onError` is `route`.
 
     Args:
-        context: has the ports.
-        parameters: have `onError`.
-        tuples: the types of the tuples that may fail; the attributes of the port are among theirs.
+        context: the operator's context with its ports.
+        parameters: the operator's parameters with `onError`.
+        tuples: the types of the tuples that may fail. The port's attributes have to be among theirs.
         others: the least number of other output ports.
 
     Raises:
@@ -79,17 +79,16 @@ def sift(
     condition: Expression | None = None,
     failures: Mapping[int, str] | None = None,
 ) -> tuple[Evaluated, dict[int, str]]:
-    """Evaluate the expressions that may fail, once.
+    """Evaluate each expression that may fail exactly once, and separate the failed tuples.
 
     Args:
         batch: the tuples.
-        expressions: evaluated for the tuples for which the condition is true.
-        condition: evaluated for all tuples; without one all count.
+        expressions: evaluated for the tuples that meet the condition.
+        condition: evaluated for all tuples; without one, all tuples meet it.
         failures: tuples that failed before, with their reasons.
 
     Returns:
-        The tuples that pass, with the values, and the reason for each tuple that an expression has no value for, by its
-        position, in order.
+        The tuples that pass, with the computed values, and the reason for each failed tuple by its position.
     """
     expressions = [each for each in expressions if each.may_fail]
     rows = rows_of(batch.arrow, [*expressions, *([] if condition is None else [condition])])
@@ -115,9 +114,9 @@ def sift(
 
 
 class Sieve:
-    """Sets the tuples of an operator aside that its expressions have no value for.
+    """Sets aside the tuples for which an operator's expressions have no value.
 
-    With `onError: fail` no tuple is set aside, and the operator fails when it asks for the value of the expression.
+    With `onError: fail` no tuple is set aside; the operator fails when it needs the value.
     """
 
     def __init__(
@@ -128,13 +127,13 @@ class Sieve:
         *,
         passes_on: bool = False,
     ) -> None:
-        """Create for expressions over the tuples of one type.
+        """Prepare for expressions over the tuples of one type.
 
         Args:
-            operator: its parameters are `ExpressionParameters`.
-            expressions: evaluated for the tuples for which the condition is true.
-            condition: evaluated for all tuples; without one all count.
-            passes_on: a tuple goes to output port 0 as it is, so one with a null that the port does not take fails.
+            operator: an operator whose parameters are `ExpressionParameters`.
+            expressions: evaluated for the tuples that meet the condition.
+            condition: evaluated for all tuples; without one, all tuples meet it.
+            passes_on: True if tuples go to output port 0 unchanged. A null in a NOT NULL attribute is then a failure.
         """
         self._context = operator.context
         self._operator = operator
@@ -147,13 +146,13 @@ class Sieve:
         self._idle = self._action == "fail" or not may_fail
 
     def __call__(self, batch: TupleBatch) -> Evaluated:
-        """Return the tuples that meet the condition and that all expressions have a value for, with these values."""
+        """Return the tuples that meet the condition and have a value for every expression; set failed ones aside."""
         passed, failures = self.sift(batch)
         self.set_aside(batch.arrow, failures)
         return passed
 
     def sift(self, batch: TupleBatch) -> tuple[Evaluated, dict[int, str]]:
-        """Evaluate the expressions as the function `sift` does, unless `onError` is `fail`."""
+        """Evaluate the expressions with the function `sift`, unless `onError` is `fail`."""
         if not self._idle:
             unfit = _nulls(batch.arrow, self._required, 0)
             return sift(batch, self.expressions, self._condition, unfit)
@@ -162,20 +161,20 @@ class Sieve:
         return (passed if self._condition is None else passed.filter(_truth(passed.value(self._condition)))), {}
 
     def unfit(self, tuples: pa.RecordBatch, port: int) -> dict[int, str]:
-        """Return the reason for each tuple with a null that an output port does not take, by its position.
+        """Map the position of each tuple with a null in a NOT NULL attribute of an output port to the reason.
 
-        With `onError: fail` there is none: the operator fails when it submits the tuple.
+        With `onError: fail` the result is empty; the operator fails when it submits the tuple.
         """
         return {} if self._action == "fail" else _nulls(tuples, self._context.required_at(port), port)
 
     def distribute(
         self, batch: TupleBatch, masks: Sequence[np.ndarray], sifted: tuple[Evaluated, dict[int, str]]
     ) -> None:
-        """Submit tuples as they are, and set those aside that fail or have a null that their output port does not take.
+        """Submit tuples unchanged; set aside those that failed or have a null that their output port does not allow.
 
         Args:
-            batch: the tuples, of which `sift` without a condition made `sifted`.
-            masks: for each output port where the tuples that passed go to it.
+            batch: the tuples from which `sift` made `sifted`, without a condition.
+            masks: for each output port, which of the tuples that passed go to it.
             sifted: the tuples that passed, and the reasons of the others.
         """
         (tuples, failures), fits = sifted, True
@@ -196,7 +195,7 @@ class Sieve:
         """Skip failed tuples, or submit them to the last output port, in their order.
 
         Args:
-            tuples: the batch that they are in.
+            tuples: the batch that contains them.
             failures: reasons by position.
         """
         if not failures:
@@ -215,7 +214,7 @@ class Sieve:
 
 
 def _nulls(tuples: pa.RecordBatch, required: Sequence[str], port: int) -> dict[int, str]:
-    """Return the reason for each tuple with a null in a required attribute of an output port, by its position."""
+    """Map the position of each tuple with a null in a required attribute to the reason, for an output port."""
     found = nulls_in({name: tuples.column(name) for name in required}, required)
     return {
         place: f"{name} is null, but output port {port} has {name} NOT NULL; leave out NOT NULL, or give it a value"
@@ -224,7 +223,7 @@ def _nulls(tuples: pa.RecordBatch, required: Sequence[str], port: int) -> dict[i
 
 
 def _truth(condition: pa.Array) -> pa.Array:
-    """Return where a condition is true; null counts as false."""
+    """Return the condition with null replaced by false."""
     return pc.fill_null(condition, fill_value=False)
 
 

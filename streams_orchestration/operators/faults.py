@@ -21,7 +21,7 @@ _GATHERED: ContextVar[list[ValueError] | None] = ContextVar("gathered", default=
 
 @contextmanager
 def gathered() -> Iterator[list[ValueError]]:
-    """Gather the faults that are reported within the block, so that it goes on behind them."""
+    """Gather the faults that are reported within the block instead of raising them."""
     faults = list[ValueError]()
     token = _GATHERED.set(faults)
     try:
@@ -31,7 +31,7 @@ def gathered() -> Iterator[list[ValueError]]:
 
 
 def report(fault: ValueError) -> None:
-    """Gather a fault, or raise it if faults are not gathered."""
+    """Add a fault to the gathered ones, or raise it if faults are not being gathered."""
     faults = _GATHERED.get()
     if faults is None:
         raise fault
@@ -40,7 +40,7 @@ def report(fault: ValueError) -> None:
 
 @contextmanager
 def reported(prefix: str = "") -> Iterator[None]:
-    """Report the faults of the block and the ValueError that ends it, with words in front of their messages."""
+    """Report the faults of the block, and the ValueError that ends it, with a prefix in front of their messages."""
     with gathered() as faults:
         try:
             yield
@@ -53,11 +53,11 @@ def reported(prefix: str = "") -> Iterator[None]:
 def all_faults(check: Callable[[], object], *, standard: bool) -> list[Exception]:
     """Return all faults that a check of parameters finds.
 
-    A check that raises is called again, and goes on behind the faults that it reports.
+    If the check raises, it is called again while faults are gathered, so that it continues after each one.
 
     Args:
         check: raises the first fault; it has no other effect.
-        standard: the operator is one of the product's, so that no error is the effect of a fault before it.
+        standard: True for the product's own operators, whose final error is never just a consequence of earlier faults.
     """
     try:
         check()

@@ -1,4 +1,4 @@
-"""Operators that run inside Spark: they take and return DataFrames, and Spark keeps their state."""
+"""Operators that run inside Spark: they transform DataFrames, and Spark keeps their state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DELAY = re.compile(r"(\d+(\.\d+)?\s+(microsecond|millisecond|second|minute|hour
 
 
 class Watermark(Parameters):
-    """The event time of one input stream."""
+    """The event time attribute and the watermark delay of one input stream."""
 
     attribute: str = Field(description="Timestamp attribute that holds the event time.")
     delay: str = Field(description="Time by which a tuple may be later than the latest one, such as `10 minutes`.")
@@ -36,7 +36,7 @@ class Watermark(Parameters):
 
 
 class StaticTable(Parameters):
-    """A table that does not stream: files that Spark reads for every batch."""
+    """A static table: files that Spark reads for every batch."""
 
     file: str = Field(description="File, directory or pattern. A relative path starts at the spec's directory.")
     format: Literal["csv", "json", "orc", "parquet"] = Field(
@@ -58,7 +58,7 @@ class StaticTable(Parameters):
 
 
 class FrameParameters(Parameters):
-    """Parameters that `Sql` and `DataFrame` share."""
+    """The parameters that `Sql` and `DataFrame` share."""
 
     watermarks: dict[str, Watermark] = Field(
         default_factory=dict, description="Maps an input stream to its event time: {attribute, delay}, as in Spark."
@@ -78,14 +78,14 @@ class FrameParameters(Parameters):
 
 
 class FrameOperator(Operator):
-    """Base of `Sql` and `DataFrame`: no tuples are processed here, a query is composed."""
+    """Base class of `Sql` and `DataFrame`: it composes a query instead of processing tuples."""
 
     stateful = True
     free_parameters = frozenset({"flush"})
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: Any) -> None:
-        """Raise ValueError when an output has no schema, or a watermark does not fit the streams."""
+        """Raise ValueError if an output has no schema, names of ports or tables clash, or a watermark does not fit."""
         for port in range(len(context.outputs)):
             context.output_schema(port)
         twice = [name for name, count in Counter(context.ports).items() if count > 1]
@@ -111,17 +111,17 @@ class FrameOperator(Operator):
 
     @classmethod
     def has_state(cls, parameters: FrameParameters) -> bool:
-        """Spark may keep some."""
+        """Return True, since Spark may keep state for any query."""
         return True
 
     @classmethod
     def input_files(cls, parameters: FrameParameters) -> tuple[str, ...]:
-        """Return the files of the tables that do not stream."""
+        """Return the files of the static tables."""
         return tuple(table.file for table in parameters.static.values())
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: FrameParameters) -> Sharding:
-        """Return that the state cannot be divided by attributes: Spark divides it among its own partitions."""
+        """Return a refusal: Spark divides the state among its own partitions, so it cannot be divided by channels."""
         return Sharding(refusal="is Spark's, which cannot be divided among channels")
 
     def compose(
@@ -130,22 +130,22 @@ class FrameOperator(Operator):
         """Return the DataFrame of every output port.
 
         Args:
-            spark: a session with a view of the name of every input port and table.
-            inputs: by the names of the input ports.
-            tables: the tables that do not stream, by name.
+            spark: a session in which every input port and static table is a view of its name.
+            inputs: the input streams by the names of their ports.
+            tables: the static tables by name.
         """
         raise NotImplementedError
 
 
 def as_frames(result: Any, outputs: int) -> list[DataFrame]:
-    """Return the DataFrames of a function's result, in the order of the output ports.
+    """Return the DataFrames in a function's result, in the order of the output ports.
 
     Args:
-        result: a DataFrame, or DataFrames by the number of the port.
+        result: a DataFrame, or a mapping from port numbers to DataFrames.
         outputs: the number of output ports.
 
     Raises:
-        TypeError: it is something else, or not one for each port.
+        TypeError: the result is something else, or does not have one DataFrame per port.
     """
     from pyspark.sql import DataFrame
 

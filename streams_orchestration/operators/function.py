@@ -1,4 +1,4 @@
-"""`@operator`: a function of a batch as an operator, for what needs no state and no marks."""
+"""`@operator`: makes an operator from a function of a batch, for operators without state and without marks."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.results import check_port, parts_of
 
 Columns = Mapping[str, Any]
-"""Attribute -> values; cast to the output stream's schema."""
+"""Maps attributes to values, which are cast to the output stream's schema."""
 Function = Callable[..., Any]
-"""Takes a batch, and the parameters and `metrics` if it wants them; returns a batch, columns, an iterable, or None."""
+"""A function of a batch, optionally of the parameters and `metrics`. It returns a batch, columns, an iterable or None.
+"""
 
 METRICS = "metrics"
-"""The argument that gets the metrics."""
+"""The name of the argument that receives the metrics."""
 _WANTED = "a function under @operator returns or yields TupleBatches, or columns by attribute, or returns None"
 
 
 class FunctionOperator(Operator):
-    """Calls a function with every batch and submits what it gives to output port 0."""
+    """An operator that calls a function with every batch and submits its results to output port 0."""
 
     pure = True
     function: ClassVar[Function]
-    """Called with the batch, and with the parameters and the metrics where it takes them."""
+    """The user's function. It receives the batch, and the parameters and metrics if its signature has them."""
 
     def setup(self) -> None:
-        """Find out what the function takes."""
+        """Determine the arguments of the function from its signature."""
         offered = {METRICS: self.context.metrics}
         self.arguments = [offered.get(name, self.parameters) for name in _further_arguments(self.function)]
 
@@ -65,16 +66,16 @@ def operator(
 ) -> Any:
     """Make an operator class of a function `batch -> batch | columns | iterable of these | None`.
 
-    The class takes the function's name, so that a spec names `package.module:function`; the function itself stays at
-    hand as the class's `function`.
+    The class takes the function's name, so a spec names it `package.module:function`. The function itself remains
+    available as the class's attribute `function`.
 
     Args:
-        function: of the batch, and of the parameters if it takes one argument more; one that is called `metrics` gets
+        function: takes the batch, and the parameters if it has one more argument. An argument called `metrics` receives
             the operator's `Metrics`.
         parameters: class of the parameters; without one there are none.
-        mutable: may it write to its tuples.
-        mutates: the attributes that it writes to, if not all; implies mutable.
-        preserves_window_punctuation: do window markers pass.
+        mutable: True if the function may write to its tuples.
+        mutates: the attributes that it writes to, if not all; implies `mutable`.
+        preserves_window_punctuation: True if window marks are forwarded.
 
     Raises:
         TypeError: the function takes other arguments.
@@ -100,10 +101,10 @@ def operator(
 
 
 def as_batch(part: TupleBatch | Columns, context: OperatorContext, port: int = 0) -> TupleBatch:
-    """Return a function's result as a batch for an output port.
+    """Return a part of a function's result as a batch for an output port.
 
     Raises:
-        ResultError: columns, but others than those of the output stream, or there is no such port or no schema.
+        ResultError: the columns are not those of the output stream, or the port or its schema does not exist.
         DataError: a value does not fit its type.
     """
     if isinstance(part, TupleBatch):
@@ -112,10 +113,10 @@ def as_batch(part: TupleBatch | Columns, context: OperatorContext, port: int = 0
 
 
 def schema_for(part: Mapping[str, Any], context: OperatorContext, port: int) -> pa.Schema:
-    """Return the schema of the output port that gets values by attribute.
+    """Return the schema of an output port, after checking that it has the given attributes.
 
     Raises:
-        ResultError: the attributes are not those of the schema, or there is no such port or no schema.
+        ResultError: the attributes are not those of the schema, or the port or its schema does not exist.
     """
     check_port(port, context.outputs)
     try:
@@ -130,7 +131,7 @@ def schema_for(part: Mapping[str, Any], context: OperatorContext, port: int) -> 
 
 
 def _further_arguments(function: Function) -> list[str]:
-    """Return the names of the arguments behind the batch."""
+    """Return the names of the function's arguments after the batch."""
     names = list(inspect.signature(function).parameters)
     if not names or names[0] == METRICS or len([name for name in names[1:] if name != METRICS]) > 1:
         message = (

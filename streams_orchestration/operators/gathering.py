@@ -1,4 +1,4 @@
-"""`GatheringSink`: a sink whose files of complete epochs are gathered into larger ones before they are published."""
+"""`GatheringSink`: a sink whose files of complete epochs are merged into larger ones before they are published."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from streams_orchestration.operators.storage.port import Storage
 
 
 class Roll(NamedTuple):
-    """The limits at which gathered files become one published file: the first one that is reached."""
+    """The limits for gathering files. Reaching any one of them publishes a merged file."""
 
     seconds: float = math.inf
-    """Seconds after the first file's epoch was complete."""
+    """Seconds since the epoch of the first file was complete."""
     size: float = math.inf
-    """Bytes of all of them."""
+    """Total size of the files in bytes."""
     epochs: float = math.inf
-    """Number of epochs, counted from the first file's."""
+    """Number of epochs, counted from that of the first file."""
 
 
 class GatheringSink(Operator):
@@ -31,15 +31,15 @@ class GatheringSink(Operator):
     """
 
     def roll(self) -> Roll | None:
-        """Return when a file is published; None when `prepare_commit` gives every file its final name."""
+        """Return the limits for gathering files; None if `prepare_commit` already gives every file its final name."""
         raise NotImplementedError
 
     def pending(self) -> Path:
-        """Return the directory for files that wait; they may be in directories in it."""
+        """Return the directory of waiting files, which may have subdirectories."""
         raise NotImplementedError
 
     def merge(self, files: Sequence[Path], into: Path) -> None:
-        """Write the tuples of several files, in order, to a new one.
+        """Write the tuples of several files, in order, to a new file.
 
         Raises:
             OSError: a file cannot be read or written.
@@ -48,14 +48,14 @@ class GatheringSink(Operator):
         raise NotImplementedError
 
     def storage(self) -> Storage:
-        """Return the storage of published files; this machine by default."""
+        """Return the storage for published files; by default this machine."""
         return LocalStorage()
 
     def final(self, pending: Path, epoch: int, batch: int) -> Path | str:
-        """Return the final name of a file that waits: a path of this machine, or an address of `storage`.
+        """Return the final name of a waiting file: a local path, or an address in `storage`.
 
         Args:
-            pending: the path.
+            pending: the path of the waiting file.
             epoch: the epoch of its first tuples.
             batch: the batch of its last tuples.
         """

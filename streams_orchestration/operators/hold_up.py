@@ -1,4 +1,4 @@
-"""Retries of a source whose counterpart cannot be reached: it waits, with a growing pause between attempts."""
+"""Retries of a source whose server cannot be reached, with a growing pause between attempts."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from streams_orchestration.operators.metrics import Gauge
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
-"""Seconds between two tries; doubled from the first to the longest."""
+"""Seconds between two attempts. The pause doubles from the first value to the longest."""
 
 
 class HoldUp:
-    """Counts the tries and makes the pauses, while the source keeps its offset; the log and a gauge show it."""
+    """Counts failed attempts and determines the pause, while the source keeps its offset. A log and a gauge show it."""
 
     def __init__(self, context: OperatorContext) -> None:
         self._context = context
         self._failures = 0
 
     def away(self, error: Exception) -> None:
-        """Record that the counterpart could not be reached."""
+        """Record that the server could not be reached."""
         self._failures += 1
         self._context.logger.warning("%s; tried again in %.1f s, nothing is lost", error, self.pause)
         self._context.metrics.errors.add(1)
         self._gauge().set(self._failures)
 
     def back(self) -> None:
-        """Record that the counterpart was reached."""
+        """Record that the server was reached."""
         if self._failures:
             self._context.logger.warning("reached again after %d failed tries", self._failures)
             self._failures = 0
@@ -33,7 +33,7 @@ class HoldUp:
 
     @property
     def pause(self) -> float:
-        """Seconds until the next try; 0 when it was reached the last time."""
+        """Seconds until the next attempt; 0 if the last one succeeded."""
         return min(FIRST_PAUSE * 2 ** min(self._failures - 1, 10), LONGEST_PAUSE) if self._failures else 0.0
 
     def _gauge(self) -> Gauge:

@@ -1,4 +1,4 @@
-"""Requests of a sink: how a receiver is addressed, and whether an answer is final."""
+"""HTTP requests of a sink: the receiver's address, and whether an error is permanent."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from streams_orchestration.operators.outside import status_passes
 from streams_orchestration.operators.references import REFERENCE, ReferenceError, is_reference, resolved
 
 LONGEST_WAIT = 300.0
-"""Seconds that a receiver may ask to be left alone for by `Retry-After`."""
+"""The longest pause in seconds that a receiver may request by `Retry-After`."""
 _NO_ADDRESS = "it is no address of the form http://host/path or https://host/path"
 _CONTENT = frozenset((400, 413, 422))
-"""Statuses that are about what a request holds."""
+"""HTTP statuses that concern the content of a request."""
 _OWN = frozenset(("content-type", "content-length", "content-encoding", "transfer-encoding", "host", "idempotency-key"))
-"""Headers that the operator makes itself."""
+"""Headers that the operator sets itself."""
 _REMEDIES = {
     401: "see the credentials in token and headers",
     403: "see the credentials in token and headers, and the rights that they give",
@@ -34,15 +34,15 @@ _REMEDIES = {
 
 
 class HttpAwayError(OutsideError, ValueError):
-    """The receiver cannot be reached, or cannot take the request now: it is made again, nothing is lost."""
+    """The receiver cannot be reached or is temporarily unable to accept the request. The request is retried."""
 
 
 class HttpContentError(RefusedError):
-    """The receiver refuses what the request holds: a part of it may be taken."""
+    """The receiver refuses the content of the request. It may accept a part of it."""
 
 
 class HttpParameters(Parameters):
-    """The address of a receiver and the parameters of requests to it."""
+    """The parameters of an HTTP receiver: its address, credentials and limits."""
 
     url: str = Field(
         min_length=1,
@@ -95,10 +95,10 @@ class HttpParameters(Parameters):
 
 
 def check_token(token: str | None) -> str | None:
-    """Return the parameter `token`.
+    """Check that the parameter is a reference, and return it.
 
     Raises:
-        ValueError: it is no reference.
+        ValueError: it is a literal secret.
     """
     if token is not None and not is_reference(token):
         message = "it contains a secret, which plans and logs would show; use a reference instead: ${env:NAME}"
@@ -107,13 +107,13 @@ def check_token(token: str | None) -> str | None:
 
 
 class HttpTarget:
-    """A receiver, with one connection that is kept open."""
+    """An HTTP receiver, with one connection that is kept open."""
 
     def __init__(self, parameters: HttpParameters) -> None:
-        """Resolve references; connect later.
+        """Resolve references. A connection is made on first use.
 
         Raises:
-            RefusedError: a reference cannot be resolved, or the file of `ca` is not there.
+            RefusedError: a reference cannot be resolved, or a resolved header contains a line break.
         """
         import requests
 
@@ -136,32 +136,33 @@ class HttpTarget:
             self._session.verify = parameters.ca
 
     def post(self, body: bytes, kind: str, key: str) -> None:
-        """Make one request, and see that it was taken.
+        """Make one POST request and check that it was accepted.
 
         Args:
             body: the body of the request.
             kind: the media type.
-            key: the same whenever the request is repeated.
+            key: the idempotency key, which is the same whenever the request is repeated.
 
         Raises:
-            HttpAwayError: it was not taken, and may be taken later; with `wait` as its second argument.
-            RefusedError: it will never be taken.
+            HttpAwayError: the request was not accepted but may be later. Its second argument is the requested pause in
+                seconds.
+            RefusedError: the request will never be accepted.
         """
         headers = {"Content-Type": kind, "Idempotency-Key": f'"{quote(key, safe="/[]().:~")}"'}
         self.judge(self.request("POST", "", body, headers))
 
     def request(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
-        """Make one request and return the answer, whatever its status.
+        """Make one request and return the response, whatever its status.
 
         Args:
-            method: the method of HTTP.
-            path: the path behind the address.
+            method: the HTTP method.
+            path: the path after the address.
             body: the body of the request.
-            headers: further headers, besides those of all requests.
+            headers: headers in addition to those of all requests.
 
         Raises:
-            HttpAwayError: there was no answer.
-            RefusedError: there never will be one.
+            HttpAwayError: there was no response.
+            RefusedError: there will never be a response, for example because of the certificate.
         """
         import requests
 
@@ -190,7 +191,7 @@ class HttpTarget:
             raise RefusedError(message) from None
 
     def judge(self, answer: Any) -> None:
-        """Raise what an answer means that is no success, as `post` does."""
+        """Raise the error for a response that is not a success, as `post` does."""
         self._judge(answer.status_code, answer.reason, answer.headers.get("Retry-After"))
 
     def _judge(self, status: int, reason: str | None, retry_after: str | None) -> None:
@@ -212,18 +213,18 @@ class HttpTarget:
 
 
 class Patience:
-    """Tracks until when a receiver wants no requests."""
+    """Tracks until when a receiver has asked to receive no requests."""
 
     def __init__(self) -> None:
         self._until = 0.0
 
     def wait(self, error: HttpAwayError) -> None:
-        """Note for how long the receiver wants no requests."""
+        """Record the pause that the receiver asked for."""
         if len(error.args) > 1 and error.args[1]:
             self._until = world.monotonic() + error.args[1]
 
     def check(self, place: str) -> None:
-        """Raise HttpAwayError while the receiver wants no requests."""
+        """Raise HttpAwayError until the requested pause is over."""
         left = self._until - world.monotonic()
         if left > 0:
             message = f"{place}: asked to be left alone for {left:.0f} s more"
@@ -235,7 +236,7 @@ def _seconds(retry_after: str | None) -> float:
 
 
 def _cause(error: BaseException) -> str:
-    """Return the innermost reason; the outer ones name the address, with what its references stand for."""
+    """Return the innermost reason. The outer ones show the address with resolved references."""
     seen: Any = error
     while (inner := getattr(seen, "reason", None) or seen.__cause__ or seen.__context__) is not None:
         if not isinstance(inner, BaseException):

@@ -1,4 +1,4 @@
-"""Finds the class that implements an operator, by its name in the spec."""
+"""Finds and imports the class that implements an operator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def import_operator(name: str) -> type[Operator]:
     """Import the class `package.module:Class`, or a function under `@operator`.
 
     Raises:
-        ImplementationError: no such module or class, or it is no `Operator`.
+        ImplementationError: the module or class does not exist, or is not an `Operator`.
     """
     imported = import_name(name, Operator)
     if not _is_class(imported, Operator):
@@ -38,11 +38,11 @@ def import_name(name: str, kind: type = object) -> Any:
     """Import `package.module:name`.
 
     Args:
-        name: the name of the module and of what is in it.
-        kind: the kind of the classes whose names may be meant instead.
+        name: the module and the name in it.
+        kind: if the name is missing, the error suggests similar classes of this kind.
 
     Raises:
-        ImplementationError: no such module, or nothing of that name in it.
+        ImplementationError: the module cannot be imported, or does not have the name.
     """
     module_name, _, inner = name.partition(":")
     if not module_name or not inner:
@@ -69,14 +69,14 @@ def _is_class(value: Any, kind: type) -> bool:
 
 
 def keeps_tuples(implementation: type[Operator]) -> bool:
-    """Return True if the class keeps anything between calls, so that one instance must process all tuples."""
+    """Return True if the class keeps state between calls, so one instance must process all tuples."""
     return implementation.stateful
 
 
 def wrong_method(kind: type[Operator], inputs: int) -> str | None:
-    """Describe the first method of a class that is missing or cannot be called; None where all are right.
+    """Describe the first method of a class that is missing or has a wrong signature; None if all are right.
 
-    Every class needs a method for tuples: `process`, or `produce` of a source.
+    Every class needs a method for tuples: `process`, or `produce` for a source.
 
     Args:
         kind: the class.
@@ -99,7 +99,7 @@ def _missing_method(kind: type[Operator], inputs: int) -> str | None:
 
 
 def _uncallable_methods(kind: type[Operator]) -> Iterator[str]:
-    """Return overriding methods that cannot be called like those of the base class."""
+    """Describe the overriding methods whose signature differs from that of the base class."""
     base = SourceOperator if issubclass(kind, SourceOperator) else Operator
     for name in dir(base):
         expected, own = (inspect.getattr_static(each, name) for each in (base, kind))
@@ -116,10 +116,10 @@ def _uncallable_methods(kind: type[Operator]) -> Iterator[str]:
 
 
 def make_operator(kind: type[Operator], context: OperatorContext, parameters: Any) -> Operator:
-    """Return a new operator after `setup`.
+    """Create an operator and call its `setup`.
 
     Raises:
-        ResultError: its `__init__` leaves out that of its base class.
+        ResultError: its `__init__` does not call that of its base class.
     """
     operator = kind(context, parameters)
     if not hasattr(operator, "context"):
@@ -132,7 +132,7 @@ def make_operator(kind: type[Operator], context: OperatorContext, parameters: An
 
 
 def load(operator: Operator) -> None:
-    """Have an operator import what its threads need, on the main thread."""
+    """Call the operator's `load` on this thread, and log errors instead of raising them."""
     try:
         operator.load()
     except Exception:

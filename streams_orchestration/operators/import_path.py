@@ -1,4 +1,4 @@
-"""The directories in which a process finds the operators of a spec. Small, since a host needs it before its engine."""
+"""The directories from which a process imports a spec's operators. Small, since a host needs it before its engine."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import sys
 
 
 def import_from(directory: str) -> None:
-    """Add a directory to this process's module search path, behind all others."""
+    """Add a directory to the end of this process's module search path."""
     if directory and directory not in sys.path:
         sys.path.append(directory)

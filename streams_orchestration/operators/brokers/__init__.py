@@ -1,1 +1,1 @@
-"""Brokers that get acknowledgements: their address, and the way of their messages into a journal."""
+"""Sources that acknowledge messages to a broker: the broker's address, and the transfer of messages into a journal."""

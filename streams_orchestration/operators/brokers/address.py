@@ -1,4 +1,4 @@
-"""The address of a broker, for the sources that acknowledge to it."""
+"""The address parameters of sources that acknowledge to a broker, and shared helpers."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from streams_orchestration.operators.outside import chain
 from streams_orchestration.operators.references import ReferenceError, resolved
 
 REACH_SECONDS = 10.0
-"""Seconds that one attempt to reach a broker may take."""
+"""Timeout in seconds of one attempt to connect to a broker."""
 
 CLOSE_SECONDS = 1.0
-"""Seconds that closing a connection properly may take."""
+"""Timeout in seconds for closing a connection cleanly."""
 
 
 class Delivery(NamedTuple):
-    """A message of a broker."""
+    """One message received from a broker."""
 
     value: bytes
     origin: str
     key: str = ""
-    """Key of the message, the same in every delivery; empty where the broker has none."""
+    """The message's key, which is the same in every delivery; empty if the broker has no keys."""
 
 
 class BrokerParameters(JournalParameters):
-    """Parameters of every source that acknowledges to a broker."""
+    """The parameters shared by all sources that acknowledge to a broker."""
 
     schemes: ClassVar[dict[str, int]] = {}
-    """Scheme of the address -> its default port."""
+    """Map each supported URL scheme to its default port."""
     url: str = Field(min_length=1, repr=False, description="Address scheme://host:port, without user and password.")
     user: str | None = Field(default=None, description="Name of the user, or a reference ${env:NAME} or ${file:PATH}.")
     password: str | None = Field(
@@ -70,15 +70,15 @@ class BrokerParameters(JournalParameters):
 
     @property
     def host_and_port(self) -> tuple[str, int]:
-        """Return host and port of the address."""
+        """The host and port of the address."""
         parts = urlsplit(self.url)
         return parts.hostname or "", parts.port or self.schemes[parts.scheme]
 
     def secret(self, name: str) -> str | None:
-        """Return the value of a parameter, resolved if it is a reference.
+        """Return the value of a parameter, resolved if it is a reference such as `${env:NAME}`.
 
         Raises:
-            RefusedError: it cannot be resolved.
+            RefusedError: the reference cannot be resolved.
         """
         text = getattr(self, name)
         try:
@@ -88,10 +88,10 @@ class BrokerParameters(JournalParameters):
 
 
 def tls_error(error: Exception, url: str) -> Exception | None:
-    """Return an error of TLS in words; None if the error is none, or is not caused by one.
+    """Translate an error that TLS caused into our own words; return None for any other error.
 
     Returns:
-        a RefusedError where trying again does not help, a ConnectionError where the connection was only closed.
+        A RefusedError if a retry cannot help, a ConnectionError if the connection was merely closed, else None.
     """
     cause = next((each for each in chain(error) if isinstance(each, ssl.SSLError)), None)
     if cause is None:
@@ -103,12 +103,12 @@ def tls_error(error: Exception, url: str) -> Exception | None:
 
 
 async def take(intake: Intake, deliveries: Sequence[Delivery], most: int) -> None:
-    """Write deliveries into the journal, each once by its key; they may be acknowledged then.
+    """Write messages into the journal, once for each key. Afterwards they may be acknowledged.
 
     Args:
         intake: the intake of the journal.
-        deliveries: the deliveries, in order.
-        most: bytes of a message; a longer one is counted and left out.
+        deliveries: the messages, in order.
+        most: the largest message size in bytes. A longer message is counted and left out.
     """
     fitting = [each for each in deliveries if len(each.value) <= most]
     for each in deliveries:

@@ -1,7 +1,7 @@
-"""The position of a source at its broker: the name under which the broker keeps it, and the log that it belongs to.
+"""The read position of a source at its broker: the name under which the broker keeps it, and the log that it refers to.
 
-The broker keeps the position. So two applications must not read under one name. A log that was deleted and created
-again must not be read on silently, since the journal may know the numbers of its messages already.
+Since the broker stores the position under that name, two applications must not use the same name. If a log was deleted
+and created again, reading must not continue silently: the journal may already know the message numbers of the new log.
 """
 
 from __future__ import annotations
@@ -15,24 +15,27 @@ from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
 
 _LOST = "lost"
-"""Identity of a log that is never the same one again."""
+"""The identity that stands for a lost log; it equals no real identity."""
 
 
 class BrokerPosition:
-    """The position of one source in one log, which the journal's notes tell from a later log of the same name."""
+    """The position of one source in one log.
+
+    Notes in the journal distinguish the log from a later one of the same name.
+    """
 
     lost: ClassVar[str] = "it was deleted since it was read, or created again; what was not read is lost"
     goes_on: ClassVar[str] = "reads what is there from its beginning"
     counted: ClassVar[str] = "made anew"
 
     def __init__(self, intake: Intake, log: str, name: str | None, on_lost_data: str) -> None:
-        """Look the name up in the journal's notes.
+        """Look up what the journal's notes record about the log.
 
         Args:
             intake: the intake of the journal.
-            log: name of the log at the broker.
-            name: as the user gives it; None for one that is unique to catalog, application and operator.
-            on_lost_data: fail or skip.
+            log: the name of the log at the broker.
+            name: the user's name for the position; None generates a name from catalog, application and operator.
+            on_lost_data: `fail` or `skip`.
         """
         self._intake, self._skips = intake, on_lost_data == "skip"
         self._notes = intake.journal.files.noted()
@@ -46,24 +49,24 @@ class BrokerPosition:
 
     @property
     def is_known(self) -> bool:
-        """Return True if this source has read the log under this name before."""
+        """True if this source has read the log under this name before."""
         return self._known is not None
 
     def key(self, number: object) -> str:
-        """Return the key of a message by which the journal knows it again."""
+        """Return the key by which the journal recognises a message."""
         mark = (self._known or {}).get("keys", "")
         return f"{self._log}{mark}/{number}"
 
     def enter(self, identity: str, *, kept: bool, about: str) -> None:
-        """Record the log that is read, and check that it is the one that was read before.
+        """Record the identity of the log, and check that it is the log that was read before.
 
         Args:
-            identity: of the log; another one if it was deleted and created again, as far as the broker tells.
-            kept: False if the broker does not have the position any more.
+            identity: the identity of the log; another one if it was created again, as far as the broker shows.
+            kept: False if the broker no longer has the position.
             about: the log and the name, for messages.
 
         Raises:
-            RefusedError: the log or the position was deleted, and the application is to stop then.
+            RefusedError: the log or the position was deleted, and `on_lost_data` is `fail`.
         """
         known = self._known
         if known is not None and (known["identity"] != identity or not kept):
@@ -77,7 +80,7 @@ class BrokerPosition:
             self._note({"identity": identity, "keys": ""})
 
     def lose(self) -> None:
-        """Record that the broker has lost the position, for a broker that makes a new one by itself."""
+        """Record that the broker has lost the position, for a broker that silently creates a new one."""
         self._note({"identity": _LOST, "keys": ""})
 
     def _note(self, known: dict[str, str]) -> None:
@@ -87,6 +90,6 @@ class BrokerPosition:
 
 
 def unique_name(owner: str, operator: str) -> str:
-    """Return a name at the broker that no other operator of any catalog has; every broker takes its characters."""
+    """Return a name at the broker that is unique to catalog and operator, in characters that every broker accepts."""
     readable = re.sub(r"[^A-Za-z0-9_-]+", "_", f"{owner.rpartition('/')[2]}-{operator}").strip("_-")[:80]
     return f"streams-{readable}-{hashlib.blake2b(f'{owner}/{operator}'.encode(), digest_size=6).hexdigest()}"

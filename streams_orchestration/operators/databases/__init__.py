@@ -1,1 +1,1 @@
-"""Databases: their addresses, connections and errors, the tables that are written to and read from."""
+"""Databases: addresses, connections and errors, and the tables that operators read and write."""

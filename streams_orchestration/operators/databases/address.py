@@ -1,4 +1,4 @@
-"""Addresses of databases: SQLAlchemy URLs whose secrets are named, `{env:NAME}`, and read where they are used only."""
+"""Database addresses: SQLAlchemy URLs with secrets as references such as `{env:NAME}`, resolved only on use."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ DRIVERS = {
     "mariadb": "mysql+pymysql",
     "mariadb+pymysql": "mysql+pymysql",
 }
-"""Scheme that users write -> SQLAlchemy's dialect and driver."""
+"""Map each URL scheme that users write to SQLAlchemy's dialect and driver."""
 PACKAGES = {
     "sqlite+pysqlite": ("sqlite3", ""),
     "postgresql+psycopg": ("psycopg", "pip install 'psycopg[binary]'"),
     "mysql+pymysql": ("pymysql", "pip install 'streams-orchestration[mariadb]'"),
 }
-"""The Python package of each, and how it is installed."""
+"""Map each dialect and driver to its Python package and the command that installs it."""
 
 
 class DatabaseUrlError(RefusedError):
-    """An address cannot be used; the message never has it, since it may hold a secret."""
+    """An address cannot be used. The message never contains the address, which may hold a secret."""
 
 
 def check_url(url: str) -> None:
-    """Check an address without reading any variable.
+    """Check an address without resolving references.
 
     Raises:
-        DatabaseUrlError: it is no address, or of a database without a driver here, or it contains a password.
+        DatabaseUrlError: it is not an address, the database has no driver here, or it contains a literal password.
     """
     if is_reference(url):
         return
@@ -52,7 +52,7 @@ def check_url(url: str) -> None:
 
 
 def resolve_url(url: str) -> URL:
-    """Return the address with the values of the environment variables that it names.
+    """Return the address with all references resolved.
 
     Raises:
         DatabaseUrlError: a variable is not set, or the address cannot be used.
@@ -72,7 +72,7 @@ def resolve_url(url: str) -> URL:
 
 
 def _known(url: URL) -> URL:
-    """Return the address after checking its driver. Its passwords are masked in all texts from now on."""
+    """Check the driver, and register the address's passwords so that they are masked in all texts from now on."""
     _check_driver(url)
     for secret in secrets_of(url):
         if not is_reference(secret):
@@ -81,14 +81,14 @@ def _known(url: URL) -> URL:
 
 
 def secrets_of(url: URL) -> tuple[str, ...]:
-    """Return the passwords of an address: its own, and those among its options."""
+    """Return the passwords in an address, including those among its options."""
     options = [value for key, value in url.query.items() if "pass" in key.lower()]
     values = [each for value in options for each in ([value] if isinstance(value, str) else value)]
     return (*(() if url.password is None else (str(url.password),)), *values)
 
 
 def shown_url(url: str) -> str:
-    """Return the address for people: without user, password and options."""
+    """Return the address without user, password and options, for display."""
     if is_reference(url):
         return url
     parsed = _parse(url)

@@ -1,4 +1,4 @@
-"""The changes of one table that a replication slot keeps, from any position on."""
+"""The changes of one table as a PostgreSQL replication slot keeps them, readable from any position."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ from streams_orchestration.operators.databases.pgoutput import (
 from streams_orchestration.operators.databases.replication import Peeked, Slot, is_visible, shown_lsn, text_values
 
 PEEKED = 50_000
-"""Messages that are read in one go; more where none of them is new."""
+"""Messages to peek at per read. The number doubles while a full read contains nothing new."""
 
 
 class LogPosition(NamedTuple):
-    """The position up to which the changes were read."""
+    """A position in the change log up to which changes were read."""
 
     lsn: int
-    """All transactions whose commit lies before this position of the log."""
+    """All transactions that committed before this log position (LSN) were read."""
     rows: int = 0
-    """Changes of the transaction that comes next."""
+    """Changes already read of the next transaction."""
     visible: str | None = None
-    """A snapshot: what its rows have seen is no change any more."""
+    """The snapshot of the initial read. Changes of transactions visible in it are skipped."""
     until: int = 0
-    """Position of the log from which on no transaction was visible there."""
+    """The log position (LSN) from which on no transaction is visible in the snapshot."""
 
 
 class ChangedRow(NamedTuple):
-    """A changed row."""
+    """A changed row of the table."""
 
     kind: str
     transaction: Begin
     values: tuple[Any, ...]
-    """Values by column; None where only the key is known."""
+    """Values by column; None in a deleted row where only the key is known."""
     unchanged: str | None
-    """A column whose value the server has not sent."""
+    """A column whose value the server has not sent because the update left it unchanged."""
 
 
 class Changes:
-    """Reads on where the last call has ended; begins again at a different position."""
+    """Reads changes. A call continues after the last one, or starts over if its position differs."""
 
     def __init__(self, slot: Slot, columns: Sequence[str]) -> None:
         self._slot = slot
@@ -59,26 +59,26 @@ class Changes:
         self._relations: dict[int, _Table] = {}
         self._transaction: Begin | None = None
         self._index = 0
-        """Changes of the transaction so far."""
+        """The number of changes seen in the current transaction."""
         self._is_known = False
-        """The transaction was read before."""
+        """True if the current transaction was read before."""
         self._newest = 0
         self._position: LogPosition | None = None
         self._most = PEEKED
         self._read = 0
         self.more = False
-        """There was more to be read than the last call took."""
+        """True if the last call left changes unread."""
 
     def read(self, position: LogPosition, limit: int, end: int | None = None) -> tuple[LogPosition, list[ChangedRow]]:
-        """Return the next changes, about `limit` of them, and the position behind them.
+        """Return about `limit` further changes, and the position after them.
 
         Args:
-            position: the position to go on from.
-            limit: the limit of changes; a transaction is divided.
-            end: position in the log; transactions that were committed behind it are left for later.
+            position: the position to continue from.
+            limit: the approximate largest number of changes. A transaction may be split.
+            end: a log position (LSN). Transactions that committed after it are left for later.
 
         Raises:
-            DatabaseError: the server refuses, or the table has another shape than it had.
+            DatabaseError: the server refuses, or the table lacks a column that it had.
         """
         if self._peeked is None or position != self._position:
             self._open()
@@ -104,7 +104,7 @@ class Changes:
         return _without_snapshot(position), rows
 
     def close(self) -> None:
-        """End the session that reads."""
+        """Close the session that peeks at the slot."""
         self.more = False
         if self._peeked is not None:
             self._peeked.close()
@@ -118,7 +118,7 @@ class Changes:
         self._relations, self._transaction, self._read = {}, None, 0
 
     def _take(self, message: Message | None, position: LogPosition, rows: list[ChangedRow]) -> LogPosition:
-        """Add the rows of a message; the position behind it."""
+        """Append the changed rows of a message to `rows`, and return the position after the message."""
         match message:
             case Begin():
                 self._transaction, self._index = message, 0
@@ -184,7 +184,7 @@ class Changes:
 
 
 class _Table:
-    """A table as it was at some time."""
+    """The layout of a table at one point of the change log."""
 
     def __init__(self, relation: Relation, connection: Any, *, ours: bool) -> None:
         self.ours = ours
@@ -192,7 +192,7 @@ class _Table:
         self._loads = text_values(connection, relation.types) if ours else []
 
     def values(self, texts: Sequence[bytes | Unchanged | None]) -> dict[str, Any]:
-        """Return the values by column."""
+        """Convert the texts of a row to values, by column."""
         return {
             column: load(text) if isinstance(text, bytes) else text
             for column, load, text in zip(self._columns, self._loads, texts, strict=True)
@@ -200,6 +200,6 @@ class _Table:
 
 
 def _without_snapshot(position: LogPosition) -> LogPosition:
-    """Drop the snapshot from a position when nothing that follows can have been visible in it."""
+    """Return the position without its snapshot if no later transaction can be visible in it."""
     past = position.visible is not None and position.lsn >= position.until
     return position._replace(visible=None, until=0) if past else position

@@ -1,4 +1,4 @@
-"""Columns of a table for attributes of tuples: their SQL types, and the values as databases take them."""
+"""SQL column types for the attributes of tuples, and tuples converted to rows."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
 CHUNK = 10_000
-"""Rows that go to the database in one call."""
+"""Rows per call of the database."""
 
 
 KEY_LENGTH = 255
-"""Characters, or bytes, of a text in a unique key of MariaDB and MySQL, which have no keys of any length."""
+"""Characters or bytes of a text in a unique key of MariaDB and MySQL, whose keys have a limited length."""
 
 
 def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
@@ -27,10 +27,10 @@ def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
 
     Args:
         kind: the type of the attribute.
-        key: the column is part of a unique key.
+        key: True if the column is part of a unique key.
 
     Raises:
-        ValueError: it is nested, no database has a column for it.
+        ValueError: the type is nested, which no database column can hold.
     """
     import sqlalchemy as sa
     from sqlalchemy.dialects import mysql
@@ -43,7 +43,7 @@ def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
     if types.is_integer(kind):
         return sa.Integer() if kind.bit_width == 32 else sa.SmallInteger()
     if types.is_floating(kind):
-        # of a FLOAT, MariaDB and MySQL show six digits only
+        # MariaDB and MySQL show only six digits of a FLOAT
         return sa.Double() if kind.bit_width == 64 else sa.Float(24).with_variant(mysql.DOUBLE(), "mysql")
     if types.is_string(kind):
         return sa.Text().with_variant(mysql.VARCHAR(KEY_LENGTH) if key else mysql.LONGTEXT(), "mysql")
@@ -60,11 +60,11 @@ def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
 
 
 WITHOUT_ALL_NUMBERS = {"sqlite": "SQLite", "mysql": "MySQL", "mariadb": "MariaDB"}
-"""Kinds of databases that do not have all numbers of a double, and their names."""
+"""The databases that lack some values of a double (NaN, infinity), with their names."""
 
 
 class NotStorableError(ValueError):
-    """A value that a database would store as another one."""
+    """A value that the database would silently change."""
 
     def __init__(self, column: str, reason: str) -> None:
         super().__init__(reason)
@@ -72,9 +72,9 @@ class NotStorableError(ValueError):
 
 
 def check_numbers(row: Mapping[str, Any], columns: Iterable[str], kind: str) -> None:
-    """Raise NotStorableError for a number that the kind of database does not have.
+    """Raise NotStorableError for a floating-point value that the database cannot store.
 
-    SQLite would store NaN as NULL; MySQL and MariaDB have neither NaN nor infinity.
+    SQLite would store NaN as NULL. MySQL and MariaDB have neither NaN nor infinity.
     """
     for column in columns:
         value = row[column]
@@ -88,12 +88,12 @@ def check_numbers(row: Mapping[str, Any], columns: Iterable[str], kind: str) -> 
 
 
 def rows_of(batch: TupleBatch, columns: dict[str, str], kind: str) -> Iterator[list[dict[str, Any]]]:
-    """Yield the tuples as rows by column, in chunks.
+    """Yield the tuples as rows by column, in chunks of `CHUNK`.
 
     Args:
         batch: the tuples.
-        columns: attribute -> column.
-        kind: the kind of the database. SQLite has no decimal numbers, so that these are texts.
+        columns: maps attributes to columns.
+        kind: the kind of database. Decimals become texts for SQLite, which has no decimal numbers.
     """
     for start in range(0, len(batch), CHUNK):
         part = batch.arrow.slice(start, CHUNK).select(list(columns))

@@ -1,4 +1,4 @@
-"""Connections to databases: the driver of each, and the settings without which it would alter values."""
+"""Connections to databases, with the session settings that keep databases from altering values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def engine_of(url: URL) -> Engine:
-    """Return an engine that has connected to nothing yet.
+    """Return an engine without connecting yet.
 
     Args:
         url: the address with resolved references.
@@ -41,7 +41,7 @@ def engine_of(url: URL) -> Engine:
 
 
 def load_driver(url: str) -> None:
-    """Import the driver of a database; `url` is as a user writes it, and a reference is resolved.
+    """Import the driver of a database. `url` may contain references.
 
     Raises:
         DatabaseUrlError: the address cannot be used.
@@ -50,7 +50,7 @@ def load_driver(url: str) -> None:
 
 
 def _keep_bytes(connection: Any, _record: object) -> None:
-    """Have texts that are no UTF-8 given as bytes, so that they are values that do not fit, and no failed query."""
+    """Return texts that are not UTF-8 as bytes, so that they count as misfit values instead of failing the query."""
 
     def text(value: bytes) -> str | bytes:
         try:

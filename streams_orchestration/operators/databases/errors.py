@@ -1,4 +1,4 @@
-"""Messages for errors of databases: without statements, tuples and passwords, and with a remedy."""
+"""Messages for database errors, with a remedy and without statements, tuples and passwords."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from streams_orchestration.operators.references import without
 _TUPLES = re.compile(r"((?:Duplicate entry|Incorrect .{1,30} value:|Truncated incorrect .{1,30} value:) )'.*'(?= for )")
 """Matches the part of a MariaDB or MySQL message that contains values of a row."""
 _UNREACHABLE = range(2000, 2060)
-"""Error numbers of the client when the server does not answer."""
+"""Client error numbers of MariaDB and MySQL that mean that the server does not answer."""
 _BUSY = frozenset((1040, 1053, 1129, 1152, 1184, 1203, 1205, 1213, 1226, 1927))
-"""Numbers of theirs about too many sessions, sessions that are in each other's way, and a server that goes down."""
+"""Error numbers of MariaDB and MySQL about too many sessions, lock conflicts and a server shutting down."""
 _FINAL_NUMBERS = {
     *(1142, 1143, 1227, 1370, 1410),  # rights
     *(1046, 1051, 1054, 1064, 1072, 1091, 1101, 1109, 1136, 1146, 1286, 1305),  # names and statements
     *(1048, 1062, 1138, 1264, 1265, 1292, 1364, 1365, 1366, 1367, 1406, 1411, 3140, 3819, 4025),  # values
 }
-"""Numbers of MariaDB and MySQL for which trying again does not help, beside those of logins; all others may pass."""
+"""Error numbers of MariaDB and MySQL for which a retry does not help, besides failed logins. Others are temporary."""
 _FINAL_STATES = ("0A", "22", "23", "28", "2B", "3D", "3F", "42")
-"""Classes of PostgreSQL's states for which trying again does not help: values, constraints, rights, names."""
+"""PostgreSQL SQLSTATE classes for which a retry does not help: values, constraints, rights, names."""
 _PASSING_STATES = frozenset(("23503",))
-"""States of that list that pass nevertheless: another sink may still write the row that a foreign key refers to."""
+"""Exceptions to those classes: a foreign key may still get its row from another sink."""
 _FINAL_NAMES = frozenset(
     (
         *("SQLITE_ERROR", "SQLITE_READONLY", "SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_AUTH", "SQLITE_PERM"),
         *("SQLITE_MISMATCH", "SQLITE_TOOBIG", "SQLITE_RANGE"),
     )
 )
-"""Names of SQLite's errors for which trying again does not help."""
+"""SQLite errors for which a retry does not help."""
 
 _CONSTRAINTS = frozenset((3819, 4025))
-"""Numbers of theirs about a CHECK, which are no IntegrityError."""
+"""Error numbers of MariaDB and MySQL about a CHECK constraint, which are not reported as IntegrityError."""
 
 
 class DatabaseError(ValueError):
@@ -54,27 +54,27 @@ class DatabaseError(ValueError):
 
 
 class DatabaseRefusedError(DatabaseError, RefusedError):
-    """The database refuses for good: a login, a right, a table or column, a value."""
+    """The database refuses permanently, because of a login, a right, a table or column, or a value."""
 
 
 class DeferredError(DatabaseRefusedError):
-    """A constraint that is checked at the commit refuses a row, and it is not known which one."""
+    """A constraint that is checked at commit time refuses an unknown row."""
 
 
 class DatabaseAwayError(DatabaseError, OutsideError):
-    """The database cannot be reached, or takes no more sessions: the same may succeed later."""
+    """The database cannot be reached or accepts no more sessions; a retry may succeed."""
 
 
 def explained(error: SQLAlchemyError, place: str, url: URL) -> DatabaseError:
-    """Return an error of the database in our own words.
+    """Translate a database error into our own words.
 
     Args:
         error: the exception of SQLAlchemy.
-        place: the thing that it concerns, such as `table totals`.
-        url: the address, whose password is taken out.
+        place: the thing that the error concerns, such as `table totals`.
+        url: the address; its passwords are removed from the message.
 
     Returns:
-        `DatabaseAwayError` where the same may succeed later, `DatabaseRefusedError` where it never will.
+        `DatabaseAwayError` if a retry may succeed, `DatabaseRefusedError` if none can, else `DatabaseError`.
     """
     message = f"{place} ({url.get_backend_name()}): {reason_of(error, url)}; "
     if is_away(error):
@@ -88,9 +88,9 @@ def explained(error: SQLAlchemyError, place: str, url: URL) -> DatabaseError:
 
 
 def is_refused(error: SQLAlchemyError) -> bool:
-    """Return True if the same statement never succeeds before a person has changed something.
+    """Return True if the statement cannot succeed until a person changes something.
 
-    Errors of a kind that is not known may pass.
+    Unknown errors count as temporary.
     """
     original = getattr(error, "orig", None)
     if original is None:  # of SQLAlchemy itself, as of a column that is not there
@@ -109,12 +109,12 @@ def is_refused(error: SQLAlchemyError) -> bool:
 
 
 def is_constraint(error: SQLAlchemyError) -> bool:
-    """Return True if a constraint of the table refuses a row."""
+    """Return True if a constraint of the table refused a row."""
     return isinstance(error, IntegrityError) or _number(getattr(error, "orig", None)) in _CONSTRAINTS
 
 
 def is_away(error: SQLAlchemyError) -> bool:
-    """Return True if the error is about the connection, not about a statement."""
+    """Return True if the error concerns the connection, not a statement."""
     if not isinstance(error, OperationalError):
         return bool(getattr(error, "connection_invalidated", False))
     if getattr(error.orig, "sqlite_errorname", "") == "SQLITE_ERROR":  # of a statement
@@ -131,7 +131,7 @@ def _is_login(error: SQLAlchemyError) -> bool:
 
 
 def reason_of(error: Exception, url: URL) -> str:
-    """Return what a database says of an error, in one line, without tuples and passwords."""
+    """Return the database's reason for an error in one line, without tuples and passwords."""
     original: Any = getattr(error, "orig", None)
     number = _number(original)
     reason = str(error if original is None else original).strip()
@@ -142,6 +142,6 @@ def reason_of(error: Exception, url: URL) -> str:
 
 
 def _number(original: Any) -> int | None:
-    """Return the number of an error of MariaDB and MySQL."""
+    """Return the error number of MariaDB or MySQL, or None for another error."""
     arguments = getattr(original, "args", ())
     return arguments[0] if len(arguments) == 2 and isinstance(arguments[0], int) else None

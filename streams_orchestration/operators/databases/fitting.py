@@ -1,4 +1,4 @@
-"""Checks whether an existing table can be written to as a sink is configured."""
+"""Checks that an existing table fits the configuration of a sink."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from streams_orchestration.operators.databases.errors import DatabaseRefusedErro
 
 
 def check_fit(engine: Engine, existing: sa.Table, name: str, columns: Sequence[str], key: Sequence[str]) -> None:
-    """See that tuples can become rows.
+    """Check that tuples can be written to the table.
 
     Args:
         engine: the engine of the database.
         existing: the table as it is.
         name: the name that the sink uses.
         columns: the written columns.
-        key: the key columns, which say which row a tuple replaces.
+        key: the key columns, which decide which row a tuple replaces.
 
     Raises:
-        DatabaseRefusedError: a column is missing, or needs a value that no attribute has, or there is no such key.
+        DatabaseRefusedError: a column is missing, a column needs a value that no attribute supplies, or the table has
+            no unique key of these columns.
     """
     _check_columns(engine, existing, name, columns)
     if not key:
@@ -48,10 +49,10 @@ def check_fit(engine: Engine, existing: sa.Table, name: str, columns: Sequence[s
 
 
 def check_transactions(engine: Engine, *tables: sa.Table) -> None:
-    """See that a transaction on the tables is all or nothing, which MariaDB and MySQL leave to the storage engine.
+    """Check that the tables support transactions. In MariaDB and MySQL that depends on the storage engine.
 
     Raises:
-        DatabaseRefusedError: one has a storage engine that knows none.
+        DatabaseRefusedError: a table's storage engine has no transactions.
     """
     if engine.dialect.name != "mysql":
         return
@@ -94,7 +95,7 @@ def _unique_keys(engine: Engine, existing: sa.Table) -> Iterator[set[str]]:
     inspector = sa.inspect(engine)
     if len(existing.primary_key.columns):
         yield {column.name for column in existing.primary_key.columns}
-    # SQLite has an index for a UNIQUE column, which is left out otherwise
+    # SQLite lists the index of a UNIQUE column only with this option
     options = {"include_auto_indexes": True} if engine.dialect.name == "sqlite" else {}
     indexes = inspector.get_indexes(existing.name, schema=existing.schema, **options)
     for each in (
@@ -105,5 +106,5 @@ def _unique_keys(engine: Engine, existing: sa.Table) -> Iterator[set[str]]:
 
 
 def _index_name(engine: Engine, table: str) -> str:
-    """Return the name of the index; empty for PostgreSQL, which chooses one."""
+    """Return a name for a new index, followed by a blank; empty for PostgreSQL, which chooses one itself."""
     return "" if engine.dialect.name == "postgresql" else f"{table.rpartition('.')[2]}_key "

@@ -1,4 +1,4 @@
-"""A table, or a query, that is read by a column whose values grow."""
+"""A table or query that is read incrementally by a column whose values grow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streams_orchestration.operators.databases.connecting import engine_of
 from streams_orchestration.operators.databases.errors import DatabaseError, explained
 
 CHUNK = 10_000
-"""Rows that come from the database in one piece."""
+"""Rows per chunk from the database."""
 _COLON = re.compile(r"(?<![:\\]):(?!:)")
 _POSTGRESQL = sa.text("SELECT oid FROM pg_class WHERE oid = to_regclass(:name) AND relkind IN ('r', 'p')")
 _SQLITE = sa.text("SELECT schema_version FROM pragma_schema_version")
@@ -25,29 +25,29 @@ _MYSQL = sa.text(
     "SELECT CREATE_TIME FROM INFORMATION_SCHEMA.TABLES "
     "WHERE TABLE_NAME = :name AND TABLE_SCHEMA = COALESCE(:owner, DATABASE())"
 )
-"""The catalog of PostgreSQL numbers its tables. MariaDB and MySQL keep the time of creation, which ALTER may change.
-SQLite has a number that each change of the schema raises. Where those change, the rows that were read decide."""
+"""SQL queries for a table's identity. PostgreSQL numbers its tables. MariaDB and MySQL have a creation time, which
+ALTER may change. SQLite has a number that every schema change increments."""
 
 
 class TableIdentity(NamedTuple):
-    """The identity of a table. An offset holds it, so that a table that was dropped and created again is noticed."""
+    """The identity of a table. Offsets store it to detect that a table was dropped and created again."""
 
     sign: str
     exact: bool
-    """True if another sign always means another table."""
+    """True if a different sign proves that it is a different table."""
 
 
 class Range(NamedTuple):
-    """Rows in order of the growing column. All rows with the same value are in the same range."""
+    """Rows in order of the growing column. Rows with equal values are never split across ranges."""
 
     upper: Any
-    """The largest value of the growing column that any row may have: all up to it were read."""
+    """The upper bound of the growing column: all rows up to this value were read."""
     chunks: list[Sequence[Sequence[Any]]]
-    """Rows: the wanted columns, then the growing one."""
+    """The rows, in chunks: the wanted columns, then the growing one."""
 
     @property
     def number(self) -> int:
-        """Return the number of rows."""
+        """The number of rows."""
         return sum(map(len, self.chunks))
 
 
@@ -55,14 +55,14 @@ class GrowingTable:
     """A table or query that is read by its growing column."""
 
     def __init__(self, url: str, *, table: str | None, query: str | None, column: str, columns: Mapping[str, str]):
-        """Check the address; connect later.
+        """Check the address. A connection is made on first use.
 
         Args:
             url: the address, with references to environment variables.
-            table: its name, with that of its schema in front if need be; or
-            query: a statement that selects rows.
-            column: the one whose values grow.
-            columns: attribute -> column, of all that is read.
+            table: the table's name, with its schema if needed; exactly one of `table` and `query` is given.
+            query: a SELECT statement.
+            column: the growing column.
+            columns: maps attributes to the columns to read.
 
         Raises:
             DatabaseUrlError: the address cannot be used.
@@ -77,14 +77,14 @@ class GrowingTable:
         self._relation: Any = _relation(table, query)
         self._order: list[str] | None = None
         self.unindexed = False
-        """True if the growing column is known to begin no index; determined with the first statement."""
+        """True if no index starts with the growing column; determined on the first statement."""
 
     def highest(self) -> Any:
         """Return the largest value of the growing column, or None if there is no row.
 
         Raises:
-            DatabaseError: a column is missing, a row has no value of it, or the database refuses.
-            DatabaseAwayError: the database is not there.
+            DatabaseError: a column is missing, or the database refuses.
+            DatabaseAwayError: the database cannot be reached.
         """
         try:
             with self._engine.connect() as connection:
@@ -98,7 +98,7 @@ class GrowingTable:
 
         Raises:
             DatabaseError: the database refuses.
-            DatabaseAwayError: the database is not there.
+            DatabaseAwayError: the database cannot be reached.
         """
         if self._table is None:
             return None
@@ -109,23 +109,26 @@ class GrowingTable:
             raise explained(error, self.name, self._url) from error
 
     def has_nulls(self) -> bool:
-        """Return True if a row has null in the growing column, so that it would never be read."""
+        """Return True if the growing column is null in some row; those rows are never read."""
         statement = sa.select(sa.literal_column("1")).select_from(self._relation).where(self._by.is_(None)).limit(1)
         return self._scalar(statement) is not None
 
     def has(self, value: Any) -> bool:
-        """Return True if a row has this value of the growing column."""
+        """Return True if the growing column has this value in some row."""
         one = sa.select(sa.literal_column("1")).select_from(self._relation)
         return self._scalar(one.where(self._by == sa.bindparam("value", value, type_=NullType())).limit(1)) is not None
 
     def count(self, after: Any, upper: Any, most: int) -> int:
-        """Count rows after a value (all if None) up to another one (no limit if None), `most` at most."""
+        """Count the rows whose growing column is above `after` and at most `upper`. Stop at `most`.
+
+        None as `after` starts at the first row, None as `upper` goes to the last.
+        """
         some = sa.select(sa.literal_column("1").label("one")).select_from(self._relation)
         inner = some.where(*self._between(after, upper)).limit(most).subquery("counted")
         return int(self._scalar(sa.select(sa.func.count()).select_from(inner)) or 0)
 
     def read(self, after: Any, ceiling: Any, limit: int) -> Range:
-        """Return the rows behind a value (from the first on when None), up to another one; about `limit` of them."""
+        """Return about `limit` rows after `after` (None: from the start) and up to `ceiling` (None: to the end)."""
         between = self._between(after, ceiling)
         last = sa.select(self._by).select_from(self._relation).where(*between).order_by(self._by)
         names = [*self._columns.values(), self.column]
@@ -162,7 +165,7 @@ class GrowingTable:
         return conditions
 
     def _prepare(self, connection: Connection) -> None:
-        """See that the columns are there; once."""
+        """Check once that all columns exist, and determine the order of rows."""
         if self._order is not None:
             return
         nothing = sa.select(sa.text("*")).select_from(self._relation).where(sa.text("1 = 0"))
@@ -191,7 +194,7 @@ class GrowingTable:
         return not is_view and not any(columns[:1] == [self.column] for columns in indexes)
 
     def _primary_key(self, connection: Connection) -> list[str]:
-        """Return the columns by which rows with the same value of the growing column are ordered."""
+        """Return the primary key; it orders rows that have the same value of the growing column."""
         if self._table is None:
             return []
         owner, _, name = self._table.rpartition(".")
@@ -214,8 +217,8 @@ def table_identity(connection: Connection, table: str) -> TableIdentity | None:
     """Return the identity of a table, or None for a view.
 
     Args:
-        connection: A connection to the database of the table.
-        table: The name of the table, after the name of its schema and a dot where one is needed.
+        connection: a connection to the table's database.
+        table: the name of the table, with its schema if needed.
     """
     owner, _, name = table.rpartition(".")
     match connection.dialect.name:

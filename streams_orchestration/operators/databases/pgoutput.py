@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 
 class Unchanged:
-    """The place of a large value that an update has not touched, and that the server does not send."""
+    """A placeholder for a large value that an update left unchanged and that the server does not send."""
 
     def __repr__(self) -> str:
         return "a value that the update has not touched"
@@ -19,53 +19,53 @@ class Unchanged:
 
 UNCHANGED: Final = Unchanged()
 Values = tuple[bytes | Unchanged | None, ...]
-"""Values of a row, by column, as texts."""
+"""The values of a row, by column, as texts."""
 
 
 class Begin(NamedTuple):
-    """A transaction begins."""
+    """The beginning of a transaction."""
 
     commit: int
-    """Position of its commit in the log."""
+    """The log position (LSN) of the commit."""
     committed: int
-    """Microseconds since 2000-01-01 in UTC."""
+    """Commit time in microseconds since 2000-01-01 UTC."""
     transaction: int
-    """Number of the transaction, 32 bits of it."""
+    """The lower 32 bits of the transaction's number."""
 
 
 class Commit(NamedTuple):
-    """A transaction is complete."""
+    """The end of a committed transaction."""
 
     end: int
-    """Position in the log behind its commit."""
+    """The log position (LSN) after the commit."""
 
 
 class Relation(NamedTuple):
-    """A table; comes before the first change of it, and again when it was altered."""
+    """A table's layout, sent before the first change of the table and again after each ALTER."""
 
     number: int
     schema: str
     name: str
     columns: tuple[str, ...]
     types: tuple[int, ...]
-    """Numbers of the columns' types."""
+    """The type OIDs of the columns."""
 
 
 class Change(NamedTuple):
-    """A row was inserted, updated or deleted."""
+    """A row that was inserted, updated or deleted."""
 
     kind: str
-    """insert, update or delete."""
+    """`insert`, `update` or `delete`."""
     relation: int
     new: Values | None
     old: Values | None
-    """Known values of the row before; None for none."""
+    """The known values of the old row; None if the server sent none."""
     old_key: bool
-    """True if only the key of the old row is known: an update changed it, or the row was deleted."""
+    """True if only the key of the old row is known: an update changed the key, or the row was deleted."""
 
 
 class Truncate(NamedTuple):
-    """Tables were emptied."""
+    """A TRUNCATE of tables."""
 
     relations: tuple[int, ...]
 
@@ -74,10 +74,10 @@ Message = Begin | Commit | Relation | Change | Truncate
 
 
 def message_of(data: bytes) -> Message | None:
-    """Parse one message; returns None for those that are not about rows.
+    """Parse one message; return None for messages that are not about rows.
 
     Raises:
-        ValueError: it is none of the protocol's.
+        ValueError: the protocol has no such message.
     """
     read = _Reader(data, 1)
     match data[:1]:
@@ -128,7 +128,7 @@ def _update(read: _Reader) -> Change:
 
 @dataclass
 class _Reader:
-    """Reads a message from its beginning to its end."""
+    """Reads a message from beginning to end."""
 
     data: bytes
     at: int
@@ -140,7 +140,7 @@ class _Reader:
         return values
 
     def text(self) -> str:
-        """Return a text that ends with a zero."""
+        """Return a text that ends with a zero byte."""
         end = self.data.index(0, self.at)
         text = self.data[self.at : end].decode()
         self.at = end + 1

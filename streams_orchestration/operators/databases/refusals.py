@@ -1,4 +1,4 @@
-"""Rows that a database can never take: which they are, and by which column."""
+"""Finds the rows that a database permanently refuses, and the column at fault."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Row = dict[str, Any]
 _NAMED = re.compile(
     r"[Cc]olumn [`']?(?:[^`'\s.]+[`']?\.[`']?)*([^`'\s.]+)[`']?|NOT NULL constraint failed: \S*?([^\s.]+)$"
 )
-"""The place at which MariaDB, MySQL and SQLite name a column in an error."""
+"""Matches the column name in an error of MariaDB, MySQL or SQLite."""
 _NOT_A_NUMBER = "can not be used with MySQL"
 _OF_ROWS = ("22", "23", "P0001")
-"""Classes of PostgreSQL's states that are about values: data exceptions, constraints, what a trigger raises."""
+"""PostgreSQL SQLSTATEs about values: data exceptions, constraint violations, exceptions raised by triggers."""
 
 
 class Refusal(NamedTuple):
-    """A row that the database refuses, whatever comes with it."""
+    """A row that the database refuses, independent of the other rows."""
 
     number: int
-    """Within the delivery, from 1."""
+    """The row's number within the delivery, from 1."""
     row: Row
     column: str
     """The column that causes the refusal; empty if it is unknown."""
@@ -42,15 +42,15 @@ def write_rows(
     table: sa.Table | None,
     numbers: Sequence[str] = (),
 ) -> Iterator[Refusal]:
-    """Write rows in a transaction; those that the database refuses are found by halving, left out and given out.
+    """Write rows in a transaction. Refused rows are found by bisection, left out and yielded.
 
     Args:
         connection: a connection in a transaction.
         statement: the statement that takes rows.
         rows: the rows by column.
-        number: the number of the first one.
-        table: as it is in the database, where that is known.
-        numbers: columns in which numbers are refused that the database does not have.
+        number: the number of the first row.
+        table: the table as it is in the database, if known.
+        numbers: columns to check for numbers that the database cannot store.
 
     Raises:
         SQLAlchemyError: the cause is not in a row.
@@ -77,7 +77,7 @@ def write_rows(
 
 
 def is_of_row(error: SQLAlchemyError) -> bool:
-    """Return True if an error comes from the values of a row, so that it would come again."""
+    """Return True if an error comes from the values of a row, so a retry would fail as well."""
     if isinstance(error, DataError | IntegrityError) or is_constraint(error):
         return True
     original = getattr(error, "orig", None)
@@ -88,7 +88,7 @@ def is_of_row(error: SQLAlchemyError) -> bool:
 
 
 def column_of(connection: Connection, error: SQLAlchemyError, row: Row, table: sa.Table | None) -> str:
-    """Return the column by which a row is refused; empty where that is not known."""
+    """Return the column because of which a row is refused; empty if it is unknown."""
     original: Any = getattr(error, "orig", None)
     named = getattr(getattr(original, "diag", None), "column_name", None)
     if named:
@@ -103,7 +103,7 @@ def column_of(connection: Connection, error: SQLAlchemyError, row: Row, table: s
 
 
 def _by_type(connection: Connection, row: Row, table: sa.Table) -> str:
-    """Return the first column whose type does not take the value, which PostgreSQL does not name."""
+    """Return the first column whose type does not accept its value. PostgreSQL does not name it."""
     for name, value in row.items():
         kind = table.columns[name].type
         if isinstance(kind, sa.String) and kind.length is not None and len(str(value or "")) > kind.length:
@@ -121,7 +121,7 @@ def _by_type(connection: Connection, row: Row, table: sa.Table) -> str:
 def write_one_by_one(
     connection: Connection, statement: Any, refused: Sequence[Refusal], table: sa.Table | None
 ) -> list[Refusal]:
-    """Write refused rows again until no more of them are taken: a row may refer to one that comes behind it."""
+    """Retry refused rows until a pass accepts none of them, and return the rest: a row may refer to a later one."""
     while True:
         left = [
             each._replace(column=again.column, error=again.error)

@@ -1,4 +1,4 @@
-"""A replication slot of PostgreSQL, read by statements. Peeked messages stay until the slot is advanced."""
+"""A PostgreSQL replication slot, read by SQL statements. Peeked messages remain until the slot is advanced."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streams_orchestration.operators.databases.connecting import engine_of
 from streams_orchestration.operators.databases.errors import DatabaseAwayError, DatabaseError, explained
 
 CHUNK = 10_000
-"""Rows, or messages, that come from the server in one piece."""
+"""Rows or messages per chunk from the server."""
 PLUGIN = "pgoutput"
 _IN_USE = "55006"
 _NO_RIGHT = "42501"
@@ -24,29 +24,29 @@ _NO_SLOT_LEFT = "53400"
 
 
 class SlotInUseError(DatabaseAwayError):
-    """Another session reads the slot at this moment."""
+    """Another session is reading the slot."""
 
 
 class SlotState(NamedTuple):
     """The state of a replication slot."""
 
     confirmed: int
-    """Position in the log before which the server may forget."""
+    """The log position (LSN) before which the server may discard changes."""
     lost: bool
-    """The server has removed what it needs."""
+    """True if the server has discarded log that the slot needs."""
 
 
 class SlotSnapshot(NamedTuple):
-    """The transactions that a read of the table has seen."""
+    """The snapshot in which a read of the table was done."""
 
     visible: str
-    """PostgreSQL's text of a snapshot: oldest:next:running,..., numbers of transactions."""
+    """PostgreSQL's text form of a snapshot, `oldest:next:running,...`, with transaction numbers."""
     until: int
-    """Position in the log behind the commits of all transactions that were visible."""
+    """A log position (LSN) after the commits of all transactions visible in the snapshot."""
 
 
 def lsn(text: str) -> int:
-    """Return a position in the log, as `16/B374D848`, as a number.
+    """Return a log position such as `16/B374D848` as a number.
 
     Example:
         >>> lsn("1/10")
@@ -57,7 +57,7 @@ def lsn(text: str) -> int:
 
 
 def shown_lsn(position: int) -> str:
-    """Return a position as PostgreSQL writes it."""
+    """Return a log position in PostgreSQL's notation."""
     return f"{position >> 32:X}/{position & 0xFFFFFFFF:X}"
 
 
@@ -65,12 +65,8 @@ def is_visible(transaction: int, snapshot: str) -> bool:
     """Return True if a transaction had ended when a snapshot was taken.
 
     Args:
-        transaction: the lower 32 bits of its number.
+        transaction: the lower 32 bits of the transaction's number.
         snapshot: the snapshot in PostgreSQL's notation.
-
-    Example:
-        >>> is_visible(7, "5:9:5,8"), is_visible(8, "5:9:5,8"), is_visible(9, "5:9:5,8")
-        (True, False, False)
     """
     oldest, following, running = snapshot.split(":")
     distance = (transaction - int(following) + (1 << 31)) % (1 << 32) - (1 << 31)
@@ -81,10 +77,10 @@ def is_visible(transaction: int, snapshot: str) -> bool:
 
 
 class Slot:
-    """The slot, the publication and the table of one source; every call may fail with a `DatabaseError`."""
+    """The slot, publication and table of one source. Every call may raise a `DatabaseError`."""
 
     def __init__(self, url: str, slot: str, publication: str, table: str) -> None:
-        """Connect to nothing yet.
+        """Check the address. A connection is made on first use.
 
         Raises:
             DatabaseUrlError: the address cannot be used.
@@ -98,10 +94,10 @@ class Slot:
         self.schema_and_name: tuple[str, str] = ("", "")
 
     def prepare(self, columns: Sequence[str]) -> None:
-        """Check the server, the publication and the table, and make the slot if it is missing.
+        """Check the server, the publication and the table, and create the slot if it is missing.
 
         Raises:
-            DatabaseError: they are not; says how to mend that.
+            DatabaseError: a check fails; the message gives the remedy.
         """
         with self._connected() as connection:
             level = connection.exec_driver_sql("SHOW wal_level").scalar_one()
@@ -117,22 +113,22 @@ class Slot:
             self.create()
 
     def create(self) -> None:
-        """Make the slot: changes are kept from now on."""
+        """Create the slot. The server keeps changes from now on."""
         with self._connected() as connection:
             connection.exec_driver_sql(
                 f"SELECT pg_create_logical_replication_slot(%s, '{PLUGIN}')", (self._slot,)
             ).all()
 
     def drop(self) -> None:
-        """Remove the slot."""
+        """Drop the slot."""
         with self._connected() as connection:
             connection.exec_driver_sql("SELECT pg_drop_replication_slot(%s)", (self._slot,)).all()
 
     def state(self) -> SlotState | None:
-        """Return the state of the slot; None when there is no such slot.
+        """Return the state of the slot, or None if it does not exist.
 
         Raises:
-            DatabaseError: it is one for something else.
+            DatabaseError: a slot of this name has another plugin or belongs to another database.
         """
         statement = (
             "SELECT plugin, database = current_database(), confirmed_flush_lsn::text, wal_status "
@@ -150,26 +146,26 @@ class Slot:
         return SlotState(lsn(confirmed) if confirmed else 0, status == "lost")
 
     def server(self) -> str:
-        """Return the number that a server gets when it is made; its standbys and its copies have the same."""
+        """Return the server's system identifier, which its standbys and copies share."""
         if not self._server:
             self._server = str(self._scalar("SELECT system_identifier FROM pg_control_system()"))
         return self._server
 
     def newest(self) -> int:
-        """Return the position in the log up to which everything is written."""
+        """Return the log position (LSN) up to which the log is flushed."""
         return lsn(self._scalar("SELECT pg_current_wal_flush_lsn()::text"))
 
     def next_transaction(self) -> int:
-        """Return the number that no transaction so far has reached."""
+        """Return the next transaction number to be assigned."""
         return int(self._scalar("SELECT pg_snapshot_xmax(pg_current_snapshot())::text"))
 
     def oldest_transaction(self) -> int:
-        """Return the number of the oldest transaction that writes and has not ended."""
+        """Return the number of the oldest transaction still running."""
         return int(self._scalar("SELECT pg_snapshot_xmin(pg_current_snapshot())::text"))
 
     @contextmanager
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[SlotSnapshot, Iterator[Sequence[Sequence[Any]]]]]:
-        """Yield all rows of the table as they are now, in chunks, with the snapshot of their transactions."""
+        """Yield the current snapshot and an iterator over all rows of the table in it, in chunks."""
         with self._connected("REPEATABLE READ") as connection:
             visible = connection.exec_driver_sql("SELECT pg_current_snapshot()::text").scalar_one()
             until = connection.exec_driver_sql("SELECT pg_current_wal_insert_lsn()::text").scalar_one()
@@ -179,15 +175,15 @@ class Slot:
             yield SlotSnapshot(visible, lsn(until)), (list(chunk) for chunk in rows.partitions())
 
     def peek(self, most: int) -> Peeked:
-        """Yield the messages of transactions that are not confirmed yet. Transactions are whole.
+        """Read the messages of unconfirmed transactions, without splitting transactions.
 
         Args:
-            most: messages after which no further transaction is begun.
+            most: the number of messages after which no further transaction is begun.
         """
         return Peeked(self._engine, self._slot, self._publication, most, self._explained)
 
     def advance(self, position: int) -> None:
-        """Have the server forget changes before a position; does nothing when it has forgotten them."""
+        """Let the server discard changes before a position; does nothing if they are already discarded."""
         state = self.state()
         if state is None or state.lost or position <= state.confirmed:
             return
@@ -203,7 +199,7 @@ class Slot:
             return list(sa.inspect(connection).get_pk_constraint(name, schema=owner)["constrained_columns"])
 
     def close(self) -> None:
-        """End the sessions."""
+        """Close all connections."""
         self._engine.dispose()
 
     def _look_up_table(self, connection: Connection) -> None:
@@ -272,7 +268,7 @@ class Slot:
 
 
 class Peeked:
-    """Messages that one session reads from a slot, which keeps them."""
+    """Messages read from a slot in one session, without removing them from the slot."""
 
     def __init__(
         self,
@@ -296,11 +292,11 @@ class Peeked:
 
     @property
     def driver_connection(self) -> Any:
-        """Return psycopg's connection."""
+        """The underlying connection of psycopg."""
         return self._connection.connection.driver_connection
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the next messages; raises a DatabaseError when the server is gone."""
+        """Yield the messages. Raise a DatabaseError if the server is gone."""
         try:
             for row in self._rows:
                 yield bytes(row[0])
@@ -308,17 +304,17 @@ class Peeked:
             raise self._explained(error) from error
 
     def close(self) -> None:
-        """End the session."""
+        """Close the session."""
         with suppress(SQLAlchemyError):  # it is gone
             self._connection.close()
 
 
 def text_values(connection: Any, types: Sequence[int]) -> list[Any]:
-    """Return for each column the function that makes a value of its text, as the driver does for queries.
+    """Return one function per column that converts its text to a value, as the driver does for queries.
 
     Args:
         connection: the connection of psycopg.
-        types: numbers of the columns' types.
+        types: the type OIDs of the columns.
     """
     from psycopg.adapt import Transformer
     from psycopg.pq import Format

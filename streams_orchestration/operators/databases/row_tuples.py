@@ -1,4 +1,4 @@
-"""Converts rows of a database to tuples of a source; `onBadTuple` decides about those that do not fit."""
+"""Converts database rows to tuples of a source. `onBadTuple` decides about rows that do not fit."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from streams_orchestration.operators.formats.checks import NULL
 from streams_orchestration.operators.libraries import pa
 
 MALFORMED = ("table", "place", "column", "reason", "text")
-"""Attributes of rows that do not fit, all of them texts."""
+"""The attributes, all of type string, that describe a row that does not fit."""
 LOGGED = 5
-"""Rows that do not fit which are logged one by one."""
+"""The number of misfit rows that are logged individually."""
 OnBadTuple = Literal["fail", "drop", "stream"]
 
 
 def check_malformed(context: OperatorContext, on_bad_tuple: OnBadTuple) -> None:
-    """Raise ValueError when the second output port is missing, or does not fit malformed rows."""
+    """Raise ValueError if the second output port is missing, superfluous, or has attributes not in `MALFORMED`."""
     wanted = on_bad_tuple == "stream"
     if (len(context.outputs) > 1) != wanted:
         message = "onBadTuple: stream goes with a second output port, which gets the rows that do not fit"
@@ -36,14 +36,14 @@ def check_malformed(context: OperatorContext, on_bad_tuple: OnBadTuple) -> None:
 
 
 class RowTuples:
-    """Submits the rows of one table, or query, for a source."""
+    """Submits the rows of one table or query for a source."""
 
     def __init__(self, source: SourceOperator, columns: Mapping[str, str], on_bad_tuple: OnBadTuple) -> None:
-        """Create for the first output port, whose other attributes are `extra` of `submit`.
+        """Prepare for the first output port. Its attributes are `columns` and the `extra` of `submit`.
 
         Args:
-            source: submits to its output ports.
-            columns: attribute -> column, in the order of the values of a row.
+            source: the source that submits the tuples.
+            columns: maps attributes to columns, in the order of the values of a row.
             on_bad_tuple: the policy for rows that do not fit.
         """
         schema = source.context.outputs[0]
@@ -66,13 +66,13 @@ class RowTuples:
 
         Args:
             table: the table's name, for errors.
-            rows: values as the driver gives them.
-            place: the place of the row of a number, for errors.
-            extra: attribute -> values, for all that come from no column.
-            bad: number of a row that is known not to fit -> column and reason.
+            rows: values as the driver returns them.
+            place: returns the description of a row for errors, given its number.
+            extra: maps attributes that come from no column to their values.
+            bad: maps the number of each row already known not to fit to the column and the reason.
 
         Raises:
-            DataError: a row does not fit, and `on_bad_tuple` is fail.
+            DataError: a row does not fit, and `on_bad_tuple` is `fail`.
         """
         arrays = dict(extra or {})
         wrong = dict(bad or {})
@@ -95,7 +95,7 @@ class RowTuples:
         place: Callable[[int], str],
         bad: Mapping[int, tuple[str, str]],
     ) -> None:
-        """Handle rows that do not fit, with the column and the reason."""
+        """Apply `on_bad_tuple` to rows that do not fit; `bad` gives the column and the reason of each."""
         context = self._source.context
         for row, (wrong, reason) in bad.items():
             message = f"{table}, {place(row)}, column {wrong}: {reason}"

@@ -1,4 +1,4 @@
-"""A table of a database that deliveries are written to, each once: rows and a mark of it in one transaction."""
+"""A table that deliveries are written to exactly once: rows and a mark of the delivery in one transaction."""
 
 from __future__ import annotations
 
@@ -54,21 +54,21 @@ marks = sa.Table(
     mysql_charset="utf8mb4",
     mysql_collate="utf8mb4_bin",  # operators may differ in case alone
 )
-"""The last delivery of every sink; as deliveries come in order, it shows for each whether it was made."""
+"""The last delivery of every sink. Deliveries come in order, so this mark shows which ones were made."""
 
 
 class DatabaseTable:
-    """A connection to one table."""
+    """A connection to the table of one sink."""
 
     def __init__(self, url: str, table: str, columns: dict[str, str], schema: pa.Schema, key: tuple[str, ...]) -> None:
-        """Check the address; connect later.
+        """Check the address. A connection is made on first use.
 
         Args:
             url: the address, with references to environment variables.
-            table: its name, with that of its schema in front if need be.
-            columns: attribute -> column.
+            table: the table's name, with its schema if needed.
+            columns: maps attributes to columns.
             schema: the schema of the tuples.
-            key: columns that say which row a tuple replaces; none when all are added.
+            key: columns that decide which row a tuple replaces; without them every tuple is inserted.
 
         Raises:
             DatabaseUrlError: the address cannot be used.
@@ -99,19 +99,19 @@ class DatabaseTable:
         )
         self._engine = engine_of(self.url)
         self._found: sa.Table | None = None
-        """The table as it is, once it was looked at."""
+        """The table as `prepare` found it; None before."""
         self._statement = self._upsert() if key else sa.insert(self.table)
         floats = [column for attribute, column in columns.items() if pa.types.is_floating(schema.field(attribute).type)]
         self._numbers = floats if self.kind in WITHOUT_ALL_NUMBERS else []
 
     def prepare(self, *, create: bool) -> None:
-        """See that table and marks are there and fit.
+        """Check that the table and the marks exist and fit.
 
         Args:
-            create: make the table if it is missing.
+            create: create the table if it is missing.
 
         Raises:
-            DatabaseError: it is missing, or its columns do not fit.
+            DatabaseError: the table is missing, or its columns do not fit.
         """
         try:
             self._make(marks)
@@ -146,16 +146,16 @@ class DatabaseTable:
         Args:
             key: the key of the delivery.
             batches: the tuples of the delivery.
-            set_aside: takes the rows that the database refuses for good, before the others are committed. Without it
-                the first such row fails the delivery.
-            at_once: check constraints that PostgreSQL would check at the commit with each row, which names the row.
+            set_aside: gets permanently refused rows before the others are committed. Without it the first such row
+                fails the delivery.
+            at_once: check deferred constraints of PostgreSQL at each row instead of the commit, to identify the row.
 
         Returns:
-            How many rows were written.
+            The number of rows written.
 
         Raises:
-            DeferredError: a constraint refuses a row that is not known; nothing was written, and `at_once` names it.
-            DatabaseError: the database refuses, or is not there; nothing was written.
+            DeferredError: a constraint refused an unknown row at the commit; nothing was written. `at_once` finds it.
+            DatabaseError: the database refuses or cannot be reached. Nothing was written.
         """
         mine = (marks.c.life == key.life, marks.c.operator == key.operator, marks.c.channel == key.channel)
         before = sa.or_(
@@ -169,7 +169,7 @@ class DatabaseTable:
         try:
             with self._engine.begin() as connection:
                 connection.execute(self._first_mark(key))
-                # a second process waits here for the first, and then finds nothing to do
+                # a second process waits here for the first one, and then updates nothing
                 values = {"generation": key.generation, "number": key.number, "epoch": key.epoch, "written_at": now}
                 if connection.execute(sa.update(marks).where(*mine, before).values(**values)).rowcount == 0:
                     return 0
@@ -192,7 +192,7 @@ class DatabaseTable:
                 written = rows - len(refused)
                 connection.execute(sa.update(marks).where(*mine).values(rows=marks.c.rows + written))
                 if set_aside is not None:
-                    # while the mark is locked, so that no other process writes the same file
+                    # the mark is locked here, so no other process writes the same file
                     set_aside([self._undeliverable(each) for each in refused])
                 ended = True
         except SQLAlchemyError as error:
@@ -202,16 +202,16 @@ class DatabaseTable:
         return written
 
     def close(self) -> None:
-        """Disconnect."""
+        """Close the connections."""
         self._engine.dispose()
 
     def _first_mark(self, key: DeliveryKey) -> Any:
-        """Add the mark of a sink that has delivered nothing yet."""
+        """Return the statement that adds a mark for a sink without deliveries."""
         new = _insert(self.kind, marks).values(
             life=key.life, operator=key.operator, channel=key.channel, generation=-1, number=-1, epoch=-1, rows=0
         )
         if self.kind == "mysql":
-            # it locks the row as the update will, so that two sessions wait for each other and not in a circle
+            # this locks the row as the later update does, so two sessions wait in order and do not deadlock
             return new.on_duplicate_key_update(rows=marks.c.rows)
         return new.on_conflict_do_nothing()
 
@@ -219,7 +219,7 @@ class DatabaseTable:
         new = _insert(self.kind, self.table)
         columns = [column for column in self.columns.values() if column not in self.key]
         if self.kind == "mysql":
-            # a key that is replaced by itself, since `INSERT IGNORE` would pass over other errors, too
+            # an update of the key to itself, since `INSERT IGNORE` would hide other errors
             return new.on_duplicate_key_update({column: new.inserted[column] for column in columns or self.key})
         if not columns:
             return new.on_conflict_do_nothing(index_elements=list(self.key))
@@ -228,7 +228,7 @@ class DatabaseTable:
         )
 
     def _make(self, table: sa.Table) -> None:
-        """Make a table if it is missing; another process may be doing so, too."""
+        """Create a table if it is missing. Another process may create it at the same time."""
         try:
             table.create(self._engine, checkfirst=True)
         except DBAPIError:
@@ -236,13 +236,13 @@ class DatabaseTable:
                 raise
 
     def _distinguish_all_texts(self) -> None:
-        """Make text keys differ wherever tuples do: in case, and in blanks at the end."""
+        """Choose a collation in which text keys that differ only in case or trailing blanks are different."""
         if isinstance(self._engine.dialect, MySQLDialect):
             collation = "utf8mb4_nopad_bin" if self._engine.dialect.is_mariadb else "utf8mb4_0900_bin"
             self.table.dialect_options["mysql"]["collate"] = collation
 
     def _existing(self) -> sa.Table | None:
-        # checked first: reading the columns of a table that is made meanwhile may find it with none
+        # checked first: reflecting a table while it is being created may find no columns
         if not sa.inspect(self._engine).has_table(self.table.name, schema=self.table.schema):
             return None
         try:
@@ -251,7 +251,7 @@ class DatabaseTable:
             return None
 
     def _named(self, key: DeliveryKey, refusal: Refusal) -> DatabaseError:
-        """Return the error of a row that is refused, with its number and column."""
+        """Return the error for a refused row, with its number and column."""
         column = f", column {refusal.column}" if refusal.column else ""
         place = f"table {self.name}, row {refusal.number} of epoch {key.epoch}{column}"
         if isinstance(refusal.error, NotStorableError):

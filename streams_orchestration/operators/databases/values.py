@@ -1,4 +1,4 @@
-"""Values of columns as attributes of tuples, and as what an offset can hold."""
+"""Converts column values to attributes, and values of the growing column to JSON for an offset."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streams_orchestration.operators.libraries import pa
 CutValue = int | str | dict[str, str]
 """A value of the growing column as JSON."""
 _SHOWN = 60
-"""Characters of a value that an error shows."""
+"""The number of characters of a value that an error shows."""
 
 
 class Misfit(NamedTuple):
@@ -30,7 +30,7 @@ def cut_value(value: Any) -> CutValue:
     """Return a value of the growing column as JSON.
 
     Raises:
-        ValueError: values of its type cannot be compared with those that come later.
+        ValueError: values of this type have no usable order.
     """
     match value:
         case bool() | float() | bytes():
@@ -52,7 +52,7 @@ def cut_value(value: Any) -> CutValue:
 
 
 def value_of(cut: CutValue | None) -> Any:
-    """Return the value that `cut_value` was made of; None for None."""
+    """Return the value from which `cut_value` made `cut`; None for None."""
     if not isinstance(cut, dict):
         return cut
     ((kind, text),) = cut.items()
@@ -65,14 +65,14 @@ def value_of(cut: CutValue | None) -> Any:
 
 
 def age_of(value: Any, now: datetime.datetime) -> float | None:
-    """Return the seconds from a time value to now, or None for another value."""
+    """Return the seconds since a time value, or None if the value is not a time."""
     if not isinstance(value, datetime.datetime):
         return None
     return (now - (value if value.tzinfo else value.replace(tzinfo=datetime.UTC))).total_seconds()
 
 
 def attribute_values(values: Sequence[Any], kind: pa.DataType) -> tuple[pa.Array, list[Misfit]]:
-    """Return a column as an attribute; null where a value does not fit.
+    """Convert a column to an Arrow array, with null for misfits, and list the misfits.
 
     Args:
         values: the values from the driver.
@@ -126,7 +126,7 @@ def _converter(kind: pa.DataType) -> Callable[[Any], Any]:
 
 
 def _boolean(value: Any) -> bool:
-    """Convert a number to a truth value, since MariaDB and SQLite store numbers."""
+    """Convert 0 and 1 to a Boolean, since MariaDB and SQLite store Booleans as numbers."""
     if isinstance(value, bytes) and len(value) == 1:
         value = value[0]
     return bool(value) if isinstance(value, int) and value in (0, 1) else _refuse()
@@ -149,7 +149,7 @@ def _text(value: Any) -> str:
 
 
 def _date(value: Any) -> datetime.date:
-    """Convert a text to a date, since SQLite stores texts."""
+    """Convert a text to a date, since SQLite stores dates as texts."""
     if isinstance(value, datetime.datetime):
         return _refuse()
     return value if isinstance(value, datetime.date) else datetime.date.fromisoformat(value)
@@ -162,7 +162,7 @@ def _time(value: Any) -> datetime.datetime:
 
 
 def _aware(value: Any) -> datetime.datetime:
-    """Treat times without a zone as UTC, the zone of the session."""
+    """Convert to an aware time. A time without a zone is taken as UTC, the zone of the session."""
     time = _time(value)
     return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
 

@@ -1,4 +1,4 @@
-"""Rows of Parquet and Arrow files as tuples; those with a value that does not fit its attribute are told apart."""
+"""Rows of Parquet and Arrow files as tuples. Rows with a value that does not fit its attribute are set aside."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from streams_orchestration.operators.storage.port import File
 
 ColumnarFormat = Literal["parquet", "arrow"]
 _LONGEST = 4096
-"""Characters that are kept of a malformed row."""
+"""The number of characters that are kept of a malformed row."""
 
 
 class _Piece(NamedTuple):
-    """Some rows of a file."""
+    """Consecutive rows of a row group or record batch."""
 
     batch: pa.RecordBatch
     before: int
-    """Number of rows of the group in front of the piece."""
+    """The number of rows of the group before this piece."""
 
 
 def read_columnar(
     path: File, format: ColumnarFormat, schema: pa.Schema, start: FilePosition, *, permissive: bool
 ) -> Iterator[FileRows]:
-    """Yield the rows of a file from a group of rows on, that is a record batch in Arrow.
+    """Yield the rows of a file, beginning with a given row group (Parquet) or record batch (Arrow).
 
     Args:
         path: the path of the file.
         format: the format of the file.
         schema: the schema of the tuples.
-        start: number of the group, and of its first row within the file.
-        permissive: rows that do not fit are set aside; their line is the number of the row.
+        start: the number of the first group, and the number of its first row within the file.
+        permissive: set aside rows that do not fit. Their `line` is the number of the row.
 
     Raises:
-        DataError: the file is damaged, or a row does not fit and is not to be set aside; names the place.
+        DataError: the file is damaged, or a row does not fit and `permissive` is false; the message names the place.
     """
     place = "at its end"
     try:
@@ -83,7 +83,7 @@ def columnar_schema(path: File, format: ColumnarFormat) -> pa.Schema:
 def _groups(
     path: File, format: ColumnarFormat, names: list[str], first: int
 ) -> Iterator[tuple[int, int, Iterator[_Piece]]]:
-    """Yield the number of each group, how many there are, and its rows."""
+    """Yield for each group its number, the total number of groups, and the group's rows."""
     if format == "parquet":
         with pq.ParquetFile(_source(path)) as file:
             for number in range(first, file.num_row_groups):
@@ -105,7 +105,7 @@ def _pieces(batches: Iterator[pa.RecordBatch], names: list[str]) -> Iterator[_Pi
 
 
 def _sifted(batch: pa.RecordBatch, schema: pa.Schema) -> tuple[pa.RecordBatch, list[Malformed]]:
-    """Return the tuples of the rows that fit, and the others, found by halves."""
+    """Return the rows that fit as tuples, and the misfits, found by bisection."""
     good: list[pa.RecordBatch] = []
     misfits: list[Malformed] = []
     pending = [(0, batch)]
@@ -123,7 +123,7 @@ def _sifted(batch: pa.RecordBatch, schema: pa.Schema) -> tuple[pa.RecordBatch, l
 
 
 def _copy(batch: pa.RecordBatch, begin: int, end: int) -> pa.RecordBatch:
-    """Return a copy of some rows; validating a slice would validate the rows around it, too."""
+    """Return a copy of some rows. A slice would not do, since validating it also validates the rows around it."""
     return pa.concat_batches([batch.slice(begin, end - begin), batch.slice(0, 0)])
 
 
@@ -135,7 +135,7 @@ def _tuples(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _reason(row: pa.RecordBatch, schema: pa.Schema, error: Exception) -> tuple[str, str]:
-    """Return the column of a row that does not fit, and why."""
+    """Return the column because of which a row does not fit, and the reason."""
     if isinstance(error, UnfitValueError):
         return error.column, error.reason
     for field in schema:
@@ -150,7 +150,7 @@ def _reason(row: pa.RecordBatch, schema: pa.Schema, error: Exception) -> tuple[s
 
 
 def _text(row: pa.RecordBatch) -> str:
-    """Return a row as an object of JSON, in which bytes that are no text are replaced."""
+    """Return a row as a JSON object, in which invalid UTF-8 is replaced."""
     values: dict[str, Any] = {}
     for name, column in zip(row.schema.names, row.columns, strict=True):
         try:

@@ -1,4 +1,4 @@
-"""A CSV file as blocks of whole rows, which can be parsed apart from each other, several at a time."""
+"""A CSV file as blocks of whole rows, which can be parsed independently and in parallel."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
 
 FIRST_BYTES = 1 << 20
-"""Size of the first block. Each block is twice as large as the one before, up to the maximum."""
+"""Size of the first block in bytes. Each block is twice as large as the previous one, up to the maximum."""
 _MARK = b"\xef\xbb\xbf"
 """The byte order mark; Arrow skips it at the beginning of any input."""
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
 
 class Block(NamedTuple):
-    """Whole rows."""
+    """A block of whole rows."""
 
     text: bytes
     names: list[str]
-    """Names of the columns."""
+    """The column names."""
     place: int
-    """The byte of the file that it begins with."""
+    """The byte offset of the block in the file."""
 
 
 @dataclass(frozen=True)
 class CsvBlocks:
-    """One file. Where blocks end, and what a row is, is as if Arrow read the file in one go."""
+    """The blocks of one file. Parsing them gives the same rows as if Arrow parsed the whole file."""
 
     file: CsvFile
     schema: pa.Schema
 
     def pieces(self, start: int = 0) -> Iterator[Block | pa.RecordBatch]:
-        """Yield blocks of whole rows, or tuples where only parsing the whole file can find the rows.
+        """Yield blocks of whole rows, or tuples if only parsing the whole file can find the row boundaries.
 
         Args:
-            start: the place of a block to go on with; 0 for the first one.
+            start: the place of the block to continue with; 0 for the first one.
 
         Raises:
-            DataError: the file is damaged; or it is read in one go, and a row does not fit.
+            DataError: the file is damaged, or it was parsed as a whole and a row does not fit.
         """
         names, begin = self.file.header(self.schema)
         if names is None:
@@ -66,10 +66,10 @@ class CsvBlocks:
                 place, rest = place + end, text[end:]
 
     def parse(self, piece: Block | pa.RecordBatch) -> FileRows:
-        """Return the tuples of a piece.
+        """Return the tuples of a block.
 
         Raises:
-            DataError: a row does not fit; names the line and the column.
+            DataError: a row does not fit; the message names the line and the column.
         """
         if not isinstance(piece, Block):
             return FileRows(piece)
@@ -88,10 +88,10 @@ class CsvBlocks:
 
 
 def whole_rows(text: bytes, separator: str) -> int:
-    """Return how many leading bytes are certainly whole rows, or 0 if only parsing can tell.
+    """Return how many leading bytes certainly consist of whole rows, or 0 if only parsing can tell.
 
-    A newline ends a row unless it is within quotes. Counting quotes finds them if all quotes surround whole values;
-    Arrow treats other quotes as text.
+    A newline ends a row unless it is within quotes. Counting quotes is reliable only if every quote encloses a whole
+    value, since Arrow treats other quotes as text.
     """
     end = text.rfind(b"\n") + 1
     if not end or b'"' not in text:

@@ -27,12 +27,12 @@ from streams_orchestration.operators.storage.port import File
 
 BLOCK_BYTES = 8 << 20
 MAXIMUM_BLOCK_BYTES = 256 << 20
-"""Largest block, and so the longest row: an unpaired quote joins the rest of the file into one row."""
+"""The largest block in bytes, and so the longest row: an unpaired quote joins the rest of the file into one row."""
 
 
 @dataclass(frozen=True)
 class CsvFile:
-    """One file, read by column names where it has a header, by position where it has none."""
+    """One CSV file. Columns are found by name if there is a header line, otherwise by position."""
 
     path: File
     dialect: CsvDialect
@@ -40,18 +40,20 @@ class CsvFile:
     block_bytes: int = field(default_factory=lambda: BLOCK_BYTES)
 
     def first_line(self) -> list[str]:
-        """Return the values in the first line; none in an empty file.
+        """Return the values in the first line; empty for an empty file.
 
         Raises:
-            DataError: the file is damaged, or the line is no CSV.
+            DataError: the file is damaged, or the line is not CSV.
         """
         return self._first_line()[0]
 
     def header(self, schema: pa.Schema) -> tuple[list[str] | None, int]:
-        """Return the column names and the byte where the rows begin; names are None if they are unclear.
+        """Return the column names and the byte offset of the first row.
+
+        The names are None if they cannot be determined safely.
 
         Raises:
-            DataError: the file is damaged, or the first line is no CSV.
+            DataError: the file is damaged, or the first line is not CSV.
         """
         if not self.has_header_line:
             return schema.names, 0
@@ -76,15 +78,15 @@ class CsvFile:
             raise DataError(message) from error
 
     def read(self, schema: pa.Schema, names: list[str] | None = None, begin: int = 0) -> Iterator[pa.RecordBatch]:
-        """Return all rows at once, as attributes of `schema`.
+        """Yield the rows in one pass over the file, as attributes of `schema`.
 
         Args:
             schema: the schema of the tuples.
-            names: the names of the columns; those of the header when None.
-            begin: byte of the file where the rows begin, after the header if there are names.
+            names: the column names; None takes those of the header line.
+            begin: the byte offset of the first row; behind the header if `names` is given.
 
         Raises:
-            DataError: a row does not fit; names the line and the column.
+            DataError: a row does not fit; the message names the line and the column.
         """
         done, block = 0, self.block_bytes
         while True:
@@ -118,7 +120,8 @@ class CsvFile:
                 convert = convert_options(self.dialect, part, null_in_quotes=null_in_quotes)
                 return open_files.enter_context(pa_csv.open_csv(file, options, parse_options(self.dialect), convert))
 
-            # a text in quotes is no null, another value may be one: read apart, in the same blocks
+            # an unquoted text may be null but a quoted one may not; other types may be null either way: two readers,
+            # same blocks
             texts, others = texts_apart(schema)
             apart = [reader(part, null_in_quotes=part is others) for part in (texts, others) if len(part)]
             for batches in zip(*apart, strict=True):
@@ -133,17 +136,17 @@ class CsvFile:
                 skip = max(skip - batch.num_rows, 0)
 
     def _refuse_overflow(self, schema: pa.Schema) -> None:
-        """Raise DataError when a row does not fit, as a number that is out of range does not."""
+        """Raise DataError if a row does not fit, for example because a number is out of range."""
         if "cannot be read as CSV" not in (place := self._place(schema, ValueError())):
             message = f"{self.path}: {place}"
             raise DataError(message)
 
     def explained(self, schema: pa.Schema, error: Exception) -> str:
-        """Return Arrow's message about the file with the place in it."""
+        """Return Arrow's message about the file with the line and column added."""
         return f"{self.path}: {self._place(schema, error)}"
 
     def _place(self, schema: pa.Schema, error: Exception) -> str:
-        """Return the error with the line it is about, by reading again, as text, to the first row that does not fit."""
+        """Return an error with its line and column, by reading the file again up to the first row that does not fit."""
         with open_decompressed(self.path) as raw:
             text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
             rows = csv.reader(text, **reader_options(self.dialect))

@@ -1,4 +1,4 @@
-"""CSV files whose malformed rows are set aside: whole blocks where they can be read, row by row where not."""
+"""CSV files whose malformed rows are set aside. Good blocks are parsed whole, others row by row."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
 
 SMALL_BYTES = 1 << 16
-"""Rows of up to this many bytes are parsed one by one to find malformed ones; more rows are halved first."""
+"""Blocks up to this size in bytes are parsed row by row to find malformed rows; larger ones are halved first."""
 LONGEST_ROW_BYTES = 1 << 20
-"""A quote that is not paired within so many bytes is malformed, and the next row begins on the next line."""
+"""A quote without its pair within this many bytes is malformed, and the next row begins on the next line."""
 
 _MARK = b"\xef\xbb\xbf"
-"""The mark of the byte order, with which a text in UTF-8 may begin."""
+"""The UTF-8 byte order mark, with which a file may begin."""
 HEADER_BYTES = 1 << 16
-"""Number of bytes in which the header is looked for first."""
+"""The number of bytes that are searched for the header first."""
 
 
 @dataclass(frozen=True)
 class CsvSieve:
-    """Reads one file; what a row is depends on nothing but the file, so that a replay finds the same ones."""
+    """Reads one file. Row boundaries depend only on the file's content, so a replay finds the same rows."""
 
     file: CsvFile
     schema: pa.Schema
 
     def read(self, start: FilePosition = BEGIN) -> Iterator[FileRows]:
-        """Yield the rows in order, from a place on where some began.
+        """Yield the rows in order, beginning at a position that an earlier read returned.
 
         Raises:
-            DataError: the file is damaged, empty where a header is wanted, or lacks a column.
+            DataError: the file is damaged, is empty but should have a header, or lacks a column.
         """
         with open_decompressed(self.file.path) as file:
             names, (place, line) = self._begin(file)
@@ -66,7 +66,7 @@ class CsvSieve:
                     line += text.count(b"\n") - rest.count(b"\n")
 
     def _begin(self, file: IO[bytes]) -> tuple[list[str], FilePosition]:
-        """Return the names of the columns, and where rows begin behind them."""
+        """Return the column names, and the position of the first row after the header."""
         text = file.read(HEADER_BYTES)
         mark = len(_MARK) if text.startswith(_MARK) else 0
         if not self.file.has_header_line:
@@ -80,7 +80,7 @@ class CsvSieve:
         return self._header(header), FilePosition(begin, 1 + text[:begin].count(b"\n"))
 
     def _is_paired(self, text: bytes) -> bool:
-        """Return True if quotes surround whole values only, so that the text certainly ends with a row."""
+        """Return True if quotes enclose whole values only, so that the text certainly ends with a row."""
         if not self._quotes(text):
             return True
         separator = re.escape(self.file.dialect.separator.encode())
@@ -99,7 +99,7 @@ class CsvSieve:
         return names
 
     def _parts(self, text: bytes, line: int, names: list[str]) -> Iterator[tuple[bytes, FileRows]]:
-        """Yield whole rows in the largest parts that can be parsed at once, and malformed rows in small parts."""
+        """Yield parts of the text: whole rows as large parts that parse at once, malformed rows within small parts."""
         pending = [text]
         while pending:
             part = pending.pop()
@@ -150,14 +150,14 @@ class CsvSieve:
         return sift(rows, parse, self._suspects(rows, names), explain, self.schema)
 
     def _is_null(self, row: RawRow, value: str) -> bool:
-        """Return True if a value of a row is surely null; within quotes it may be a text."""
+        """Return True if an unquoted value is null; a quoted one may be a text."""
         return value in self.file.dialect.null_texts and not self._quotes(row.text)
 
     def _suspects(self, rows: Sequence[RawRow], names: list[str]) -> Iterator[tuple[int, bool]]:
-        """Yield the rows that are probably malformed, and whether that is certain.
+        """Yield the positions of probably malformed rows, and whether that is certain.
 
-        It is where the number of columns is wrong, a required value is null, or a number cannot be read, which Arrow
-        does alike in CSV and here.
+        It is certain if the number of columns is wrong, a required value is null, or a number is unreadable. Arrow
+        decides these cases in the same way.
         """
         fields = [(field, kind) for field in self.schema if (kind := _kind(field.type))]
         checked = [(names.index(field.name), _CHECKS[kind], field.type) for field, kind in fields]
@@ -186,7 +186,7 @@ class CsvSieve:
                 yield number, False
 
     def _raw_rows(self, text: bytes, line: int, *, ended: bool) -> tuple[list[RawRow], bytes]:
-        """Return the rows without blank lines, and the text of a last row that may be incomplete."""
+        """Return the rows without blank lines, and the text of a possibly incomplete last row."""
         lines = io.BytesIO(text).readlines()
         rows: list[RawRow] = []
         i = 0
@@ -207,11 +207,11 @@ class CsvSieve:
         return rows, b"".join(lines[i:])
 
     def _quotes(self, text: bytes) -> int:
-        """Return the number of quotes in a text that enclose values, and are no characters of them."""
+        """Return the number of quotes in a text, or 0 if the dialect has no quotes."""
         return text.count(b'"') if self.file.dialect.quoted else 0
 
     def _is_row(self, text: bytes) -> bool:
-        """Return True if this is one row with quotes only where they are allowed."""
+        """Return True if the text is exactly one row, with quotes only where they are allowed."""
         decoded = io.StringIO(text.decode(errors="surrogateescape"), newline="")
         try:
             return len(list(csv.reader(decoded, strict=True, **reader_options(self.file.dialect)))) == 1
@@ -231,7 +231,7 @@ def _is_real(text: str) -> bool:
 
 
 _CHECKS: dict[str, Callable[[str], object]] = {"whole": re.compile(r"\s*-?\d+\s*|").fullmatch, "real": _is_real}
-"""Probably a value of the type, by its text."""
+"""Quick checks by kind of type whether a text is probably a value of it."""
 
 
 def _text(row: RawRow) -> str:

@@ -1,4 +1,4 @@
-"""The identity of an input file. An offset holds it, so that a replaced file is told from one that grew."""
+"""The identity of an input file. Offsets store it to tell a replaced file from one that grew."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from streams_orchestration.operators.storage.port import File
 from streams_orchestration.operators.storage.remote import RemoteFile
 
 HEAD_BYTES = 4096
-"""Bytes at the beginning of a file whose checksum is part of its identity."""
+"""The number of leading bytes whose checksum is part of a file's identity."""
 BLOCK_BYTES = 1 << 20
 TEXT_FORMATS = ("csv", "line", "jsonl")
 
 
 class FileIdentity(NamedTuple):
-    """A file as it was when it was opened."""
+    """The identity of a file at the time when it was opened."""
 
     size: int
-    """Bytes."""
+    """The size in bytes."""
     modified: int
-    """Nanoseconds since 1970; 0 where a copy elsewhere may stand for the file."""
+    """Modification time in nanoseconds since 1970; 0 if a copy on another machine is accepted as the same file."""
     node: str
-    """The inode, or the ETag of an object; empty where a store gives none, and where a copy may stand for the file."""
+    """The inode, or an object's ETag; empty if a store gives none, or if a copy on another machine is accepted."""
     head: int = 0
-    """CRC-32 of its first bytes, `HEAD_BYTES` at most; 0 of a file that cannot grow."""
+    """CRC-32 of the first `HEAD_BYTES` bytes; 0 for a file that cannot grow."""
 
     @property
     def shown(self) -> str:
-        """The identity in words."""
+        """The identity as words for messages."""
         if not self.modified:
             return f"{self.size} bytes"
         when = datetime.fromtimestamp(self.modified / 1e9, UTC).isoformat(timespec="seconds")
@@ -43,7 +43,7 @@ class FileIdentity(NamedTuple):
 
 
 def can_grow(file: File, format: str) -> bool:
-    """Return True if rows can be appended to a file: one of text on this machine, not compressed."""
+    """Return True if rows may be appended to the file: a local, uncompressed text file."""
     return isinstance(file, Path) and format in TEXT_FORMATS and file.suffix not in (".gz", ".zip")
 
 
@@ -51,7 +51,7 @@ def identity_of(file: File, format: str, size: int | None = None) -> FileIdentit
     """Return the current identity of a file, or of its first `size` bytes.
 
     Raises:
-        OSError, StorageError: it cannot be looked at.
+        OSError, StorageError: the file cannot be examined.
     """
     status = file.stat()
     if isinstance(file, RemoteFile):
@@ -64,7 +64,7 @@ def identity_of(file: File, format: str, size: int | None = None) -> FileIdentit
 def check_same(
     file: File, format: str, before: FileIdentity, now: FileIdentity, row: int, *, ended: bool = False
 ) -> None:
-    """Check that a file is the one that was read before, with or without appended rows.
+    """Check that a file is the one that was read before, possibly with appended rows.
 
     Args:
         file: the file as it is now.
@@ -72,10 +72,10 @@ def check_same(
         before: the identity when it was read.
         now: the current identity.
         row: the number of rows that were read.
-        ended: these were all of it.
+        ended: True if the file was read to its end.
 
     Raises:
-        DataError: it was replaced, cut or written anew.
+        DataError: the file was replaced, truncated or rewritten.
     """
     same_node = before.node in ("", now.node)
     same_version = same_node or not isinstance(file, RemoteFile)
@@ -98,9 +98,9 @@ def check_same(
 
 
 def whole_lines(file: Path, size: int) -> int:
-    """Return how many leading bytes of a file hold whole lines, or all if there is only one line.
+    """Return how many leading bytes of a file are whole lines, or `size` if there is only one line.
 
-    A last line with an odd number of quotes belongs to a record of several lines.
+    A last line with an odd number of quotes belongs to a record of several lines and counts as whole.
     """
     with file.open("rb") as opened:
         end, tail = size, b""
@@ -118,7 +118,7 @@ def _head(file: File, size: int) -> int:
 
 
 def _splits_line(file: File, place: int) -> bool:
-    """Return True if a byte of a file is in the middle of a line."""
+    """Return True if the byte at a position is in the middle of a line."""
     with file.open("rb") as opened:
         opened.seek(max(place - 1, 0))
         around = opened.read(2 if place else 1)
@@ -127,7 +127,7 @@ def _splits_line(file: File, place: int) -> bool:
 
 @dataclass(frozen=True)
 class FilePart:
-    """The first bytes of a file of this machine, with the methods of `pathlib.Path` that readers of files use."""
+    """The first bytes of a local file, with those methods of `pathlib.Path` that file readers use."""
 
     path: Path
     size: int
@@ -137,16 +137,16 @@ class FilePart:
 
     @property
     def name(self) -> str:
-        """Return the name without its directory."""
+        """The file's name without its directory."""
         return self.path.name
 
     @property
     def suffix(self) -> str:
-        """Return the suffix of the name, as in `pathlib`."""
+        """The suffix of the name, as in `pathlib`."""
         return self.path.suffix
 
     def open(self, mode: Literal["rb"], /) -> IO[bytes]:
-        """Open it for reading bytes, seekable."""
+        """Open the file for reading bytes, seekable."""
         return io.BufferedReader(_First(self.path.open(mode, buffering=0), self.size), BLOCK_BYTES)
 
     def stat(self) -> Any:
@@ -159,7 +159,7 @@ class FilePart:
 
 
 class _First(io.RawIOBase):
-    """The first bytes of an open file."""
+    """The first `size` bytes of an open file."""
 
     def __init__(self, file: io.FileIO, size: int) -> None:
         self._file = file
@@ -190,10 +190,10 @@ class _First(io.RawIOBase):
 
 
 def stored_identity(values: Sequence[Any]) -> FileIdentity:
-    """Return an identity as an offset has it."""
+    """Return the identity stored in an offset."""
     return FileIdentity(*values)
 
 
 def identity_elsewhere(values: Sequence[Any]) -> list[Any]:
-    """Return an identity as an offset has it, for which a copy of the file on another machine may stand."""
+    """Weaken a stored identity so that a copy of the file on another machine is accepted."""
     return list(stored_identity(values)._replace(modified=0, node=""))

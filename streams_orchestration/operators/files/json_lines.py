@@ -1,4 +1,4 @@
-"""Files of one JSON object a line as record batches, with errors that name the line."""
+"""JSON Lines files (one object per line) as record batches, with errors that name the line."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from streams_orchestration.operators.storage.port import File
 
 BLOCK_BYTES = 4 << 20
 _MARK = b"\xef\xbb\xbf"
-"""The mark of the byte order, with which a text in UTF-8 may begin."""
+"""The UTF-8 byte order mark, with which a file may begin."""
 
 
 def read_json_lines(path: File, schema: pa.Schema, start: FilePosition, *, permissive: bool) -> Iterator[FileRows]:
-    """Yield the objects as attributes of `schema`; members that are not there are null, others are ignored.
+    """Yield the objects as attributes of `schema`. Missing members are null, unknown members are ignored.
 
-    A line ends with a line feed and nothing else.
+    Only a line feed ends a line.
 
     Args:
         path: the path of the file.
         schema: the schema of the tuples.
-        start: the position where some rows began.
-        permissive: whether rows that do not fit are set aside.
+        start: the position of the first row to read.
+        permissive: set aside rows that do not fit.
 
     Raises:
-        DataError: a line does not fit and is not to be set aside; names it.
+        DataError: a line does not fit and `permissive` is false; the message names the line.
     """
     with open_decompressed(path) as file:
         go_to(file, path, start.number)

@@ -1,4 +1,4 @@
-"""The formats of FileSink: how tuples are written to a file, and several files merged into one."""
+"""The file formats of FileSink: how tuples are written to a file, and how files are merged."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from streams_orchestration.operators.libraries import pa, pq
 
 SinkFormat = Literal["parquet", "csv", "jsonl", "arrow"]
 MERGED_BYTES = 64 << 20
-"""Tuples of merged files that are in memory at once, and in one group of rows."""
+"""The approximate size in bytes of the tuples that a merge holds in memory and writes as one row group."""
 LINES = 65_536
-"""Whose text is made at once."""
+"""The number of rows that are converted to text at once."""
 
 
 def write_file(path: Path, format: SinkFormat, table: pa.Table, dialect: CsvDialect) -> None:
-    """Write tuples to a new file, whose content the framework has on disk with the commit.
+    """Write tuples to a new file. The framework flushes it to disk with the commit.
 
     Args:
         path: the path of the file.
         format: the format of the file.
         table: the tuples.
-        dialect: csv.
+        dialect: the dialect, for format csv.
 
     Raises:
-        DataError: the format cannot hold a value, as CSV without quotes a text with a separator.
+        DataError: the format cannot represent a value, such as a separator within a text of CSV without quotes.
     """
     with durable(path, synced=False) as file:
         match format:
@@ -49,13 +49,13 @@ def write_file(path: Path, format: SinkFormat, table: pa.Table, dialect: CsvDial
 
 
 def merge_files(files: Sequence[Path], into: Path, format: SinkFormat, header: bytes = b"") -> None:
-    """Write the tuples of several files of a format, in order, to a new one; its content is on disk when this returns.
+    """Merge files of one format, in order, into a new file that is on disk when this returns.
 
     Args:
         files: the files to read.
-        into: the new one.
+        into: the new file.
         format: the format of all.
-        header: the header of each file, and of the new one.
+        header: the header of each file and of the new one.
 
     Raises:
         OSError: a file cannot be read or written.
@@ -79,15 +79,15 @@ def header_line(names: list[str], dialect: CsvDialect) -> bytes:
     """Return the first line of a CSV file.
 
     Raises:
-        DataError: a name needs quotes, and the dialect has none.
+        DataError: a name needs quotes, but the dialect has none.
     """
     return f"{csv_header(names, dialect)}\n".encode()
 
 
 def _write_texts(file: IO[bytes], table: pa.Table, write: Callable[[IO[bytes], pa.RecordBatch], None]) -> None:
-    """Write texts of tuples, some at a time, so that they take no more memory than tuples do.
+    """Convert tuples to text and write it, `LINES` rows at a time to limit memory.
 
-    They go through memory: polars would write to the file itself, past its buffer, with errors of its own.
+    The text goes through a buffer, since Polars would write directly to the file with errors of its own.
     """
     for batch in table.to_batches(max_chunksize=LINES):
         text = io.BytesIO()
@@ -103,7 +103,7 @@ def _read_arrow(path: Path) -> pa.Table:
 def _merge_tables(
     files: Sequence[Path], target: IO[bytes], read: Callable[[Path], pa.Table], begin: Callable[..., Any]
 ) -> None:
-    """Merge the tuples of small files into one row group, so that the file is read like one written at once."""
+    """Merge the tuples of small files into large row groups, so that the result reads like a file written at once."""
     groups = _groups(read(path) for path in files)
     first = next(groups)
     with begin(target, first.schema) as writer:

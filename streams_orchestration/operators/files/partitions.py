@@ -1,4 +1,4 @@
-"""Directories by the values of attributes, as Hive names them: `month=1/carrier=UA`."""
+"""Hive-style partition directories, named by attribute values: `month=1/carrier=UA`."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
-"""Stands for a value that is null."""
+"""The text that represents null in a directory name."""
 LONGEST = 255
-"""Bytes of a directory's name."""
+"""The largest length in bytes of a directory name."""
 _ESCAPED = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{}\[\]^]""")
-"""Characters that Hive and Spark escape as a percent sign and two hexadecimal digits."""
+"""Matches the characters that Hive and Spark escape as `%` and two hexadecimal digits."""
 
 
 def check_partitions(schema: pa.Schema, names: Sequence[str]) -> None:
-    """Raise ValueError if values of an attribute cannot name directories."""
+    """Raise ValueError if an attribute has a type whose values cannot name directories."""
     types = pa.types
     for name in names:
         kind = schema.field(name).type
@@ -35,15 +35,15 @@ def check_partitions(schema: pa.Schema, names: Sequence[str]) -> None:
 
 
 def partitioned(table: pa.Table, names: Sequence[str], *, keep: bool = False) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the tuples of each directory, in order; directories in order, too.
+    """Yield each partition directory with its tuples. Directories are sorted; the order of tuples is kept.
 
     Args:
         table: the tuples.
-        names: attributes whose values name directories.
-        keep: these attributes stay among the others.
+        names: the attributes whose values name the directories.
+        keep: keep these attributes as columns.
 
     Raises:
-        DataError: a value is too long for the name of a directory.
+        DataError: a value is too long for a directory name.
     """
     places = _directories(table, names).dictionary_encode()
     rest = table if keep else table.drop_columns(list(names))
@@ -56,17 +56,17 @@ def partitioned(table: pa.Table, names: Sequence[str], *, keep: bool = False) ->
 
 
 def partition_values(directory: str) -> dict[str, str | None]:
-    """Return the attribute values of a partition directory as texts, None for null."""
+    """Parse a partition directory into attribute values as texts, with None for null."""
     named = (part.partition("=") for part in directory.split("/") if part)
     return {name: None if text == NULL else unquote(text) for name, _, text in named}
 
 
 def _directories(table: pa.Table, names: Sequence[str]) -> pa.Array:
-    """Return the directory of every tuple."""
+    """Return the partition directory of every tuple."""
     parts = []
     for name in names:
         values = table.column(name).combine_chunks().dictionary_encode()
-        # Hive writes times with a space, and so does Arrow; decimals are as everywhere else
+        # Hive writes times with a space, and so does Arrow; decimals are written as in other formats
         decimal = pa.types.is_decimal(values.dictionary.type)
         written = texts_of(values.dictionary) if decimal else pc.cast(values.dictionary, pa.string())
         texts = [NULL if text is None else _escaped(text) for text in written.to_pylist()]

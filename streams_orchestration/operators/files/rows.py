@@ -1,4 +1,4 @@
-"""Rows of a file: those that could be read, and the malformed ones between them."""
+"""Rows read from a file, with the malformed rows among them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from streams_orchestration.operators.libraries import pa
 
 
 class FilePosition(NamedTuple):
-    """The position of rows in their file."""
+    """A position in a file at which rows begin."""
 
     number: int = 0
-    """The byte in the unpacked file, or the number of a Parquet row group or Arrow record batch."""
+    """The byte offset in the decompressed file, or the number of a Parquet row group or Arrow record batch."""
     line: int = 1
-    """The line, from 1, in formats with lines."""
+    """The line number from 1 in text formats; in others the row number."""
 
 
 BEGIN = FilePosition()
 
 
 class RawRow(NamedTuple):
-    """A row as it stands in its file."""
+    """The raw text of one row."""
 
     line: int
-    """Its first line, counted from 1."""
+    """The number of the row's first line, from 1."""
     text: bytes
 
 
@@ -33,16 +33,16 @@ class Malformed(NamedTuple):
     """A row that cannot be read as the output stream's attributes."""
 
     position: int
-    """Among the rows that it came with, readable ones included."""
+    """The row's position among all rows of its batch, malformed ones included."""
     line: int
     column: str
-    """Empty when it is not one column that is wrong."""
+    """The column at fault; empty if the fault is not in a single column."""
     reason: str
     text: str
 
 
 class FileRows(NamedTuple):
-    """Consecutive rows of a file. Row numbers also count malformed rows."""
+    """Consecutive rows of a file. Row positions also count malformed rows."""
 
     batch: pa.RecordBatch
     malformed: tuple[Malformed, ...] = ()
@@ -51,11 +51,11 @@ class FileRows(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Readable and malformed rows."""
+        """The number of rows, malformed ones included."""
         return self.batch.num_rows + len(self.malformed)
 
     def split(self, count: int) -> tuple[FileRows, FileRows]:
-        """Return the first rows, and the others."""
+        """Split into the first `count` rows and the rest."""
         before = tuple(row for row in self.malformed if row.position < count)
         after = tuple(row._replace(position=row.position - count) for row in self.malformed[len(before) :])
         readable = count - len(before)
@@ -69,14 +69,15 @@ def sift(
     explain: Callable[[RawRow, Exception], tuple[str, str]],
     schema: pa.Schema,
 ) -> FileRows:
-    """Tell the malformed rows from the others.
+    """Separate malformed rows from readable ones.
 
     Args:
         rows: the rows of the file.
-        parse: reads rows; raises when any of them is malformed.
-        suspects: those that are probably malformed, and whether they certainly are. The result does not depend
-            on the others, but the time does.
-        explain: column and reason of a row that `parse` refused.
+        parse: parses rows; raises if any of them is malformed.
+        suspects: positions of probably malformed rows, and whether that is certain. A hint that speeds up the search;
+            the
+            uncertain ones do not affect the result.
+        explain: returns the column and the reason for a row that `parse` refused.
         schema: the schema of the tuples.
     """
     errors: dict[int, Exception] = {}
@@ -102,7 +103,7 @@ def _read(
     parse: Callable[[Sequence[RawRow]], pa.RecordBatch],
     errors: dict[int, Exception],
 ) -> list[pa.RecordBatch]:
-    """Read a run of rows; by halves where some of them are malformed, whose numbers `errors` gets."""
+    """Parse a range of rows. If some are malformed, find them by bisection and add their errors to `errors`."""
     batches: list[pa.RecordBatch] = []
     pending = [run] if run[0] < run[1] else []
     while pending:

@@ -1,4 +1,4 @@
-"""One input file of a FileSource: its check, and its rows in order."""
+"""One input file of a FileSource: checking it and reading its rows."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from streams_orchestration.operators.storage.port import File
 
 BLOCK_BYTES = 4 << 20
 MOST_THREADS = 4
-"""Most threads that parse blocks of one file."""
+"""The largest number of threads that parse blocks of one file."""
 
 Format = Literal["csv", "line", "jsonl", "parquet", "arrow"]
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file, and how it is read."""
+    """A file and the settings for reading it."""
 
     path: File
     format: Format
@@ -43,10 +43,10 @@ class SourceFile:
     dialect: CsvDialect
     has_header_line: bool
     permissive: bool
-    """Malformed rows are set aside."""
+    """True if malformed rows are set aside."""
 
     def check(self) -> None:
-        """Raise ValueError if the file does not have the output stream's attributes."""
+        """Raise ValueError if the file lacks attributes of the output stream or has them with other types."""
         self.check_schema()
         if self.format in ("parquet", "arrow"):
             _check_columnar(self.path, self.format, self.schema)
@@ -54,7 +54,7 @@ class SourceFile:
             _check_csv(self._csv, self.schema, first_row=not self.permissive)
 
     def check_schema(self) -> None:
-        """Raise ValueError if no file of the format can have the output stream's attributes."""
+        """Raise ValueError if the format cannot represent the output stream's attributes."""
         if self.format == "line" and (len(self.schema) != 1 or not pa.types.is_string(self.schema.field(0).type)):
             message = "format line: the output stream must have exactly one string attribute"
             raise ValueError(message)
@@ -64,17 +64,18 @@ class SourceFile:
             check_csv_schema(self.schema)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield all tuples, without reading ahead; raises DataError as `rows` does."""
+        """Yield all tuples without reading ahead. Raises DataError like `rows`."""
         if self.format == "csv":
             blocks = CsvBlocks(self._csv, self.schema)
             return (blocks.parse(piece).batch for piece in blocks.pieces())
         return (rows.batch for rows in self._rows(BEGIN))
 
     def rows(self, background: Background, start: FilePosition = BEGIN) -> ReadAhead[FileRows]:
-        """Yield all rows from the beginning of a row on, in order, with reading ahead.
+        """Yield all rows from a position on, in order, reading ahead in the background.
 
         Raises:
-            DataError: the file is damaged, or has a malformed row that is not to be set aside; names the place.
+            DataError: the file is damaged, or has a malformed row and `permissive` is false; the message names the
+                place.
         """
         if self.format == "csv" and not self.permissive:
             blocks = CsvBlocks(self._csv, self.schema)

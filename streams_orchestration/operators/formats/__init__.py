@@ -1,6 +1,6 @@
-"""The forms of values in files and messages: how each type is written as text, CSV and JSON, and read from it.
+"""The representations of values in files and messages: how each type is written to and read from text, CSV and JSON.
 
-Connectors use this package only, so that a type has one form: what a sink writes, a source with the same parameters
-reads. `docs/values.md` has the table. Avro, Protobuf and SQL have types of their own; `messages` and `databases` map
-them, and `values.checked` refuses what they let through.
+All connectors use this package, so every type has a single representation, and a source reads what a sink with the same
+parameters wrote. `docs/values.md` has the table. Avro, Protobuf and SQL have their own types; `messages` and
+`databases` map them.
 """

@@ -1,4 +1,4 @@
-"""Checks of values that Arrow's readers let through: texts that are no UTF-8, decimals and numbers out of range."""
+"""Checks for invalid values that Arrow's readers accept: texts that are not UTF-8, and numbers out of range."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
-"""Days since 1970 of the first day of the year 1 and the last one of 9999."""
+"""The first day of year 1 and the last day of year 9999, in days since 1970."""
 _DAY = 86_400_000_000
-"""Microseconds of a day."""
+"""Microseconds per day."""
 
 
 class UnfitValueError(DataError):
-    """A value that is not of its attribute's type.
+    """A value that does not fit its attribute's type.
 
     Args:
-        row: the number of the row among those checked.
-        column: the name of its attribute.
+        row: the position of the row among those checked.
+        column: the name of the attribute.
         reason: the reason.
     """
 
@@ -31,14 +31,14 @@ class UnfitValueError(DataError):
 
 
 NULL = "it is null, but the attribute is NOT NULL"
-"""The reason why a row without a required value does not fit."""
+"""The reason given for a row without a required value."""
 
 
 def check_nulls(batch: pa.RecordBatch) -> None:
-    """See that no column is null whose field is not nullable.
+    """Check that no column contains null if its field is not nullable.
 
     Raises:
-        UnfitValueError: one is.
+        UnfitValueError: a required value is null.
     """
     found = nulls_in(dict(zip(batch.schema.names, batch.columns, strict=True)), required_fields(batch.schema))
     if found:
@@ -47,10 +47,10 @@ def check_nulls(batch: pa.RecordBatch) -> None:
 
 
 def check_values(batch: pa.RecordBatch) -> None:
-    """See that texts are UTF-8 and decimals have no more digits than their types, also in lists, maps and structs.
+    """Check that texts are UTF-8 and that decimals fit their precision, also within lists, maps and structs.
 
     Raises:
-        UnfitValueError: one is not so.
+        UnfitValueError: a value is invalid.
     """
     for field, column in zip(batch.schema, batch.columns, strict=True):
         if not _is_checked(field.type):
@@ -63,7 +63,7 @@ def check_values(batch: pa.RecordBatch) -> None:
 
 
 def utf8_fault(text: bytes) -> str:
-    """Return why bytes are no UTF-8 text, with the place; empty when they are."""
+    """Return why bytes are not UTF-8, with the position; empty if they are valid."""
     try:
         text.decode()
     except UnicodeDecodeError as error:
@@ -72,10 +72,10 @@ def utf8_fault(text: bytes) -> str:
 
 
 def check_years(batch: pa.RecordBatch) -> None:
-    """See that dates and times are within the years 1 to 9999, which are those that a text can have.
+    """Check that dates and times are within the years 1 to 9999, the range that a text can represent.
 
     Raises:
-        DataError: one is not.
+        DataError: a value is outside the range.
     """
     for field, column in zip(batch.schema, batch.columns, strict=True):
         for leaf in leaves(column):
@@ -93,7 +93,7 @@ def check_years(batch: pa.RecordBatch) -> None:
 
 
 def leaves(array: pa.Array) -> Iterator[pa.Array]:
-    """Return the arrays of values that are not nested: those within lists, maps and structs, or the array itself."""
+    """Yield the non-nested arrays of values within lists, maps and structs, or the array itself."""
     types = pa.types
     if types.is_map(array.type):
         yield from leaves(array.keys)
@@ -108,7 +108,7 @@ def leaves(array: pa.Array) -> Iterator[pa.Array]:
 
 
 def is_within(kind: pa.DataType, *checks: Any) -> bool:
-    """Return True if the type, or one within it, meets one of some checks."""
+    """Return True if the type, or a type nested in it, meets one of the checks."""
     if any(check(kind) for check in checks):
         return True
     return pa.types.is_nested(kind) and any(is_within(kind.field(i).type, *checks) for i in range(kind.num_fields))
@@ -119,12 +119,12 @@ def _is_checked(kind: pa.DataType) -> bool:
 
 
 def _first_invalid(column: pa.Array) -> int:
-    """Return the first row whose value is invalid, found by halves."""
+    """Return the first row whose value is invalid, found by bisection."""
     first, count = 0, len(column)
     while count > 1:
         half = count // 2
         try:
-            # a copy: what is around a slice would be checked, too
+            # a copy, since validating a slice also validates the values around it
             pa.concat_arrays([column.slice(first, half), column.slice(0, 0)]).validate(full=True)
         except pa.ArrowInvalid:
             count = half

@@ -1,4 +1,4 @@
-"""The dialect of CSV: its separator, its quotes, and the texts that stand for null."""
+"""The dialect of CSV: its separator, its quotes, and the texts that mean null."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from pydantic import Field, model_validator
 from streams_orchestration.operators.contract import Parameters
 
 NULL_TEXTS = ("", "NA", "N/A", "n/a", "NULL", "null", "#N/A", "#NA")
-"""Texts that stand for null unless they are in quotes."""
+"""Texts that mean null unless they are quoted."""
 _NO_SEPARATORS = frozenset('"\r\n\ufeff')
 
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """Rules that divide a text into rows and values. A text in quotes is never null; an empty line is no row."""
+    """The rules that divide a text into rows and values. A quoted text is never null; an empty line is no row."""
 
     separator: str = ","
     quoted: bool = True
-    """Values stand in quotes where they need them; else quotes are characters like others."""
+    """True if values are quoted where needed; False makes quotes ordinary characters."""
     null_texts: tuple[str, ...] = field(default=NULL_TEXTS)
 
 
 class CsvParameters(Parameters):
-    """Parameters of whatever reads or writes CSV."""
+    """The parameters of operators that read or write CSV."""
 
     separator: str = Field(
         default=",", min_length=1, max_length=1, description="Character between the values of a CSV row."

@@ -1,4 +1,4 @@
-"""Rows of CSV as tuples, by Arrow."""
+"""Parses CSV rows to tuples with Arrow."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def parse_options(dialect: CsvDialect, *, blank_lines: bool = False) -> pa_csv.P
 
     Args:
         dialect: the dialect of the text.
-        blank_lines: an empty line is a row.
+        blank_lines: treat an empty line as a row.
     """
-    # without newlines_in_values a block may end within quotes
+    # without newlines_in_values a block could end within quotes
     return pa_csv.ParseOptions(
         delimiter=dialect.separator,
         quote_char='"' if dialect.quoted else False,
@@ -29,13 +29,13 @@ def parse_options(dialect: CsvDialect, *, blank_lines: bool = False) -> pa_csv.P
 
 
 def reader_options(dialect: CsvDialect) -> dict[str, Any]:
-    """Return options for Python's `csv`, which finds the reason why a row is refused."""
+    """Return options for Python's `csv` module, which is used to explain why a row is refused."""
     quoting = csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE
     return {"delimiter": dialect.separator, "quoting": quoting}
 
 
 def convert_options(dialect: CsvDialect, schema: pa.Schema, *, null_in_quotes: bool) -> pa_csv.ConvertOptions:
-    """Return Arrow's options for the columns of `schema`; binary columns are read as texts."""
+    """Return Arrow's options for converting the columns of `schema`. Binary columns are read as texts first."""
     return pa_csv.ConvertOptions(
         column_types=_read_as(schema),
         include_columns=schema.names,
@@ -46,7 +46,7 @@ def convert_options(dialect: CsvDialect, schema: pa.Schema, *, null_in_quotes: b
 
 
 def texts_apart(schema: pa.Schema) -> tuple[pa.Schema, pa.Schema]:
-    """Return the attributes that are texts in CSV, and the others."""
+    """Split the schema into the attributes that are texts in CSV (string and binary) and the others."""
     texts = [field for field in schema if _is_text(field.type)]
     return pa.schema(texts), pa.schema([field for field in schema if not _is_text(field.type)])
 
@@ -56,17 +56,17 @@ def read_rows(
 ) -> pa.RecordBatch:
     """Return the tuples of whole rows.
 
-    A text in quotes is no null; of another type also a value in quotes may be null, as where all values have quotes.
+    A quoted text is never null. A quoted value of another type may be null, since some writers quote all values.
 
     Args:
         content: the rows.
-        names: the names of their columns.
+        names: the column names.
         schema: the schema of the tuples.
         dialect: the dialect of the text.
-        blank_lines: an empty line is a row.
+        blank_lines: treat an empty line as a row.
 
     Raises:
-        pyarrow.ArrowInvalid, pyarrow.ArrowKeyError, DataError: one does not fit.
+        pyarrow.ArrowInvalid, pyarrow.ArrowKeyError, DataError: a row does not fit.
     """
 
     def read(part: pa.Schema, *, null_in_quotes: bool) -> pa.Table:
@@ -100,10 +100,10 @@ def read_rows(
 
 
 def taken(columns: dict[str, Any], schema: pa.Schema) -> pa.RecordBatch:
-    """Return the columns that Arrow read, as attributes.
+    """Convert the columns that Arrow read to the attributes of `schema`.
 
     Raises:
-        pyarrow.ArrowInvalid, DataError: a value does not fit, or is null where the field is not nullable.
+        pyarrow.ArrowInvalid, DataError: a value does not fit, or is null although the field is not nullable.
     """
     arrays = [_attribute(columns[field.name], field) for field in schema]
     batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -113,7 +113,7 @@ def taken(columns: dict[str, Any], schema: pa.Schema) -> pa.RecordBatch:
 
 
 def has_infinite(batch: pa.RecordBatch) -> bool:
-    """Return True if a number is infinite, be it meant so or out of range."""
+    """Return True if a number is infinite, whether written so or out of range."""
     columns = (column for column in batch.columns if pa.types.is_floating(column.type))
     return any(bool(np.isinf(column.to_numpy(zero_copy_only=False)).any()) for column in columns)
 

@@ -1,4 +1,4 @@
-"""Tuples as rows of CSV, a column at a time."""
+"""Converts tuples to CSV rows, column by column."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 _BYTE_ORDER_MARK = "\ufeff"
 _IN_VALUES = frozenset("0123456789+-.:=/")
-"""Characters other than letters in values that are not texts. If one is the separator, these values need quotes."""
+"""Characters besides letters in values that are not texts. If the separator is one of them, these values need quotes.
+"""
 
 
 def check_csv_schema(schema: pa.Schema, format: str = "csv") -> None:
-    """Raise ValueError when an attribute has a type that a value of CSV cannot hold."""
+    """Raise ValueError if an attribute has a nested type, which CSV cannot represent."""
     if nested := next((field for field in schema if pa.types.is_nested(field.type)), None):
         message = f"format {format}: the attribute {nested.name} is {type_name(nested.type)}, which csv cannot hold"
         raise ValueError(message)
@@ -29,12 +30,12 @@ def check_csv_schema(schema: pa.Schema, format: str = "csv") -> None:
 def csv_rows(batch: pa.RecordBatch, dialect: CsvDialect) -> pl.Series:
     """Return the text of a row for each tuple, without a line end.
 
-    Null is the first of the dialect's texts for it; in a row of one value the first that is not empty, since an empty
-    line is no row.
+    Null is written as the dialect's first null text. In a row of one value it is the first non-empty null text, since
+    an empty line is not a row.
 
     Raises:
-        DataError: without quotes a text cannot be told from others, or from null; a date or time is beyond the years
-            that a text can have; or the dialect has no text for null in a row of one value.
+        DataError: a value is ambiguous without quotes, a date or time is outside the years 1 to 9999, or a row of one
+            value is null and the dialect has no non-empty null text.
     """
     import polars as pl
 
@@ -58,10 +59,10 @@ def csv_rows(batch: pa.RecordBatch, dialect: CsvDialect) -> pl.Series:
 
 
 def csv_header(names: list[str], dialect: CsvDialect) -> str:
-    """Return the row with the names of columns.
+    """Return the header row with the column names.
 
     Raises:
-        DataError: without quotes a name cannot be told from others.
+        DataError: a name needs quotes, but the dialect has none.
     """
     for name in names:
         if not dialect.quoted and _is_special(name, dialect):
@@ -91,13 +92,13 @@ def _cell(value: pl.Expr, kind: pa.DataType, dialect: CsvDialect, *, alone: bool
 
 
 def _meets(dialect: CsvDialect, kind: pa.DataType) -> bool:
-    """Return True if values of a type may have the separator, or be a text that stands for null."""
+    """Return True if values of a type may contain the separator or equal a text that means null."""
     letters = dialect.separator.isalpha() or dialect.separator in _IN_VALUES
     return letters or pa.types.is_binary(kind) or not set(dialect.null_texts).isdisjoint(("NaN", "Infinity"))
 
 
 def _needs_quotes(text: pl.Expr, dialect: CsvDialect, *, alone: bool) -> pl.Expr:
-    """Return the condition on texts that could be taken for something else; an empty line is no row."""
+    """Return an expression that is true for texts that are ambiguous without quotes."""
     marks = text.str.contains_any(_marks(dialect))
     return marks | text.is_in([*dialect.null_texts, *([""] if alone else [])]) | text.str.starts_with(_BYTE_ORDER_MARK)
 

@@ -1,4 +1,4 @@
-"""One object of JSON as the values of a tuple, with the reason where it is none."""
+"""Converts one JSON object to the values of a tuple, or gives the reason why it does not fit."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from streams_orchestration.operators.formats.texts import values_of
 from streams_orchestration.operators.libraries import pa
 
 Read = Callable[[Any], Any]
-"""Converts a JSON value that is not null to a value for Arrow; raises ValueError if it does not fit the type."""
+"""Converts a non-null JSON value to a value for Arrow. Raises ValueError if it does not fit the type."""
 _NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 LARGEST_FLOAT = 3.4028235677973366e38
-"""The limit from which a number exceeds 32 bits."""
+"""The smallest magnitude that a 32-bit float cannot represent."""
 
 
 class RefusedValueError(ValueError):
-    """A text that is no object with the attributes."""
+    """A text is not a JSON object that fits the attributes."""
 
     column = ""
-    """Empty when it is not one column that is wrong."""
+    """The attribute at fault; empty if the fault is not in a single attribute."""
 
     @property
     def reason(self) -> str:
-        """Why."""
+        """The reason why the text was refused."""
         return str(self)
 
 
 class Number(str):
-    """A number with a point or an exponent, as it stands in the text."""
+    """A number with a point or an exponent, kept as it is written in the text."""
 
     __slots__ = ()
 
 
 class Members(list[tuple[str, Any]]):
-    """The members of an object, in order, those that are there twice, too."""
+    """The members of an object in order, duplicates included."""
 
     __slots__ = ()
 
 
 class _Constant(Number):
-    """NaN or an infinite number without quotes, which JSON does not have and many writers write."""
+    """An unquoted NaN or infinity, which JSON does not allow but many writers produce."""
 
     __slots__ = ()
 
@@ -55,10 +55,10 @@ _DECODER = json.JSONDecoder(object_pairs_hook=Members, parse_float=Number, parse
 
 
 def parsed(text: bytes) -> Any:
-    """Return a text of JSON, with numbers as they are written.
+    """Parse a JSON text, keeping numbers as they are written.
 
     Raises:
-        RefusedValueError: it is none.
+        RefusedValueError: the text is not valid JSON.
     """
     if reason := utf8_fault(text):
         raise RefusedValueError(reason)
@@ -76,7 +76,7 @@ def parsed(text: bytes) -> Any:
 
 
 class ObjectReader:
-    """Reads objects as tuples of one type."""
+    """Converts JSON objects to tuples of one schema."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._fields = {
@@ -85,10 +85,10 @@ class ObjectReader:
         self._required = [(name, self._fields[name][0]) for name in required_fields(schema)]
 
     def read(self, text: bytes) -> list[Any]:
-        """Return the values by attribute, as Arrow takes them.
+        """Return the values in the order of the attributes, as Arrow takes them.
 
         Raises:
-            RefusedValueError: the text is no object, or one that does not fit.
+            RefusedValueError: the text is not an object, or the object does not fit.
         """
         members = parsed(text)
         if not isinstance(members, Members):
@@ -201,7 +201,7 @@ def _refuse() -> Any:
 
 
 def _misfit(value: Any, kind: pa.DataType) -> str:
-    """Return why a value is not of a type."""
+    """Return why a value does not fit a type."""
     types = pa.types
     if type(value) is not str:
         form = form_of(_shown(value), kind) if type(value) in (int, Number) else ""
@@ -216,7 +216,7 @@ def _misfit(value: Any, kind: pa.DataType) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return a value as JSON has it."""
+    """Return a value in JSON notation."""
     if isinstance(value, Members):
         return "{" + ", ".join(f"{json.dumps(name)}: {_shown(each)}" for name, each in value) + "}"
     if isinstance(value, list):

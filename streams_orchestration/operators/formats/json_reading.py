@@ -1,4 +1,4 @@
-"""Objects of JSON as tuples: by Arrow where it can, object by object where one is refused or has what Arrow has not."""
+"""Converts JSON objects to tuples: with Arrow if it can parse them, else object by object."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa, pa_json
 
 ONE_BY_ONE = 256
-"""Objects that are read one by one when one of them is refused; more are halved."""
+"""Up to this many objects are parsed one by one if one of them is refused; more are halved first."""
 _OPEN, _CLOSE, _NEWLINE = b"{}\n"
 BLANK = b" \t\r\n"
-"""White space of JSON."""
+"""The white space characters of JSON."""
 
 
 class RefusedObject(NamedTuple):
-    """A text that is no object with the attributes."""
+    """A text that is not an object with the attributes, with the reason."""
 
     row: int
-    """Among the texts."""
+    """The position among the texts."""
     column: str
-    """Empty when it is not one column that is wrong."""
+    """The attribute at fault; empty if the fault is not in a single attribute."""
     reason: str
 
 
 class Objects(NamedTuple):
-    """The values that were read from some texts."""
+    """The result of parsing several texts."""
 
     batch: pa.RecordBatch
-    """The tuples of the others, in order."""
+    """The tuples of the texts that were not refused, in order."""
     refused: tuple[RefusedObject, ...] = ()
 
 
 def check_json_schema(schema: pa.Schema, format: str = "json") -> None:
-    """Raise ValueError when a map has keys that cannot name the members of an object."""
+    """Raise ValueError if a map has nested keys, which cannot name the members of an object."""
     for field in schema:
         if is_within(field.type, lambda kind: pa.types.is_map(kind) and pa.types.is_nested(kind.key_type)):
             message = (
@@ -50,10 +50,10 @@ def check_json_schema(schema: pa.Schema, format: str = "json") -> None:
 
 
 def read_objects(texts: Sequence[bytes], schema: pa.Schema) -> Objects:
-    """Return the tuples of texts of one object each; members that are not there are null, others are ignored.
+    """Return the tuples of texts that contain one object each. Missing members are null, unknown members are ignored.
 
     Args:
-        texts: not blank.
+        texts: the texts, none of them blank.
         schema: the schema of the tuples.
     """
     if not texts:
@@ -72,15 +72,15 @@ def read_objects(texts: Sequence[bytes], schema: pa.Schema) -> Objects:
 
 
 def read_lines(content: bytes, count: int, schema: pa.Schema) -> pa.RecordBatch:
-    """Return the tuples of lines with one object each, all at once.
+    """Parse lines that contain one object each, all at once with Arrow.
 
     Args:
-        content: ends with a line feed.
-        count: the count of the lines.
+        content: the lines; the last one ends with a line feed as well.
+        count: the number of lines.
         schema: the schema of the tuples.
 
     Raises:
-        pyarrow.ArrowNotImplementedError, ValueError: one does not fit, or Arrow cannot tell.
+        pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, ValueError: a line does not fit, or Arrow cannot decide.
     """
     if not _is_object_a_line(content, count):
         message = "an object is wanted, one in each line"  # else parts of two lines could make one
@@ -104,7 +104,7 @@ def read_lines(content: bytes, count: int, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def schema_type(schema: pa.Schema) -> pa.DataType:
-    """Return the attributes as the type of a struct."""
+    """Return the schema's attributes as a struct type."""
     return pa.struct(list(schema))
 
 
@@ -119,13 +119,13 @@ def _is_object_a_line(content: bytes, count: int) -> bool:
 
 
 def _on_one_line(text: bytes) -> bytes:
-    """Return an object without line breaks, which stand between its tokens only, and without white space around it."""
+    """Return an object without line breaks and without white space around it. JSON allows breaks only between tokens."""
     text = text.strip(BLANK)
     return text.replace(b"\n", b" ") if b"\n" in text else text
 
 
 def _read_as(kind: pa.DataType) -> pa.DataType:
-    """Return the type that Arrow reads a type as: times and bytes are texts first."""
+    """Return the type that Arrow parses for an attribute type: times and bytes are parsed as texts first."""
     types = pa.types
     if types.is_temporal(kind) or types.is_binary(kind):
         return pa.string()
@@ -137,7 +137,7 @@ def _read_as(kind: pa.DataType) -> pa.DataType:
 
 
 def _taken(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return the values of a type from those that it was read as."""
+    """Convert an array that was parsed by `_read_as` to its attribute type."""
     types = pa.types
     if array.type == kind:
         return array

@@ -1,4 +1,4 @@
-"""Tuples as objects of JSON, a column at a time."""
+"""Converts tuples to JSON objects, column by column."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 _NULL = "null"
 _ESCAPES = {chr(code): json.dumps(chr(code))[1:-1] for code in (*range(0x20), ord('"'), ord("\\"))}
-"""Characters that JSON needs escaped in a text."""
+"""Maps each character that JSON requires to be escaped to its escape sequence."""
 
 
 def json_objects(batch: pa.RecordBatch) -> pl.Series:
     """Return the text of an object for each tuple, with a member for each attribute.
 
-    Numbers have all their digits; NaN and the infinite ones are the texts `NaN`, `Infinity` and `-Infinity`. A map is
-    an object whose members are named by the texts of its keys.
+    Numbers keep all their digits. NaN and infinities are the texts `NaN`, `Infinity` and `-Infinity`. A map becomes an
+    object whose members are named by the texts of its keys.
 
     Raises:
-        DataError: a date or time is beyond the years that a text can have.
+        DataError: a date or time is outside the years 1 to 9999.
     """
     import polars as pl
 
@@ -49,7 +49,7 @@ def json_objects(batch: pa.RecordBatch) -> pl.Series:
 
 
 def write_json_objects(file: IO[bytes], batch: pa.RecordBatch) -> None:
-    """Write the text of an object for each tuple, and a line feed behind it; see `json_objects`."""
+    """Write each tuple as a JSON object followed by a line feed; see `json_objects`."""
     if all(_is_alike(batch, field) for field in batch.schema):
         check_years(batch)
         frame_of(batch).select(_alike(field) for field in batch.schema).write_ndjson(file)
@@ -58,7 +58,7 @@ def write_json_objects(file: IO[bytes], batch: pa.RecordBatch) -> None:
 
 
 def _is_alike(batch: pa.RecordBatch, field: pa.Field) -> bool:
-    """Return True if Polars' own writer, which is several times quicker, writes the same texts for an attribute."""
+    """Return True if Polars' JSON writer gives the same texts for an attribute. It is several times faster."""
     types = pa.types
     if types.is_timestamp(field.type) or types.is_binary(field.type):
         return True
@@ -76,7 +76,7 @@ def _is_leaf_alike(leaf: pa.Array) -> bool:
 
 
 def _alike(field: pa.Field) -> pl.Expr:
-    """Return the values, or their texts, such that Polars' writer writes them as JSON should have them."""
+    """Return the attribute in a form that Polars' writer renders correctly: times and bytes as texts."""
     import polars as pl
 
     value, types = pl.col(field.name), pa.types
@@ -85,7 +85,7 @@ def _alike(field: pa.Field) -> pl.Expr:
 
 
 def json_values(column: pa.Array) -> pl.Series:
-    """Return the text of a value of JSON for each value of a column; null stays null."""
+    """Return each value of a column as a JSON text; null stays null."""
     import polars as pl
 
     batch = pa.record_batch([column], names=["value"])
@@ -94,7 +94,7 @@ def json_values(column: pa.Array) -> pl.Series:
 
 
 def _text(value: pl.Expr, kind: pa.DataType) -> pl.Expr:
-    """Return the texts of values as JSON has them; null stays null."""
+    """Return an expression for the JSON texts of values; null stays null."""
     import polars as pl
 
     types = pa.types

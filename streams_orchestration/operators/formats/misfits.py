@@ -1,4 +1,4 @@
-"""Says why a value is not of an attribute's type, with a form of it that is accepted."""
+"""Explains why a value does not fit an attribute's type, and suggests an accepted form."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from streams_orchestration.operators.libraries import pa
 
 @functools.lru_cache(maxsize=65_536)
 def text_misfit(text: str, kind: pa.DataType, null_texts: tuple[str, ...] = NULL_TEXTS) -> str:
-    """Return why a text of CSV is not of a type; empty if it is.
+    """Return why a CSV text is not a value of a type; empty if it is.
 
     Args:
-        text: bytes that are no UTF-8 are escaped, as `surrogateescape` does.
+        text: the text; bytes that are not UTF-8 are escaped as by `surrogateescape`.
         kind: the type of the attribute.
-        null_texts: stand for null.
+        null_texts: texts that mean null.
     """
     if reason := utf8_fault(text.encode(errors="surrogateescape")):
         return reason
@@ -31,7 +31,7 @@ def text_misfit(text: str, kind: pa.DataType, null_texts: tuple[str, ...] = NULL
 
 
 def csv_fault(error: csv.Error) -> str:
-    """Return why a text is not a row of CSV."""
+    """Return why a text is not a CSV row, from the error of Python's `csv`."""
     return "a quote is not closed" if "end of data" in str(error) else f"it is no row of CSV: {error}"
 
 
@@ -45,7 +45,7 @@ def is_read(text: str, kind: pa.DataType) -> bool:
 
 
 def form_of(text: str, kind: pa.DataType) -> str:
-    """Return a form that is accepted in place of a text; empty where the type says it."""
+    """Return a hint about the accepted form of a value, starting with a colon; empty if the type is hint enough."""
     types = pa.types
     if types.is_boolean(kind):
         return ": write true or false"
@@ -70,7 +70,7 @@ def form_of(text: str, kind: pa.DataType) -> str:
 
 
 def _range_of(text: str, kind: pa.DataType) -> str:
-    """Say of a number that is not one of a type that it is out of range; empty where it is not whole."""
+    """Return a hint that a number is out of the type's range; empty if it is a fraction within the range."""
     number = Decimal(text.strip())
     if pa.types.is_floating(kind):
         return ": it is out of range"

@@ -1,7 +1,7 @@
-"""The text of a value that is not nested, both ways: in a cell of CSV, in quotes in JSON, as a key of a message.
+"""The text of a non-nested value, in both directions: for CSV cells, JSON strings and message keys.
 
-Times are ISO 8601 with `T`, with `Z` for a timestamp in UTC, and with a fraction only where there is one. Numbers that
-are none are NaN, Infinity and -Infinity. Decimals have all digits of their scale and no exponent. Binary is base64.
+Times are ISO 8601 with `T`, with `Z` for a timestamp in UTC, and with a fraction only if it is not zero. Special
+numbers are NaN, Infinity and -Infinity. Decimals have all digits of their scale and no exponent. Binary is base64.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 INFINITE = r"[+-]?(?i:inf|infinity)"
-"""A text that stands for an infinite number; another one that is read as such is a number out of range."""
+"""Matches a text that means infinity. Any other text that is read as infinity is a number out of range."""
 
 
 def frame_of(batch: pa.RecordBatch) -> pl.DataFrame:
-    """Return the tuples for polars, maps as lists of entries."""
+    """Return the tuples as a Polars frame, with maps as lists of entries, since Polars has no maps."""
     import polars as pl
 
     schema = pa.schema([field.with_type(without_maps(field.type)) for field in batch.schema])
@@ -37,7 +37,7 @@ def frame_of(batch: pa.RecordBatch) -> pl.DataFrame:
 
 
 def without_maps(kind: pa.DataType) -> pa.DataType:
-    """Return the type with lists of entries in place of maps."""
+    """Return the type with maps replaced by lists of entries."""
     types = pa.types
     if types.is_map(kind):
         entry = (pa.field("key", without_maps(kind.key_type)), pa.field("value", without_maps(kind.item_type)))
@@ -50,7 +50,7 @@ def without_maps(kind: pa.DataType) -> pa.DataType:
 
 
 def text_of(value: pl.Expr, kind: pa.DataType) -> pl.Expr:
-    """Return the text of values of a type that is not nested; null stays null."""
+    """Return an expression for the texts of non-nested values; null stays null."""
     import polars as pl
 
     types = pa.types
@@ -68,21 +68,21 @@ def text_of(value: pl.Expr, kind: pa.DataType) -> pl.Expr:
 
 
 def is_plain(kind: pa.DataType) -> bool:
-    """Return True if texts of the type have digits, signs, points and exponents only, or are true or false."""
+    """Return True if the type is Boolean or numeric."""
     types = pa.types
     return any(check(kind) for check in (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal))
 
 
 def write_lines(file: IO[bytes], rows: pl.Series) -> None:
-    """Write texts as they are, with a line feed behind each."""
+    """Write texts unchanged, with a line feed after each."""
     rows.alias("row").to_frame().write_csv(file, include_header=False, quote_style="never")
 
 
 def shown(value: Any) -> str:
-    """Return the text of one value for people: as in a file, except for binary. Lists, maps and structs are not taken.
+    """Return the text of one non-nested value for display: as in a file, except that binary is hexadecimal.
 
     Args:
-        value: as Arrow and Polars give it to Python; not null.
+        value: a value as Arrow and Polars return it to Python; not null.
     """
     match value:
         case bool():
@@ -104,7 +104,7 @@ def shown(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value for JSON; a value of a type that JSON lacks becomes its text."""
+    """Return a value that JSON can represent: a value of a type that JSON lacks becomes its text."""
     if isinstance(value, dict):
         return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
@@ -115,7 +115,7 @@ def plain(value: Any) -> Any:
 
 
 def texts(column: pa.Array) -> pa.Array:
-    """Return the texts of the values of a column that is not nested."""
+    """Return the texts of the values of a non-nested column."""
     import polars as pl
 
     if is_text(column.type):
@@ -126,10 +126,10 @@ def texts(column: pa.Array) -> pa.Array:
 
 
 def values_of(written: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return the values of a type that is not nested, from their texts.
+    """Parse texts to values of a non-nested type.
 
     Raises:
-        pyarrow.ArrowInvalid, DataError: one is none.
+        pyarrow.ArrowInvalid, DataError: a text is not a value of the type.
     """
     if pa.types.is_string(kind):
         return written
@@ -144,7 +144,7 @@ def values_of(written: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def out_of_range(column: pa.Array, written: pa.Array) -> np.ndarray:
-    """Return for each value whether it became infinite by being read, by the texts that were read."""
+    """Return a mask of the values that became infinite because the number written was out of range."""
     if not pa.types.is_floating(column.type):
         return np.zeros(len(column), bool)
     infinite = np.isinf(column.to_numpy(zero_copy_only=False))
@@ -157,7 +157,7 @@ def out_of_range(column: pa.Array, written: pa.Array) -> np.ndarray:
 
 
 def _decoded(written: pa.Array) -> pa.Array:
-    """Decode base64 to binary values."""
+    """Decode base64 texts to binary values."""
     import polars as pl
 
     series: Any = pl.from_arrow(written)

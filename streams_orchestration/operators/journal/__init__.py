@@ -1,1 +1,1 @@
-"""The journal: a durable log of input whose senders do not repeat it."""
+"""The journal: a durable log of input that its senders cannot repeat."""

@@ -1,4 +1,4 @@
-"""The files of a journal: their names, the durable limit for readers, and their content."""
+"""The files of a journal: segments, the durable limit for readers, and notes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MARK = struct.Struct("<QI")
 
 
 class DamagedError(RefusedError):
-    """An acknowledged message cannot be read any more. The message names the file and the place in it."""
+    """An acknowledged message can no longer be read. The message names the file and the position."""
 
     def __init__(self, path: Path, at: int, first: int, last: int) -> None:
         super().__init__(
@@ -30,7 +30,7 @@ class DamagedError(RefusedError):
 
 
 class JournalPosition(NamedTuple):
-    """A record in a file."""
+    """A record and its byte range in a file."""
 
     record: JournalRecord
     begin: int
@@ -38,10 +38,10 @@ class JournalPosition(NamedTuple):
 
 
 class JournalFiles:
-    """A directory with segment files, named by the number of their first message.
+    """A directory of segment files, each named by the number of its first message.
 
-    `durable` holds the number up to which messages are on disk. It is written after they are synchronised, and no
-    reader goes beyond it. `id` identifies the journal; a journal that is created again has another id.
+    The file `durable` holds the number before which all messages are on disk. It is written after they are flushed, and
+    no reader goes beyond it. The file `id` identifies the journal; a journal that is created again has another id.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -50,7 +50,7 @@ class JournalFiles:
 
     @property
     def id(self) -> str | None:
-        """The id of the journal, or None before the journal exists."""
+        """The journal's id, or None if the journal does not exist yet."""
         if self._id is None:
             try:
                 self._id = (self.directory / "id").read_text(encoding="ascii") or None
@@ -59,21 +59,21 @@ class JournalFiles:
         return self._id
 
     def make(self) -> None:
-        """Make the directory and give the journal its id, where that was not done."""
+        """Create the directory and the journal's id if they do not exist."""
         self.directory.mkdir(parents=True, exist_ok=True)
         if self.id is None:
             write_whole(self.directory / "id", world.new_id())
 
     def segments(self) -> list[tuple[int, Path]]:
-        """Return the first number and the path of each segment, in order."""
+        """Return the first message number and the path of each segment, in order."""
         return sorted((int(path.stem), path) for path in self.directory.glob("*.segment"))
 
     def segment(self, first: int) -> Path:
-        """Return the path of one."""
+        """Return the path of the segment that begins with a message number."""
         return self.directory / f"{first:020d}.segment"
 
     def durable(self) -> int:
-        """Return the number of the next message: all before it are on disk. 1 when nothing ever was."""
+        """Return the number of the next message to become durable; all earlier ones are on disk. 1 in a new journal."""
         try:
             with (self.directory / "durable").open("rb") as file:
                 for _ in range(3):  # one that is being written
@@ -92,7 +92,7 @@ class JournalFiles:
         os.pwrite(file, content + zlib.crc32(content).to_bytes(4, "little"), 0)
 
     def is_held(self) -> bool:
-        """Return True if a process receives for this journal now."""
+        """Return True if some process is currently receiving into this journal."""
         try:
             with (self.directory / "lock").open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -103,27 +103,30 @@ class JournalFiles:
         return False
 
     def note(self, facts: dict[str, Any]) -> None:
-        """Keep facts about the counterpart with the journal, over all hosts; they replace those before."""
+        """Store facts about the external system with the journal, so that every host sees them.
+
+        They replace earlier ones.
+        """
         write_whole(self.directory / "notes.json", json.dumps(facts))
 
     def noted(self) -> dict[str, Any]:
-        """Return the facts that were noted last."""
+        """Return the facts that `note` stored last."""
         try:
             return json.loads((self.directory / "notes.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
 
     def take_over(self, former: JournalFiles) -> None:
-        """Take the notes of the journal whose place this one takes, unless it has notes of its own."""
+        """Copy the notes of the journal that this one replaces, unless it has notes of its own."""
         if not self.noted():
             self.note(former.noted())
 
     def report(self, facts: dict[str, Any]) -> None:
-        """Write down how receiving goes, for who reads."""
+        """Store the receiver's status for readers of the journal."""
         write_whole(self.directory / "receiver.json", json.dumps(facts), durably=False)
 
     def reported(self) -> dict[str, Any]:
-        """Return the last report of the receiver."""
+        """Return the last status of the receiver."""
         try:
             return json.loads((self.directory / "receiver.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -131,7 +134,7 @@ class JournalFiles:
 
 
 def places(path: Path, begin: int = 0) -> Iterator[JournalPosition]:
-    """Yield the records of a file from a byte on, up to the first that is none."""
+    """Yield the records of a file from a byte offset on, up to the first one that is incomplete or invalid."""
     with path.open("rb") as file:
         at = file.seek(begin)
         while True:

@@ -9,17 +9,17 @@ LENGTH_BYTES = 4
 
 
 class FrameError(Exception):
-    """A message is longer than it may be; where the next one begins is not known."""
+    """A message exceeds the size limit, so the start of the next one is unknown."""
 
 
 class Frames:
-    """The messages of one connection.
+    """Splits the bytes of one connection into messages.
 
     Args:
-        framing: `lines`: a message ends with a line feed, a carriage return in front of it belongs to it; `length`: its
-            length is in front of it, four bytes, the highest first.
-        most: bytes of a message.
-        skip_empty: a message of nothing but blanks is none.
+        framing: `lines`: a message ends with a line feed, with an optional carriage return before it. `length`: the
+            message follows its length, which is four bytes in big-endian order.
+        most: the largest message size in bytes.
+        skip_empty: drop messages that consist of white space only.
     """
 
     def __init__(self, framing: Framing, most: int, *, skip_empty: bool) -> None:
@@ -29,10 +29,10 @@ class Frames:
         self._rest = b""
 
     def take(self, chunk: bytes) -> list[bytes]:
-        """Return the messages that end in the next bytes.
+        """Return the messages that the next bytes complete.
 
         Raises:
-            FrameError: one is too long.
+            FrameError: a message is too long.
         """
         messages, self._rest = self._split(self._rest + chunk)
         if any(len(message) > self._most for message in messages) or len(self._rest) > self._most + LENGTH_BYTES:
@@ -42,7 +42,7 @@ class Frames:
 
     @property
     def rest(self) -> int:
-        """Bytes of a message that has not ended."""
+        """The number of bytes of the incomplete message."""
         return len(self._rest)
 
     @staticmethod

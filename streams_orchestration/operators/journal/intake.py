@@ -1,4 +1,4 @@
-"""The way into a journal for what receives: arrivals that come at about the same time are written together."""
+"""The write path into a journal: messages that arrive at about the same time are written together."""
 
 from __future__ import annotations
 
@@ -12,46 +12,46 @@ from streams_orchestration.operators.journal.records import Arrival
 from streams_orchestration.operators.journal.writing import Journal, JournalFullError
 
 FULL_PAUSE = 0.2
-"""Seconds after which a journal without room is tried again."""
+"""Seconds between attempts to write to a full journal."""
 LOGGED = 5
-"""Things of one kind that are logged one by one."""
+"""The number of events of one kind that are logged individually."""
 
 log = logging.getLogger("streams.receiver")
 
 
 class ConflictError(Exception):
-    """A key was repeated with other content than before."""
+    """A key was repeated with different content."""
 
 
 class Intake:
-    """The interface through which a `JournalSource` writes to the journal and reports. Used in one event loop."""
+    """The interface by which a `JournalSource` writes to the journal and reports its status. Used in one event loop."""
 
     def __init__(self, journal: Journal, operator: str, owner: str = "") -> None:
         self.journal = journal
         self.operator = operator
         self.owner = owner
-        """Catalog and application, which tell this operator from one of the same name elsewhere."""
+        """The catalog and application, which distinguish this operator from others of the same name."""
         self.counts: Counter[str] = Counter()
-        """Messages that were left out, by reason, since this process began to receive."""
+        """The number of events by kind, such as messages left out, since this process began to receive."""
         self._waiting: list[tuple[Arrival, asyncio.Future[None]]] = []
         self._under_way: dict[str, tuple[str, asyncio.Future[None]]] = {}
-        """Key -> digest, and the end of its writing."""
+        """Maps the key of each write in progress to its digest and its future."""
         self._writer: asyncio.Task[None] | None = None
         self._place = ""
         self._began = False
 
     async def offer(self, values: Sequence[bytes], origin: str = "", key: str = "", digest: str = "") -> None:
-        """Write messages; they are on disk when this returns.
+        """Write messages. They are on disk when this returns.
 
         Args:
             values: the values of the messages.
             origin: the sender, or the topic.
             key: the sender's idempotency key; messages under a known key are not written again.
-            digest: the digest of the content that is to be the same; empty if the key alone decides.
+            digest: the digest of the content; empty if a repeated key is accepted whatever its content.
 
         Raises:
-            ConflictError: the key is known with another content; nothing was written.
-            JournalFullError: there is no room; nothing was written.
+            ConflictError: the key is known with another digest. Nothing was written.
+            JournalFullError: there is no room. Nothing was written.
         """
         known, written = self._under_way.get(key, ("", None))
         known = known or self.journal.digest_of(key)
@@ -71,7 +71,7 @@ class Intake:
         await asyncio.shield(written)
 
     async def put(self, values: Sequence[bytes], origin: str = "", key: str = "") -> None:
-        """Write like `offer`, but wait for room, which is the back-pressure for the sender."""
+        """Write like `offer`, but wait until there is room. That is back-pressure for the sender."""
         while True:
             try:
                 return await self.offer(values, origin, key)
@@ -80,7 +80,7 @@ class Intake:
                 await asyncio.sleep(FULL_PAUSE)
 
     def receiving(self, place: str) -> None:
-        """Report that nothing prevents receiving any more, and where it happens."""
+        """Report that receiving works, and at which address or topic."""
         if place != self._place:
             log.info("operator %s: receives at %s", self.operator, place)
         self._place, self._began = place, True
@@ -92,12 +92,12 @@ class Intake:
         return began
 
     def failed(self, error: str, *, refused: bool) -> None:
-        """Report to the source, and so to users, why nothing is received."""
+        """Report why nothing can be received. The source passes the reason on to users."""
         self._place = ""
         self._report(error=error, refused=refused)
 
     def count(self, what: str, message: str, *arguments: object) -> None:
-        """Count something that was left out or held back, and log the first few, then ever fewer."""
+        """Count an event, such as a message left out or held back, and log the first few and then ever fewer."""
         self.counts[what] += 1
         if (number := self.counts[what]) <= LOGGED or str(number).strip("0") == "1":
             log.warning(f"operator %s: {message} (%d so far)", self.operator, *arguments, number)
@@ -112,7 +112,7 @@ class Intake:
             log.warning("operator %s: %s: %s", self.operator, self.journal.files.directory, error.strerror)
 
     async def _write(self) -> None:
-        """Write what waits, again and again until nothing does."""
+        """Write waiting arrivals until there are none."""
         while self._waiting:
             waiting, self._waiting = self._waiting, []
             arrivals = [arrival for arrival, _ in waiting]
@@ -131,6 +131,6 @@ class Intake:
 
 
 def _seen(future: asyncio.Future[None]) -> None:
-    """Retrieve the exception of a write whose sender has disconnected, so that nothing warns about it."""
+    """Mark a future's exception as handled, since its sender may have disconnected and nobody else reads it."""
     if not future.cancelled():
         future.exception()

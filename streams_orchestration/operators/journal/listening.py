@@ -1,4 +1,4 @@
-"""Listening at an address, and the reasons why that fails."""
+"""Explains errors of listening on a network address."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streams_orchestration import world
 from streams_orchestration.operators.errors import RefusedError
 
 TAKEN_SECONDS = 10.0
-"""Seconds for which a port may still be in use by another process, such as a host that is ending."""
+"""Seconds for which a port may still be in use, for example by a host that is ending, before that is an error."""
 _REFUSED = {
     errno.EACCES: "this process may not listen there; ports below 1024 need a right",
     errno.EADDRNOTAVAIL: "this machine has no such address; name one of its own, or 0.0.0.0 for all",
@@ -18,7 +18,7 @@ _REFUSED = {
 
 
 class Listening:
-    """An address that is listened at, with its errors in words."""
+    """An address to listen on, with its errors explained."""
 
     def __init__(self, address: str, port: int) -> None:
         self.address = address
@@ -26,7 +26,7 @@ class Listening:
         self._taken_since: float | None = None
 
     def explain(self, error: OSError) -> Exception:
-        """Return why listening fails: a RefusedError if a retry does not help."""
+        """Explain why listening fails: a RefusedError if a retry cannot help, else a ConnectionError."""
         place = f"{self.address}, port {self.port}"
         if isinstance(error, socket.gaierror):
             return RefusedError(f"address {place}: there is no such name")
@@ -40,12 +40,12 @@ class Listening:
         return ConnectionError(f"address {place}: {error.strerror or error}")
 
     def begun(self) -> None:
-        """Note that listening has begun."""
+        """Record that listening has begun."""
         self._taken_since = None
 
 
 def shown_peer(peer: Any) -> str:
-    """Return the address of a peer as text."""
+    """Return the address of a peer as `host:port`."""
     if not isinstance(peer, tuple) or len(peer) < 2:
         return str(peer or "")
     host, port = peer[0], peer[1]

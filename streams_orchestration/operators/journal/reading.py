@@ -1,4 +1,4 @@
-"""Reading a journal by message number, in another process than its writer."""
+"""Reads a journal by message number, in a process other than its writer's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams_orchestration.operators.journal.records import JournalMessage
 
 
 class TrimmedError(Exception):
-    """The next messages to read were removed; `first` is the first one left."""
+    """The next message to read was removed. `first` is the first one that is left."""
 
     def __init__(self, directory: Path, number: int, first: int) -> None:
         super().__init__(
@@ -19,7 +19,7 @@ class TrimmedError(Exception):
 
 
 class JournalReader:
-    """Reads forwards; remembers where it was, so that going on is quick."""
+    """Reads a journal forwards, and remembers its position so that the next read continues quickly."""
 
     def __init__(self, directory: Path) -> None:
         self.files = JournalFiles(directory)
@@ -28,15 +28,15 @@ class JournalReader:
         self._byte = 0
 
     def first(self) -> int:
-        """Return the number of the first message that is still there."""
+        """Return the number of the first message that still exists."""
         segments = self.files.segments()
         return segments[0][0] if segments else self.files.durable()
 
     def read(self, number: int, limit: int) -> list[JournalMessage]:
-        """Return the durable messages from a number on, up to a limit.
+        """Return up to `limit` durable messages, beginning with a number.
 
         Raises:
-            TrimmedError: it is not there any more.
+            TrimmedError: the first of them was removed.
             DamagedError: a message cannot be read.
         """
         end = self.files.durable()
@@ -63,7 +63,7 @@ class JournalReader:
         return messages
 
     def _segments(self, number: int, end: int) -> list[tuple[int, Path, int]]:
-        """Return first number, path and end number of the files from a number on."""
+        """Return the first number, path and end number of each segment that has messages from `number` on."""
         segments = self.files.segments()
         if not segments or segments[0][0] > number:
             raise TrimmedError(self.files.directory, number, segments[0][0] if segments else end)
@@ -71,7 +71,7 @@ class JournalReader:
         return [(first, path, last) for (first, path), last in zip(segments, lasts, strict=True) if last > number]
 
     def _begin(self, segment: int, number: int) -> int:
-        """Seek to the record with a number, or to the beginning of its file."""
+        """Position at a record before `number`: where the last read ended if possible, else at the segment's start."""
         if self._segment != segment or self._number > number:
             self._segment, self._number, self._byte = segment, segment, 0
         return self._number

@@ -1,4 +1,4 @@
-"""Records of a journal as bytes: messages that came together from one sender, with a checksum."""
+"""The byte format of journal records: the messages of one arrival, with a checksum."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 _HEAD = struct.Struct("<IIQIIQ")
-"""Bytes of the rest, checksum of all behind it, number of the first message, messages, bytes of the facts, time."""
+"""Header: length of the rest, checksum of all that follows it, first number, message count, length of facts, time."""
 _UNCHECKED = 8
-"""Bytes of the head in front of what the checksum is about."""
+"""The number of leading header bytes that the checksum does not cover."""
 LARGEST = 1 << 30
-"""Bytes of a record; a length beyond that is none."""
+"""The largest record in bytes; a greater length means that the bytes are not a record."""
 
 
 class JournalMessage(NamedTuple):
-    """One message as it came in."""
+    """One received message."""
 
     number: int
-    """The number in the journal, from 1 on without gaps."""
+    """The message's number in the journal: consecutive, from 1."""
     value: bytes
     origin: str
-    """The sender, or the topic, of the message."""
+    """The sender or the topic."""
     received: float
-    """Unix seconds."""
+    """Time of arrival in Unix seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Messages that arrived together. Either all of them or none get into the journal."""
+    """Messages that arrived together. The journal takes all of them or none."""
 
     values: Sequence[bytes]
     origin: str = ""
     received: float = 0.0
-    """Unix seconds."""
+    """Time of arrival in Unix seconds."""
     key: str = ""
     """The sender's idempotency key, if there is one."""
     digest: str = ""
@@ -45,20 +45,20 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class JournalRecord:
-    """An arrival with its place in the journal."""
+    """An arrival with its message numbers."""
 
     first: int
     arrival: Arrival
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
-    """At the beginning of a file, with an arrival of no messages: the keys that are remembered, with their digests."""
+    """The remembered keys with their digests. A segment begins with a record that has only these and no messages."""
 
     @property
     def next(self) -> int:
-        """The number behind its last message."""
+        """The number after the last message."""
         return self.first + len(self.arrival.values)
 
     def messages(self, begin: int, limit: int) -> list[JournalMessage]:
-        """Return the messages from a number on."""
+        """Return up to `limit` messages, beginning with a number."""
         at, arrival = max(begin - self.first, 0), self.arrival
         return [
             JournalMessage(number, value, arrival.origin, arrival.received)
@@ -83,7 +83,7 @@ class JournalRecord:
 
 
 def size_of(head: bytes) -> int | None:
-    """Return the length of the record in bytes, or None until its header is complete, or if it is no record."""
+    """Return the length of a record in bytes, or None if its header is incomplete or invalid."""
     if len(head) < _HEAD.size:
         return None
     length = int.from_bytes(head[:4], "little")
@@ -91,7 +91,7 @@ def size_of(head: bytes) -> int | None:
 
 
 def load(content: bytes) -> JournalRecord | None:
-    """Return the record that these bytes are; None when they are none, whole and unaltered."""
+    """Parse a record; return None if the bytes are not exactly one valid record."""
     if (size := size_of(content)) is None or size != len(content):
         return None
     _, checksum, first, count, facts_size, received = _HEAD.unpack_from(content)

@@ -1,4 +1,4 @@
-"""`JournalSource`: a source whose counterpart says nothing twice; what it says is kept in a journal."""
+"""`JournalSource`: base class of sources whose senders cannot repeat input, so that a journal stores it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.messages.decoders import Bad, MessageFormat, check_decodable, decode, without_nulls
 
 JOURNAL = "journal"
-"""The directory of a journal among the files of its operator."""
+"""The name of the journal's directory among the files of its operator."""
 LOGGED = 5
-"""Bad messages that are logged one by one."""
+"""The number of bad messages that are logged individually."""
 LEAST_LIMIT = 8 << 20
 
 
 class JournalParameters(CsvParameters):
-    """Parameters of every source with a journal."""
+    """The parameters shared by all sources with a journal."""
 
     format: MessageFormat = Field(default="json", description="Format of a message.")
     metadata: dict[str, str] = Field(
@@ -67,54 +67,54 @@ class JournalParameters(CsvParameters):
 
 
 class JournalSource(SourceOperator):
-    """A source that receives in the host's process and produces from the journal.
+    """A source that receives in the host's process and produces tuples from the journal.
 
-    `receive` runs in the process of the host that has the source's PE, on an object of its own, over all batches and
-    resets. What it gives to the intake is on disk before it goes on. `produce` reads the journal; the offset is the
-    number of the next message, so what was received once comes again after a reset. The runtime removes what no cut can
-    need any more.
+    `receive` runs in the process of the host that runs the source's PE, on a separate object, across all batches and
+    resets. Messages passed to the intake are on disk before `receive` continues. `produce` reads the journal; its
+    offset is the number of the next message, so a reset replays received messages. The runtime removes messages that no
+    cut needs.
     """
 
     Parameters = JournalParameters
     origin: ClassVar[str] = "sender"
-    """The name of a message's origin in `metadata` and on the second output port."""
+    """The name by which `metadata` and the second output port refer to a message's origin."""
 
     async def receive(self, intake: Intake) -> None:
-        """Receive until it is cancelled; begin with `intake.receiving` as soon as it can.
+        """Receive until cancelled; call `intake.receiving` once receiving works.
 
         Raises:
-            RefusedError: it cannot receive, and never will; the source fails.
-            Exception: it cannot receive now; it is called again after a growing pause.
+            RefusedError: receiving is permanently impossible; the source fails.
+            Exception: receiving is impossible now; the method is called again after a growing pause.
         """
         raise NotImplementedError
 
     @classmethod
     def keeps_state(cls, before: JournalParameters, after: JournalParameters) -> bool:
-        """Return True: the number of a message means the same under any parameters."""
+        """Return True, since message numbers mean the same under any parameters."""
         return True
 
     @classmethod
     def endless(cls, parameters: JournalParameters) -> str:
-        """Return the reason: it takes what others send while it runs."""
+        """Return the reason why a run cannot be limited to available input: others send while it runs."""
         return f"a {cls.__name__} receives what others send while it runs, so there is nothing that it could end with"
 
     @classmethod
     def restored(cls, offset: Offset) -> Offset:
         """Return the offset after a restore.
 
-        A savepoint has no journal. If the journal that the offset names is missing, the source's own is read from its
-        start.
+        A savepoint contains no journal. If the journal that the offset names is missing, the source reads its own
+        journal from the start.
         """
         return offset | {"restored": True} if offset else offset
 
     @classmethod
     def mentions(cls, parameters: JournalParameters) -> Mentions:
-        """Return the attributes that metadata names."""
+        """Return the attributes that `metadata` names."""
         return Mentions(outputs=list(parameters.metadata))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raise ValueError if attributes and messages do not go together; listens and connects to nothing."""
+        """Raise ValueError if attributes, format, ports and region do not fit. Listens and connects to nothing."""
         schema = context.output_schema()
         for attribute, kind in parameters.metadata.items():
             if attribute not in schema.names:
@@ -157,11 +157,11 @@ class JournalSource(SourceOperator):
 
     @classmethod
     def directory_of(cls, context: OperatorContext) -> Path:
-        """Return the directory of the journal."""
+        """Return the journal's directory."""
         return waiting_directory(context) / JOURNAL
 
     def setup(self) -> None:
-        """Prepare; the first call of `produce` opens the journal."""
+        """Prepare decoding and reading. The first call of `produce` opens the journal."""
         schema = self.context.outputs[0]
         assert schema is not None
         self.schema, self.decoded = schema, decoded_schema(schema, self.parameters)
@@ -169,13 +169,13 @@ class JournalSource(SourceOperator):
         self.reader = JournalReader(self.directory_of(self.context))
         self.bad = 0
         self.read: list[JournalMessage] = []
-        """The messages of the last call."""
+        """The messages of the last call of `produce`."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         """Submit the next messages.
 
         Raises:
-            DataError: a message is no tuple, messages are lost, or receiving is refused for good.
+            DataError: a message cannot be decoded, messages are lost, or receiving is permanently refused.
         """
         try:
             offset, self.read = self._next_messages(offset, limit)
@@ -190,11 +190,11 @@ class JournalSource(SourceOperator):
         return ProducedTo(offset, exhausted=False)
 
     def pause(self) -> float | None:
-        """Return the time until the next look while nothing can be received."""
+        """Return the seconds until the next check while nothing can be received, else None."""
         return self.hold_up.pause or None
 
     def place(self) -> str:
-        """Return the origin of the last submitted message."""
+        """Return the numbers and origins of the last submitted messages."""
         if not self.read:
             return ""
         origins = sorted({message.origin for message in self.read if message.origin})
@@ -202,7 +202,7 @@ class JournalSource(SourceOperator):
         return f"{numbers}, from {', '.join(origins[:3])}{' and others' if len(origins) > 3 else ''}"
 
     def _next_messages(self, offset: Offset, limit: int) -> tuple[Offset, list[JournalMessage]]:
-        """Return the next messages, and the offset behind them."""
+        """Return the next messages, and the offset after them."""
         files = self.reader.files
         if offset and offset["journal"] != files.id:
             former = self._former(offset["journal"])
@@ -227,11 +227,11 @@ class JournalSource(SourceOperator):
         """Handle messages that were deleted before they were read.
 
         Args:
-            what: is in the way, and where.
-            count: the count of the messages, as far as it is known.
+            what: describes the loss and its place.
+            count: the number of lost messages, or 0 if it is unknown.
 
         Raises:
-            DataError: the application is to stop then.
+            DataError: `onLostData` is `fail`.
         """
         if self.parameters.on_lost_data == "fail":
             message = f"{what}; onLostData: skip goes on with what is there, --fresh begins with an empty journal"
@@ -240,7 +240,7 @@ class JournalSource(SourceOperator):
         self.context.metrics.counter("lost", "messages that were gone before they were read").add(count)
 
     def _former(self, journal: str) -> JournalReader | None:
-        """Return the journal that an operator of another name had, whose place this one took in a redeploy."""
+        """Return the journal of the operator that this one replaced in a redeploy, found by its id."""
         path = former_journal(self.context, journal)
         return None if path is None else JournalReader(path)
 
@@ -250,7 +250,7 @@ class JournalSource(SourceOperator):
         self.context.metrics.lag(behind, max(age, 0.0))
 
     def _look_at_receiver(self) -> None:
-        """Check, once everything is read, whether a problem keeps the receiver from taking more."""
+        """Check whether a problem keeps the receiver from receiving; called when all messages are read."""
         reported = self.reader.files.reported()
         error = reported.get("error")
         if error is None:
@@ -285,7 +285,7 @@ class JournalSource(SourceOperator):
         return pa.array([message.origin for message in messages], type)
 
     def _set_aside(self, messages: Sequence[JournalMessage], bad: Sequence[Bad]) -> None:
-        """Handle bad messages: fail, drop and count them, or send them to the second output port."""
+        """Handle bad messages by `onBadTuple`: fail, drop and count them, or send them to the second output port."""
         rows = [(messages[each.position], each.reason) for each in bad]
         places = [f"message {message.number} of the journal, from {message.origin}" for message, _ in rows]
         if self.parameters.on_bad_tuple == "fail":
@@ -311,7 +311,7 @@ class JournalSource(SourceOperator):
 
 
 def former_journal(context: OperatorContext, journal: str) -> Path | None:
-    """Return the directory of a journal by its id, whatever operator of this application it was of."""
+    """Find a journal's directory by its id among all operators of this application."""
     return next((path for path in context.pending.glob(f"*/{JOURNAL}") if JournalFiles(path).id == journal), None)
 
 
@@ -320,5 +320,5 @@ def _metadata_types(origin: str) -> dict:
 
 
 def decoded_schema(schema: pa.Schema, parameters: JournalParameters) -> pa.Schema:
-    """Return the schema of the attributes that are decoded from the values of messages."""
+    """Return the schema of the attributes that are decoded from message values, that is, without metadata."""
     return pa.schema([field for field in schema if field.name not in parameters.metadata])

@@ -1,4 +1,4 @@
-"""Writing a journal: messages are on disk before they are acknowledged."""
+"""Writes a journal: messages are on disk before they are acknowledged."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from streams_orchestration.operators.journal.records import Arrival, JournalReco
 
 SEGMENT_BYTES = 64 << 20
 FEWEST_SEGMENTS = 8
-"""Into which the limit is divided, so that a journal that is full can give some of it back."""
+"""The number of segments that the limit is divided into, so that a full journal can free space in steps."""
 KEYS_REMEMBERED = 10_000
 
 
 class JournalHeldError(Exception):
-    """Another process receives for this journal."""
+    """Another process is receiving into this journal."""
 
 
 class JournalFullError(Exception):
-    """There is no room, by the journal's limit or on the disk; the message says which."""
+    """There is no room, by the journal's limit or on the disk. The message says which."""
 
 
 class Journal:
     """A journal that this process writes. Threads may share it.
 
-    Every `append` is one write and one `fsync` for all that it is given. What a crash left of an append that did not
-    end is cut off when the journal is opened again; nobody was told of it.
+    Every `append` is one write and one `fsync` for all its arrivals. Opening the journal cuts off an append that a
+    crash interrupted, which was never acknowledged.
     """
 
     def __init__(self, directory: Path, limit: int) -> None:
-        """Open the journal, or create it.
+        """Open or create the journal.
 
         Args:
-            directory: the directory of the journal alone.
-            limit: bytes of all files.
+            directory: a directory for this journal only.
+            limit: the largest total size of its files in bytes.
 
         Raises:
-            JournalHeldError: another process has it open.
-            DamagedError: a message that was acknowledged is not there.
+            JournalHeldError: another process has the journal open.
+            DamagedError: an acknowledged message is missing.
             OSError: the directory cannot be written.
         """
         self.files = JournalFiles(directory)
@@ -55,7 +55,7 @@ class Journal:
         self._mark: int | None = None
         self._file: int | None = None
         self._keys: dict[str, str] = {}
-        """Key -> digest of the last messages, the newest last; another thread may look while one is added."""
+        """Maps recent keys to digests, newest last. Another thread may read while one is added."""
         self._closed = False
         try:
             try:
@@ -72,11 +72,11 @@ class Journal:
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """The total size of all files in bytes."""
         return sum(self._sizes.values())
 
     def knows(self, key: str) -> bool:
-        """Return True if a key is among the last ones."""
+        """Return True if the key is among the remembered ones."""
         return key in self._keys
 
     def digest_of(self, key: str) -> str:
@@ -84,13 +84,13 @@ class Journal:
         return self._keys.get(key, "")
 
     def append(self, arrivals: Sequence[Arrival]) -> int:
-        """Write arrivals, in order, as many as there is room for; they are on disk when it returns.
+        """Write as many arrivals, in order, as there is room for. They are on disk when this returns.
 
         Returns:
-            How many were written.
+            The number of arrivals written.
 
         Raises:
-            JournalFullError: there is no room for the first one.
+            JournalFullError: there is no room for the first arrival, or the disk refuses.
         """
         with self._lock:
             if self._closed:
@@ -135,7 +135,7 @@ class Journal:
         return len(content)
 
     def trim(self, number: int) -> None:
-        """Remove the files whose messages are all before a number."""
+        """Remove the segments that only have messages before a number."""
         with self._lock:
             firsts = sorted(self._sizes)
             for first, following in itertools.pairwise(firsts):
@@ -144,7 +144,7 @@ class Journal:
                     del self._sizes[first]
 
     def close(self) -> None:
-        """Let another process have it."""
+        """Close the journal so that another process can open it."""
         with self._lock:
             if self._closed:
                 return
@@ -155,7 +155,7 @@ class Journal:
             self._file = None
 
     def _recover(self) -> None:
-        """Find the last whole record and cut off what follows it."""
+        """Find the last valid record and cut off everything after it."""
         durable = self.files.durable()
         segments = self._begun_segments(durable)
         self._sizes = {first: path.stat().st_size for first, path in segments}
@@ -183,7 +183,7 @@ class Journal:
         self._tell_durable(self.next)
 
     def _begun_segments(self, durable: int) -> list[tuple[int, Path]]:
-        """Return the files that are there; a last one whose beginning a crash left unwritten goes."""
+        """Return the existing segments. Removes last segments whose first record a crash left incomplete."""
         segments = self.files.segments()
         while segments and next(places(segments[-1][1]), None) is None:
             first, path = segments.pop()
@@ -193,7 +193,7 @@ class Journal:
         return segments
 
     def _begin_segment(self) -> None:
-        """Go on in a new file, which begins with the keys that are remembered."""
+        """Start a new segment, which begins with the remembered keys."""
         path = self.files.segment(self.next)
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
         try:
@@ -211,7 +211,7 @@ class Journal:
         self._sizes[self._first] = self._at
 
     def _take_back(self) -> None:
-        """Discard an unfinished append. The next append looks for the end of the file again."""
+        """Discard an unfinished append. The next append searches for the end of the file again."""
         if self._file is not None:
             file, self._file = self._file, None
             try:
@@ -227,7 +227,7 @@ class Journal:
 
 
 def _remember(keys: dict[str, str], key: str, digest: str) -> None:
-    """Add a key as the newest one, and forget the oldest where there are too many."""
+    """Add a key as the newest one, and forget the oldest if there are too many."""
     if key:
         keys.pop(key, None)
         keys[key] = digest

@@ -1,4 +1,4 @@
-"""The client library as KafkaSource and KafkaSink use it: connection settings and the meaning of errors."""
+"""Kafka's client library as KafkaSource and KafkaSink use it: connection settings and the meaning of errors."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from streams_orchestration.operators.errors import OutsideError, RefusedError
 from streams_orchestration.operators.references import ReferenceError, is_reference, resolved, without
 
 REACH_SECONDS = 5.0
-"""Seconds that one attempt to reach a cluster may take."""
+"""Timeout in seconds of one attempt to reach a cluster."""
 _DISCONNECTED = re.compile(r"isconnected|SSL transport error")
-"""Matches errors of TLS of a cluster that closes connections, as it does while it starts anew."""
+"""Matches TLS errors of a cluster that closes connections, as it does while it restarts."""
 _SECRET = re.compile(r"password|secret|\bkey(\.pem)?$|jaas|token|oauthbearer\.config")
 _OWN = frozenset(
     (
@@ -23,29 +23,29 @@ _OWN = frozenset(
         *("transactional.id", "enable.idempotence", "enable.partition.eof", "error_cb"),
     )
 )
-"""Settings that the operators make themselves."""
+"""Settings that the operators set themselves."""
 
 
 _SILENT = logging.getLogger("streams.kafka")
-"""Takes the library's own log, whose errors come by the callback, too."""
+"""Receives the library's own log, which is discarded: its errors also arrive by the callback."""
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 
 
 class KafkaAwayError(OutsideError):
-    """The cluster cannot be reached, or cannot do it now: it is tried again, nothing is lost."""
+    """The cluster cannot be reached or is temporarily unable. The operation is retried."""
 
 
 class KafkaRefusedError(RefusedError):
-    """The cluster refuses for good: a missing topic or right, credentials, a setting."""
+    """The cluster refuses permanently: a missing topic or right, wrong credentials, an invalid setting."""
 
 
 class MessagesRefusedError(KafkaRefusedError):
-    """Messages are refused for what they are, and it is known more of them than before: try again without them."""
+    """Messages are refused because of their content, and at least one more is identified. Retry without them."""
 
 
 class KafkaParameters(Parameters):
-    """The connection parameters of both operators."""
+    """The connection parameters of KafkaSource and KafkaSink."""
 
     brokers: str = Field(min_length=1, repr=False, description="Addresses host:port, separated by commas.")
     client: dict[str, str | int | float | bool] = Field(
@@ -82,7 +82,7 @@ class KafkaParameters(Parameters):
 
 
 class Cluster:
-    """A cluster as one client sees it: settings with secrets in place, and the last errors that it told of."""
+    """A cluster as one client sees it: settings with resolved secrets, and the last error that it reported."""
 
     def __init__(self, parameters: KafkaParameters) -> None:
         self.brokers = parameters.brokers
@@ -94,7 +94,7 @@ class Cluster:
         """Return the settings for a client of the library. The user's settings override the operator's defaults.
 
         Args:
-            own: settings that the operator forces, or its defaults.
+            own: the operator's settings. Those in `_OWN` are enforced, the others are defaults.
 
         Raises:
             KafkaRefusedError: a reference cannot be resolved.
@@ -112,15 +112,15 @@ class Cluster:
         return own | settings | forced | {"error_cb": self._heard, "logger": _SILENT}
 
     def _heard(self, error: Any) -> None:
-        """Note an error that the client reports while it is polled."""
+        """Record an error that the client reports while it is polled."""
         self._error = error
 
     def reached(self) -> None:
-        """Note that the cluster has answered, and forget earlier errors."""
+        """Record that the cluster has responded, and forget earlier errors."""
         self._error = None
 
     def check(self) -> None:
-        """Raise the last error since the cluster answered, if it prevents an answer."""
+        """Raise the last reported error if it means that the cluster will not respond."""
         from confluent_kafka import KafkaError
 
         error = self._error
@@ -130,10 +130,10 @@ class Cluster:
             raise self.translated(error)
 
     def translated(self, error: Any, about: str = "") -> KafkaAwayError | KafkaRefusedError:
-        """Return an error of the library in words that name the cluster, and never a secret.
+        """Translate an error of the library into our own words, naming the cluster and no secret.
 
         Args:
-            error: a KafkaError, or a KafkaException that holds one.
+            error: a KafkaError, or a KafkaException that contains one.
             about: the thing that it concerns, such as a topic.
         """
         from confluent_kafka import KafkaError
@@ -153,7 +153,7 @@ class Cluster:
 
 
 def _is_refusal(error: Any) -> bool:
-    """Return True if trying again does not help."""
+    """Return True if a retry cannot help."""
     from confluent_kafka import KafkaError
 
     passes = error.code() == KafkaError._SSL and _DISCONNECTED.search(error.str()) is not None
@@ -161,7 +161,7 @@ def _is_refusal(error: Any) -> bool:
 
 
 def _remedy(code: int) -> str:
-    """Return the remedy for an error that a retry does not help."""
+    """Return the remedy for an error that a retry cannot solve."""
     from confluent_kafka import KafkaError
 
     if code == KafkaError.MSG_SIZE_TOO_LARGE:
@@ -172,14 +172,14 @@ def _remedy(code: int) -> str:
 
 
 def refusals_of_messages() -> frozenset[int]:
-    """Return the codes of errors that concern one message only."""
+    """Return the codes of errors that concern a single message."""
     from confluent_kafka import KafkaError as K
 
     return frozenset((K.MSG_SIZE_TOO_LARGE, K.INVALID_RECORD, K.INVALID_TIMESTAMP, K._UNKNOWN_PARTITION))
 
 
 def kafka_refusals() -> frozenset[int]:
-    """Return the codes of errors that a retry does not help."""
+    """Return the codes of errors that a retry cannot solve."""
     from confluent_kafka import KafkaError as K
 
     return frozenset((

@@ -1,4 +1,4 @@
-"""The metadata of a message as attributes: key, topic, partition, offset, timestamp, headers."""
+"""Message metadata as attributes: key, topic, partition, offset, timestamp, headers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 
 _OWN = ("topic", "partition", "offset", "timestamp")
-"""Attributes that every message has, and those that are no bytes."""
+"""Metadata that every message has and that are not bytes."""
 
 
 def check_metadata(attribute: str, type: pa.DataType, kind: str) -> None:
-    """Raise ValueError if an attribute cannot hold the metadata that it names."""
+    """Raise ValueError if an attribute's type cannot hold its metadata."""
     types = pa.types
     known: dict[str, tuple[str, Sequence[Callable[[Any], bool]]]] = {
         "topic": ("a string", (types.is_string,)),
@@ -30,7 +30,7 @@ def check_metadata(attribute: str, type: pa.DataType, kind: str) -> None:
 
 
 def metadata_column(messages: Sequence[Any], kind: str, type: pa.DataType) -> pa.Array:
-    """Return one metadata attribute of all messages, whose texts are known to be UTF-8."""
+    """Return one metadata attribute of all messages. `metadata_faults` has already checked the texts."""
     match kind:
         case "topic":
             return pa.array([message.topic() for message in messages], type)
@@ -48,11 +48,13 @@ def metadata_column(messages: Sequence[Any], kind: str, type: pa.DataType) -> pa
 def metadata_faults(
     messages: Sequence[Any], attributes: Mapping[str, str], schema: pa.Schema, required: Collection[str] = ()
 ) -> dict[int, str]:
-    """Return why messages cannot have their metadata as attributes, by position: a key or a header is no text, or none.
+    """Return by position why messages do not fit their metadata attributes.
+
+    A key or header is not UTF-8, or is missing although the attribute is NOT NULL.
 
     Args:
-        messages: the messages of topics.
-        attributes: attribute -> what of a message it has.
+        messages: the messages.
+        attributes: maps each attribute to its kind of metadata.
         schema: the schema of the tuples.
         required: the attributes that are NOT NULL.
     """
@@ -72,7 +74,7 @@ def metadata_faults(
 
 
 def _value(message: Any, kind: str) -> bytes | None:
-    """Return the key, or a header, of a message."""
+    """Return a message's key or one of its headers; None if it has none."""
     return message.key() if kind == "key" else dict(message.headers() or ()).get(kind.partition(".")[2])
 
 

@@ -9,23 +9,23 @@ from typing import Any
 from streams_orchestration.operators.states.rescaling import RescaleError
 
 Partition = tuple[str, int]
-"""Topic and number."""
+"""The topic and the partition number."""
 
 
 @dataclass
 class Positions:
-    """The positions in the partitions of one channel."""
+    """The read positions of one channel."""
 
     next: dict[Partition, int] = field(default_factory=dict)
-    """The offset that is read next."""
+    """The next offset to read of each partition."""
     end: dict[Partition, int] | None = None
-    """The offset at which a finite run ends; None where it does not end."""
+    """The offsets at which a finite run ends; None for an endless run."""
     topics: dict[str, str] = field(default_factory=dict)
-    """Topic -> its id in the cluster, if known. A topic that is created again has another id."""
+    """Maps each topic to its id in the cluster, if known. A topic that is created again has another id."""
 
     @classmethod
     def of(cls, offset: dict[str, Any]) -> Positions:
-        """Return the positions from an offset of the source, which is JSON."""
+        """Return the positions that a source's JSON offset contains."""
         end = _flat(offset["end"]) if "end" in offset else None
         return cls(_flat(offset.get("next", {})), end, dict(offset.get("topics", {})))
 
@@ -39,16 +39,16 @@ class Positions:
         return offset
 
     def shown(self, topic: str) -> str:
-        """Return the positions in a topic, for messages."""
+        """Return the positions in one topic as text, for messages."""
         mine = sorted((number, at) for (name, number), at in self.next.items() if name == topic)
         return ", ".join(f"offset {at} of partition {number}" for number, at in mine)
 
     def begin(self, topic: str, ranges: dict[Partition, tuple[int, int]]) -> None:
-        """Go to the first offsets of a topic's partitions. A finite run ends at their current ends.
+        """Restart a recreated topic at the first offsets of its partitions. A finite run ends at their current ends.
 
         Args:
-            topic: that is another one now than the positions were of.
-            ranges: first offset of each of its partitions, and the one behind the last.
+            topic: the topic that was created again.
+            ranges: for each of its partitions, the first offset and the one after the last.
         """
         self.next = {each: at for each, at in self.next.items() if each[0] != topic}
         self.next |= {each: first for each, (first, _) in ranges.items()}
@@ -57,24 +57,24 @@ class Positions:
             self.end |= {each: last for each, (_, last) in ranges.items()}
 
     def end_at(self, ends: dict[Partition, int], first: Callable[[Partition], int]) -> None:
-        """End at some offsets; partitions that are new are read from their beginning.
+        """End the run at the given offsets. Partitions without a position are read from their beginning.
 
         Args:
-            ends: partition -> the offset behind the last message that is read.
-            first: gives the first offset of a partition.
+            ends: maps each partition to the offset after the last message to read.
+            first: returns the first offset of a partition.
         """
         self.next |= {each: first(each) for each in ends if each not in self.next}
         self.end = {each: max(ends.get(each, next), next) for each, next in self.next.items()}
 
     def before_end(self, messages: Sequence[Any]) -> Sequence[Any]:
-        """Return the messages that precede the end of a finite run; the positions are already behind all of them."""
+        """Return the messages before the end of a finite run, after the positions have passed all of them."""
         end = self.end
         if end is None or all(next <= end[each] for each, next in self.next.items()):
             return messages
         return [each for each in messages if each.offset() < end[each.topic(), each.partition()]]
 
     def stop_at_end(self) -> None:
-        """Go back to where a finite run ends."""
+        """Move positions beyond the end of a finite run back to its end."""
         if self.end is not None:
             self.next.update({each: min(next, self.end[each]) for each, next in self.next.items()})
 
@@ -84,15 +84,15 @@ class Positions:
 
 
 def mine(partitions: Iterable[Partition], channel: int, width: int) -> list[Partition]:
-    """Return the partitions that a channel reads: those whose number is its own, modulo the width."""
+    """Return the partitions that a channel reads: those whose number modulo `width` is the channel."""
     return sorted(each for each in partitions if width < 2 or each[1] % width == channel)
 
 
 def divided(offsets: Sequence[dict[str, Any]], width: int) -> list[dict[str, Any]]:
-    """Return the offsets of channels among the channels that there will be.
+    """Divide the offsets of all channels among `width` new channels.
 
     Raises:
-        RescaleError: some channels have begun and others have not.
+        RescaleError: some channels have begun to read and others have not.
     """
     begun = [Positions.of(offset) for offset in offsets if offset]
     if not begun:

@@ -1,4 +1,4 @@
-"""Writing to Kafka in transactions, each with the mark of the delivery that it was."""
+"""Writes to Kafka in transactions, each with a mark of the delivery that it contains."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from streams_orchestration.operators.kafka.client import (
 )
 
 LOOK_SECONDS = 5.0
-"""After so long in which the client does not go on it is looked whether the topic is still there."""
+"""Seconds without progress after which the producer checks whether the topic still exists."""
 POLL_SECONDS = 0.002
-"""Between two looks whether the broker has taken messages; the library tells of errors only."""
+"""Seconds between polls for errors while the broker accepts messages."""
 COMMIT_SECONDS = 60.0
-"""Seconds that one attempt to end a transaction may take."""
+"""Timeout in seconds of one attempt to end a transaction."""
 TRANSACTION_MILLISECONDS = 300_000
-"""Milliseconds after which the cluster aborts the transaction of a dead process, so that readers continue."""
+"""Milliseconds after which the cluster aborts a dead process's transaction, so that readers continue."""
 
 
 class KafkaMessage(NamedTuple):
-    """One message that is to be written."""
+    """One message to write."""
 
     value: bytes | None
     key: bytes | None = None
     partition: int = -1
-    """-1: by the key."""
+    """The partition number; -1 lets the key decide."""
     timestamp: int = 0
-    """Milliseconds; 0 for now."""
+    """Timestamp in milliseconds; 0 means now."""
     headers: list[tuple[str, bytes | None]] | None = None
     row: int = 0
     """Number of its tuple in the delivery, from 1."""
 
 
 class TransactionalProducer:
-    """The producer of one channel of a sink. A second one with the same name fences the first.
+    """The producer of one channel of a sink. A second producer with the same name fences the first.
 
     All methods raise `KafkaAwayError` and `KafkaRefusedError`. After that, the producer must be closed and replaced.
     """
@@ -53,14 +53,14 @@ class TransactionalProducer:
     def __init__(
         self, parameters: KafkaParameters, topic: str, key: DeliveryKey, *, alone: bool = False, routes: bool = False
     ) -> None:
-        """Connect, and fence the producer before.
+        """Connect, and fence the previous producer of the same name.
 
         Args:
             parameters: the connection parameters of the cluster.
             topic: the topic that messages are written to.
             key: the key of the first delivery.
-            alone: each message is a batch of its own, so that the broker refuses it and no other one with it.
-            routes: messages that the client refuses are left out.
+            alone: send each message as a batch of its own, so that the broker cannot refuse others together with it.
+            routes: leave out messages that the client refuses instead of failing.
         """
         from confluent_kafka import Consumer, KafkaException, Producer
         from confluent_kafka.admin import AdminClient
@@ -69,12 +69,12 @@ class TransactionalProducer:
         self._topic = topic
         self._cluster = Cluster(parameters)
         self._failed: Any = None
-        """The first error of a message."""
+        """The first error that was reported for a message."""
         self.refused: dict[int, Any] = {}
-        """Rows whose messages were refused for what they are, with the errors; others of a batch are among them."""
+        """Errors by row of messages that were refused for their content. Others of the same batch may be included."""
         self._routes = routes
         self._hangs = False
-        """A call of the library has not come back, so that the producer cannot be touched any more."""
+        """True if a call of the library has not returned, so that the producer must not be used any more."""
         try:
             self._producer: Any = Producer(self._cluster.settings(**{
                 "transactional.id": self.name, "transaction.timeout.ms": TRANSACTION_MILLISECONDS,
@@ -82,7 +82,7 @@ class TransactionalProducer:
                 "queue.buffering.max.messages": 1_000_000, "message.timeout.ms": 60_000,
                 "allow.auto.create.topics": False, **({"batch.num.messages": 1} if alone else {}),
             }))  # fmt: skip
-            # the mark is an offset of a group that nobody is in, so that one transaction writes it with the messages
+            # the mark is an offset of a group without members, so that one transaction writes it with the messages
             self._group: Any = Consumer(self._cluster.settings(**{
                 "group.id": self.name, "enable.auto.commit": False, "isolation.level": "read_committed",
             }))  # fmt: skip
@@ -93,12 +93,12 @@ class TransactionalProducer:
         self._made = self._topic_id()
         self._do(lambda: self._producer.init_transactions(2 * REACH_SECONDS))
         self.mark = self._read_mark()
-        """(life, generation, number) of the last delivery that was made; None when there was none."""
+        """The (life, generation, number) of the last completed delivery; None if there is none."""
 
     def write(
         self, key: DeliveryKey, messages: Iterable[Iterable[KafkaMessage]], settle: Callable[[], None] = lambda: None
     ) -> None:
-        """Write one transaction: messages in order, and the mark; `settle` is called before the commit."""
+        """Write messages in order and the mark in one transaction, calling `settle` before the commit."""
         self.refused.clear()
         try:
             self._write(key, messages, settle)
@@ -125,7 +125,7 @@ class TransactionalProducer:
         self._do(lambda: self._answered(lambda: self._producer.commit_transaction(COMMIT_SECONDS)))
 
     def close(self) -> None:
-        """Disconnect. What was begun and not ended is never seen."""
+        """Close the clients. A transaction that was begun and not committed never becomes visible."""
         from confluent_kafka import KafkaException
 
         self._group.close()
@@ -136,7 +136,7 @@ class TransactionalProducer:
             self._producer.flush(0)
 
     def is_made(self, key: DeliveryKey) -> bool:
-        """Return True if this delivery, or a later one, was made."""
+        """Return True if this delivery or a later one was completed."""
         return self.mark is not None and self.mark[0] == key.life and (key.generation, key.number) <= self.mark[1:]
 
     def _check_topic(self) -> None:
@@ -147,12 +147,12 @@ class TransactionalProducer:
         self._cluster.reached()
 
     def _look(self) -> None:
-        """Check the topic first: if it is missing, that is the cause, but the library retries for a minute."""
+        """Raise the topic's error if it is missing: then that is the cause, though the library retries for a minute."""
         with contextlib.suppress(KafkaAwayError):
             self._check_topic()
 
     def _topic_id(self) -> str:
-        """Return an id that no other topic of the same name has had."""
+        """Return the topic's id. A topic that is created again has another id."""
         from confluent_kafka import TopicCollection
 
         about = TopicCollection([self._topic])
@@ -160,7 +160,7 @@ class TransactionalProducer:
         return str(self._do(described.result).topic_id)
 
     def _check_same_topic(self) -> None:
-        """Check that the topic was not replaced during the transaction, since earlier messages would be lost."""
+        """Check that the topic was not recreated during the transaction, since earlier messages would be lost."""
         if self._topic_id() != self._made:
             message = (
                 f"topic {self._topic} at {self._cluster.brokers}: was created again while messages were on their way"
@@ -185,7 +185,7 @@ class TransactionalProducer:
         self._check()
 
     def _drain(self) -> None:
-        """Have the broker take all messages that were sent."""
+        """Wait until the broker has accepted all sent messages."""
         self._poll_until(lambda: not len(self._producer))
 
     def _poll_until(self, done: Callable[[], bool]) -> None:
@@ -230,10 +230,10 @@ class TransactionalProducer:
             raise self._cluster.translated(self._cause(self._failed), f"topic {self._topic}")
 
     def _answered(self, action: Callable[[], Any]) -> Any:
-        """Make a call that may hang for ever when connections are lost, whatever timeout the library is given.
+        """Run a call that may hang forever when connections are lost, in spite of its timeout.
 
-        The producer is given up then. The next one of the name fences what its call may still do, and reads the mark
-        when that can change no more.
+        If it hangs, the producer is abandoned. The next producer of the name fences whatever the call may still do, and
+        reads the mark when it can no longer change.
         """
         # https://github.com/confluentinc/librdkafka/issues/5456
         result: Future[Any] = Future()
@@ -250,7 +250,7 @@ class TransactionalProducer:
         return result.result()
 
     def _do(self, action: Callable[[], Any]) -> Any:
-        """Call the library. An error of a message takes precedence, since it is the cause."""
+        """Call the library. If an error of a message is known, raise that instead, since it is the cause."""
         from confluent_kafka import KafkaException
 
         try:
@@ -278,15 +278,16 @@ class TransactionalProducer:
 
 
 def producer_name(key: DeliveryKey, topic: str) -> str:
-    """Return the transactional id of a sink's channel, which is the group of its mark as well.
+    """Return the transactional id of a sink's channel, which is also the group of its mark.
 
-    Two installations may have an application of the same name on one cluster, and would fence each other.
+    It contains the installation, since two installations may have an application of the same name on one cluster and
+    would fence each other.
     """
     return f"streams.{key.installation}.{key.application}.{key.operator}.{key.channel}.{topic}"
 
 
 def _settle(result: Future[Any], action: Callable[[], Any]) -> None:
-    """Have the result of an action, or its error."""
+    """Store an action's result, or its exception, in the future."""
     try:
         result.set_result(action())
     except BaseException as error:  # noqa: BLE001  raised where the result is read

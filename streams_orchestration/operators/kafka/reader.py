@@ -1,4 +1,4 @@
-"""Reading partitions of Kafka from given offsets on."""
+"""Reads Kafka partitions from given offsets on."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from streams_orchestration.operators.kafka.client import (
 from streams_orchestration.operators.kafka.offsets import Partition, Positions
 
 MOST_AT_ONCE = 5_000
-"""Messages that are taken from the library in one call; they are decoded while the processor's caches hold them."""
+"""The largest number of messages per library call, so that they are decoded while in the processor's caches."""
 WAIT_SECONDS = 0.05
 """Seconds to wait for messages when there are none."""
 FIRST_SECONDS = 2.0
-"""Seconds to wait for messages after reading was begun at another position."""
+"""Seconds to wait for messages after reading has begun at another position."""
 IDENTITY_SECONDS = 5.0
-"""Seconds within which a cluster must answer with the ids of topics."""
+"""Timeout in seconds for topic ids from the cluster."""
 AHEAD_KIB = 64 << 10
-"""Most KiB that the library reads ahead, over all partitions."""
+"""KiB that the library reads ahead at most, over all partitions."""
 AHEAD_MESSAGES = 1_000_000
-"""Most messages that the library reads ahead in each partition. Small messages fill a batch, too."""
+"""Messages that the library reads ahead at most in each partition, so that small messages fill a batch, too."""
 REFILL_MILLISECONDS = 10
-"""Milliseconds after which the library checks whether it can read ahead again. Its own default is a second."""
+"""Milliseconds after which the library checks whether it can read ahead again, instead of its default of a second."""
 
 
 class OutOfRangeError(Exception):
-    """The next offset to read was deleted, or does not exist yet."""
+    """The next offset to read was deleted or does not exist yet."""
 
     def __init__(self, partition: Partition) -> None:
         super().__init__(partition)
@@ -43,7 +43,7 @@ class OutOfRangeError(Exception):
 
 
 class KafkaReader:
-    """A client that reads partitions which are assigned to it, in no group: where it stands only its owner knows.
+    """A client that reads assigned partitions without a consumer group, so only its owner knows the positions.
 
     All methods raise `KafkaAwayError` and `KafkaRefusedError`.
     """
@@ -55,7 +55,7 @@ class KafkaReader:
         self._at: dict[Partition, int] = {}
         """The position of the library in each partition."""
         self._waits: set[Partition] = set()
-        """Partitions without messages since reading was begun there."""
+        """Partitions that have returned no message since reading began there."""
         settings = self._cluster.settings(**{
             "group.id": "streams-orchestration", "enable.auto.commit": False, "enable.auto.offset.store": False,
             "auto.offset.reset": "error", "enable.partition.eof": True,
@@ -73,7 +73,7 @@ class KafkaReader:
         self._consumer.close()
 
     def partitions(self, topics: Sequence[str], pattern: str | None) -> list[Partition]:
-        """Return all partitions of topics, and of topics whose names match a pattern."""
+        """Return all partitions of the topics, or of all topics whose names match the pattern."""
         from confluent_kafka import KafkaException
 
         try:
@@ -96,10 +96,10 @@ class KafkaReader:
         return [(name, number) for name in names for number in known[name].partitions]
 
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
-        """Return the ids of topics. A topic that is created again has another id. Some clusters have no ids.
+        """Return the ids of topics. A topic that is created again has another id. Old clusters have no ids.
 
         Raises:
-            KafkaAwayError, KafkaRefusedError: the cluster does not say.
+            KafkaAwayError, KafkaRefusedError: the cluster does not answer the request.
         """
         from confluent_kafka import KafkaException, TopicCollection
         from confluent_kafka.admin import AdminClient
@@ -117,7 +117,7 @@ class KafkaReader:
         return ids
 
     def range_of(self, partition: Partition) -> tuple[int, int]:
-        """Return the first offset of a partition and the one behind the last."""
+        """Return a partition's first offset and the one after the last."""
         from confluent_kafka import KafkaException, TopicPartition
 
         try:
@@ -126,7 +126,7 @@ class KafkaReader:
             raise self._cluster.translated(error, shown(partition)) from None
 
     def at_time(self, partitions: Iterable[Partition], milliseconds: int) -> dict[Partition, int]:
-        """Return for each partition the first offset with a message as young as a time, or the end."""
+        """Return for each partition the offset of the first message at or after a time, or its end."""
         from confluent_kafka import KafkaException, TopicPartition
 
         wanted = [TopicPartition(*partition, milliseconds) for partition in partitions]
@@ -138,7 +138,7 @@ class KafkaReader:
         return {each: offset if offset >= 0 else self.range_of(each)[1] for each, offset in there.items()}
 
     def lag(self) -> int:
-        """Return how many messages of the partitions are not read yet, as far as the library knows."""
+        """Return how many messages of the partitions are unread, as far as the library knows."""
         from confluent_kafka import TopicPartition
 
         behind = 0
@@ -148,15 +148,15 @@ class KafkaReader:
         return behind
 
     def read(self, positions: dict[Partition, int], limit: int, *, patient: bool = False) -> Generator[list[Any]]:
-        """Yield the next messages from some positions on in pieces. Each piece moves the positions behind it.
+        """Yield the next messages in pieces, and advance `positions` past each piece.
 
         Args:
-            positions: the positions of the partitions.
-            limit: messages at most.
-            patient: wait a little for each further piece, since there are more and nothing waits for this.
+            positions: the next offset of each partition; changed in place.
+            limit: the largest number of messages.
+            patient: wait a little for each further piece, because more is known to exist.
 
         Raises:
-            OutOfRangeError: a position is not there; positions may have been moved nevertheless.
+            OutOfRangeError: a position does not exist. Other positions may have advanced.
         """
         if not positions:
             return
@@ -191,7 +191,7 @@ class KafkaReader:
         self._at, self._waits = dict(positions), set(positions)
 
     def _taken(self, limit: int, *, patient: bool) -> tuple[list[Any], bool]:
-        """Return messages that the library has or gets soon, and whether it returned nothing."""
+        """Return messages that the library has or gets soon, and True if it returned nothing at all."""
         from confluent_kafka import KafkaException
 
         left = WAIT_SECONDS if patient or self._waits else 0.0
@@ -207,9 +207,9 @@ class KafkaReader:
         return messages, not taken
 
     def _move_behind(self, messages: Sequence[Any]) -> None:
-        """Move the positions behind the last message of each partition.
+        """Advance the positions past the last message of each partition.
 
-        The search goes from the end, since there are many messages.
+        The search goes backwards, since there are many messages.
         """
         seen: set[Partition] = set()
         for message in reversed(messages):
@@ -239,17 +239,15 @@ class KafkaReader:
 
 
 def shown(partition: Partition) -> str:
-    """Return the name of a partition for errors."""
+    """Return the partition as text for errors."""
     return f"topic {partition[0]}, partition {partition[1]}"
 
 
 def made_anew(reader: KafkaReader, positions: Positions, topics: Iterable[str]) -> Iterator[str]:
-    """Yield the topics that were deleted and created again since the positions were taken.
-
-    The positions get the new ids.
+    """Yield the topics that were deleted and created again since the positions were taken, and record their new ids.
 
     Raises:
-        KafkaAwayError, KafkaRefusedError: the cluster does not answer with ids, though it did earlier.
+        KafkaAwayError, KafkaRefusedError: the cluster does not return ids, though it did earlier.
     """
     names = sorted(topics)
     try:

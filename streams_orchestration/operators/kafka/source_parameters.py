@@ -22,7 +22,7 @@ BAD = {"topic": "string", "partition": "int32", "offset": "int64", "reason": "st
 
 
 class KafkaSourceParameters(KafkaParameters, CsvParameters):
-    """Parameters of `KafkaSource`."""
+    """The parameters of `KafkaSource`."""
 
     topic: str | list[str] | None = Field(
         default=None, description="Topic, or a list of topics; pattern is the alternative."
@@ -79,14 +79,14 @@ class KafkaSourceParameters(KafkaParameters, CsvParameters):
 
     @property
     def topics(self) -> list[str]:
-        """Return the topics that are named."""
+        """The topics that `topic` names; empty with a pattern."""
         return [self.topic] if isinstance(self.topic, str) else list(self.topic or ())
 
     def start_time(self) -> int:
-        """Return `startAt` in milliseconds.
+        """Return `startAt` in milliseconds since 1970.
 
         Raises:
-            ValueError: it is no time.
+            ValueError: it is not a time, or has no zone.
         """
         try:
             moment = datetime.fromisoformat(self.start_at)
@@ -100,7 +100,7 @@ class KafkaSourceParameters(KafkaParameters, CsvParameters):
 
 
 def check_second_port(context: OperatorContext, parameters: KafkaSourceParameters) -> None:
-    """Raise ValueError if the second output port and `onBadTuple` do not go together."""
+    """Raise ValueError if the second output port does not match `onBadTuple` or has wrong attributes."""
     second = context.outputs[1] if len(context.outputs) > 1 else None
     if (parameters.on_bad_tuple == "stream") != (len(context.outputs) > 1):
         message = "onBadTuple: stream and a second output port, which gets what is no tuple, go together"

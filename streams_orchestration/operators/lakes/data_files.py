@@ -1,4 +1,4 @@
-"""Data files of lake tables: Parquet files that a task writes, and that become part of a table as they are."""
+"""Data files of lake tables: Parquet files that a task writes and that are added to a table unchanged."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ from streams_orchestration.operators.files.partitions import partitioned
 from streams_orchestration.operators.libraries import pa, pq
 
 SMALL_BYTES = 16 << 20
-"""Tuples that take less memory wait as Arrow, and become a data file with others of their epoch and partition."""
+"""Tuples below this size in bytes wait as Arrow, and share a data file with others of their epoch and partition."""
 GROUP_BYTES = 32 << 20
-"""Bytes of tuples, without partitions, that are written at once as a row group."""
+"""Size in bytes of the tuples that are written as one row group, without partitions."""
 MERGED_BYTES = 256 << 20
 """Approximate bytes of tuples that become one data file."""
 ENCODING: dict[str, Any] = {"store_decimal_as_integer": True}
 """Parquet options of data files."""
 LONGEST_TEXT = 64
-"""Characters of a text that is kept as the least or the largest one of a file."""
+"""The longest text in characters that is kept as a minimum or maximum in a file's statistics."""
 
 
 class DataFile(NamedTuple):
-    """A file that is to become part of a table."""
+    """A file that is to be added to a table."""
 
     path: Path
     """The path of the file on this machine."""
     directory: str
     """The partition directory, as Hive names it; empty without partitions."""
     name: str
-    """The name in the table: the same for every repetition of a delivery, and unique otherwise."""
+    """The file's name in the table: the same in every repetition of a delivery, otherwise unique."""
 
     @property
     def place(self) -> str:
-        """The path of the file within the table."""
+        """The file's path within the table."""
         return f"{self.directory}/{self.name}" if self.directory else self.name
 
 
 class DataFileWriter:
-    """The tuples of a micro-batch on their way to files: data files, or, where they are few, one that waits for others.
+    """Writes the tuples of a micro-batch to data files. A few tuples go to a small file that is merged later.
 
-    Without partitions many tuples are written while more of them come; otherwise all are at the end.
+    Without partitions, row groups are written as tuples arrive; with partitions, everything is written at the end.
 
     Args:
         into: the directory for the files.
-        partition_by: columns whose values name directories.
-        whole: files have the columns that they are partitioned by, too.
+        partition_by: the columns whose values name directories.
+        whole: keep the partition columns in the files.
     """
 
     def __init__(self, into: Path, partition_by: Sequence[str], *, whole: bool) -> None:
@@ -65,14 +65,14 @@ class DataFileWriter:
         self._open: _OpenFile | None = None
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Take tuples, by column."""
+        """Add tuples, whose attributes are named as the table's columns."""
         self._kept.append(batch)
         if not self._partition_by and sum(each.nbytes for each in self._kept) >= GROUP_BYTES:
             self._open = self._open or _OpenFile(self._into, batch.schema)
             self._open.write(self._taken())
 
     def finish(self) -> tuple[PendingFile, ...]:
-        """Return the files, which the framework has on disk with the commit."""
+        """Write the rest and return all files. The framework flushes them to disk with the commit."""
         if self._open is not None:
             done = self._open
             self._open = None
@@ -123,13 +123,13 @@ def _written(directory: Path, table: pa.Table) -> PendingFile:
 
 @contextmanager
 def gathered(key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: Path) -> Iterator[list[DataFile]]:
-    """Yield the files of an epoch as they become part of the table: small ones of a partition become one.
+    """Yield the data files of an epoch, after merging the small files of each partition.
 
     Args:
         key: the key of the delivery.
-        files: as `write_data_files` wrote them.
-        waiting: the directory that they are in.
-        scratch: a directory for merged ones, which are gone at the end.
+        files: the files that `DataFileWriter` wrote.
+        waiting: the directory that contains them.
+        scratch: a directory for merged files, which are removed when the block ends.
 
     Raises:
         WaitingFileError: a file cannot be read.
@@ -156,7 +156,7 @@ def _gathered(key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: P
 
 
 def _runs(files: Sequence[Path]) -> Iterator[pa.Table]:
-    """Yield the tuples of files, about as many at once as become one data file."""
+    """Yield the tuples of files in portions, each large enough for one data file."""
     tables: list[pa.Table] = []
     for path in files:
         tables.append(_read_arrow(path))
@@ -176,9 +176,9 @@ def _read_arrow(path: Path) -> pa.Table:
 
 
 def _merged(key: DeliveryKey, number: int, tuples: pa.Table, place: str, scratch: Path) -> DataFile:
-    """Write tuples to a file named by its content and its number in the delivery.
+    """Write tuples to a file that is named by its content and its number in the delivery.
 
-    So a name always means the same bytes.
+    So a name always refers to the same bytes.
     """
     scratch.mkdir(parents=True, exist_ok=True)
     path = scratch / f"{world.new_id()}.parquet"
@@ -195,7 +195,7 @@ def _name(key: DeliveryKey, unique: str) -> str:
 
 
 def read_data_files(files: Sequence[DataFile]) -> list[tuple[DataFile, pa.Table]]:
-    """Return the tuples of files, without what their directories say.
+    """Return the tuples of files, without the partition columns that only their directories contain.
 
     Raises:
         WaitingFileError: a file cannot be read.
@@ -211,7 +211,7 @@ def _table(path: Path) -> pa.Table:
 
 
 def opened(path: Path) -> IO[bytes]:
-    """Return a waiting file; raises WaitingFileError."""
+    """Open a waiting file. Raise WaitingFileError if it cannot be opened."""
     try:
         return path.open("rb")
     except OSError as error:
@@ -219,9 +219,9 @@ def opened(path: Path) -> IO[bytes]:
 
 
 def bring_in(source: Path, target: Path) -> None:
-    """Give a waiting file its name in the table, or copy it there from another file system.
+    """Link a waiting file to its name in the table, or copy it if that is another file system.
 
-    A file that has the name already is the same file: names are never used twice.
+    If the name exists, it is the same file, since names are never reused.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -233,7 +233,7 @@ def bring_in(source: Path, target: Path) -> None:
 
 
 class Statistics(NamedTuple):
-    """The statistics by which readers skip files."""
+    """Column statistics of a file, by which readers skip files."""
 
     rows: int
     least: dict[str, Any]
@@ -242,7 +242,7 @@ class Statistics(NamedTuple):
 
 
 def statistics_of(path: Path) -> Statistics:
-    """Return the statistics of the columns that are not nested, from the file's footer, as values for JSON.
+    """Return the statistics of the non-nested columns from the file's footer, as values for JSON.
 
     Raises:
         WaitingFileError: the file cannot be read.
@@ -271,7 +271,7 @@ def _add_column(statistics: Statistics, name: str, chunks: Sequence[Any]) -> Non
 
 
 def _plain(value: Any) -> Any:
-    """Return a bound as JSON has it; None where it has none."""
+    """Return a bound as a JSON value; None if JSON statistics cannot represent it."""
     match value:
         case bool() | bytes():
             return None

@@ -1,4 +1,4 @@
-"""The history of a table of Delta Lake: what each version has added, as its log says."""
+"""The history of a Delta Lake table: the files that each version adds, read from its log."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _LOG = "_delta_log"
 
 
 class DeltaHistory:
-    """One table."""
+    """The versions of one table."""
 
     def __init__(self, store: DeltaStore) -> None:
-        """Read nothing yet.
+        """Set up without reading anything.
 
         Args:
             store: the directory of the table.
@@ -46,11 +46,11 @@ class DeltaHistory:
         self.place = store.place
         self._opened: Any = None
         self._last: tuple[int | None, int | None] | None = None
-        """Size in bytes and modification time of the log's newest file."""
+        """The size in bytes and modification time of the newest log file."""
         self._ahead: dict[int, Waiting | None] = {}
 
     def start(self, start: Start) -> TablePosition:
-        """Return the position where a source begins."""
+        """Return the position at which a source begins."""
         newest = self.newest()
         match start:
             case "snapshot":
@@ -83,10 +83,10 @@ class DeltaHistory:
         return self._reached(look)
 
     def following(self, version: int) -> int | None:
-        """Return the next version.
+        """Return the version after the given one; None if there is none yet.
 
         Raises:
-            LostVersionsError: it is gone.
+            LostVersionsError: the log of the next version was removed.
         """
         newest = self.newest()
         if newest < version:
@@ -103,11 +103,11 @@ class DeltaHistory:
         return version + 1
 
     def is_at(self, version: int, until: int) -> bool:
-        """Return True if a version was reached; versions are ascending numbers."""
+        """Return True if `version` is at or after `until`; Delta versions are ascending numbers."""
         return version >= until
 
     def id_at(self, version: int, known: str | None) -> str:
-        """Return the id in the metadata; a table that is replaced in place gets another one with a new version."""
+        """Return the table's id from its metadata. Replacing a table in place changes the id with a new version."""
         newest = self.newest()
         identity = self._opened.metadata().id
         if identity == known or version == newest:
@@ -117,10 +117,10 @@ class DeltaHistory:
         return self._reached(lambda: self._table(version).metadata().id)
 
     def parts(self, position: TablePosition) -> VersionParts:
-        """Return the files of a version, or those that it has added.
+        """Return the files of a version, or only those that it added.
 
         Raises:
-            LostVersionsError: its log is gone.
+            LostVersionsError: the version's log was removed.
         """
         if position.whole:
             return VersionParts(self._whole(position.version))
@@ -138,7 +138,10 @@ class DeltaHistory:
         return VersionParts(parts, Changed(operation) if removed else None)
 
     def behind(self, position: TablePosition) -> Sequence[Waiting]:
-        """Return the waiting rows by the log. Each version of the log is read once."""
+        """Return the versions from the position on that await reading, from the log.
+
+        Each version's log is read only once.
+        """
         last = self.newest() if position.until is None else position.until
         wanted = range(position.version, min(last, position.version + MOST_AHEAD) + 1)
         self._ahead = {
@@ -155,7 +158,7 @@ class DeltaHistory:
         return Waiting(version, rows, stamps[0] / 1000 if stamps else world.now())
 
     def feed(self, version: int) -> pa.Table:
-        """Return the changes of a version."""
+        """Return the change data feed of a version."""
 
         def read() -> pa.Table:
             return pa.table(self._table().load_cdf(version, version))
@@ -169,11 +172,11 @@ class DeltaHistory:
         return pa.schema(self._opened.schema().to_arrow())
 
     def columns_in(self, file: pa.Schema, names: Sequence[str]) -> Mapping[str, str]:
-        """Return the columns by name."""
+        """Map each requested column that the file has to itself; Delta files use the table's names."""
         return {name: name for name in names if name in file.names}
 
     def open(self, part: DataPart) -> Any:
-        """Return a data file."""
+        """Open a data file."""
         return self._files.open_input_file(part.path)
 
     @cached_property
@@ -190,12 +193,12 @@ class DeltaHistory:
         )
 
     def _log_file(self, version: int) -> tuple[int | None, int | None]:
-        """Return the size in bytes and the time of a version's log file, or None if it is missing."""
+        """Return the size in bytes and modification time of a version's log file, or None for both if it is missing."""
         info = self._files.get_file_info(f"{_LOG}/{version:020}.json")
         return info.size, info.mtime_ns
 
     def _log_of(self, version: int) -> list[Mapping[str, Any]] | None:
-        """Return the actions of a version; None when its file is gone."""
+        """Return the log actions of a version; None if its log file is missing."""
 
         def read() -> list[Mapping[str, Any]] | None:
             try:
@@ -207,7 +210,7 @@ class DeltaHistory:
         return self._reached(read)
 
     def _versions(self) -> list[int]:
-        """Return the versions whose log can be read."""
+        """Return the versions whose log files exist, in order."""
         infos = self._reached(lambda: self._files.get_file_info(fs.FileSelector(_LOG)))
         return sorted(int(info.base_name[:20]) for info in infos if info.base_name[20:] == ".json")
 
@@ -224,7 +227,7 @@ class DeltaHistory:
         return TablePosition(self.newest(), whole=True)
 
     def _at(self, start: StartAt, newest: int) -> TablePosition:
-        """Return the first version that was committed at a time or later."""
+        """Return the position of the first version that was committed at or after a time."""
         assert start.time is not None
         moment = start.time.timestamp() * 1000
         history = self._reached(self._opened.history)
@@ -284,7 +287,7 @@ def _rows(add: Mapping[str, Any]) -> int:
 
 
 def _value(text: str | None, kind: pa.DataType) -> pa.Array:
-    """Return a partition's value from the log. An empty text means null, and times are in UTC."""
+    """Parse a partition value from the log. An empty text means null, and times are in UTC."""
     if text and pa.types.is_timestamp(kind) and kind.tz:
         return pa.array([text.removesuffix("Z")], pa.string()).cast(pa.timestamp("us")).cast(kind)
     return pa.array([text or None], pa.string()).cast(kind)

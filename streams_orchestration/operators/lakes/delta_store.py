@@ -1,4 +1,4 @@
-"""The object store of a Delta Lake table: the options by which the library reaches it."""
+"""The location of a Delta Lake table, and the options by which the library accesses it."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
         "clientSecret": "AZURE_STORAGE_CLIENT_SECRET",
     },
 }
-"""Scheme -> option of a spec -> option of the library."""
+"""Maps each scheme to a mapping from options of a spec to options of the library."""
 
 
 class DeltaStore:
     """The directory of a table, on this machine or in an object store."""
 
     def __init__(self, place: str, storage: StorageOptions | None) -> None:
-        """Connect to nothing yet.
+        """Store the location without connecting.
 
         Args:
-            place: a path of this machine or an address.
+            place: a local path or an address.
             storage: the options of the object store.
         """
         self.place = place
@@ -49,11 +49,11 @@ class DeltaStore:
 
     @property
     def is_local(self) -> bool:
-        """Return True if it is on this machine."""
+        """True if the table is on this machine."""
         return not is_address(self.place)
 
     def options(self) -> dict[str, str] | None:
-        """Return the options as the library takes them; raises ReferenceError."""
+        """Return the options for the library, or None for a local table. Raises ReferenceError."""
         if self.is_local:
             return None
         scheme = parse_address(self.place).scheme
@@ -64,7 +64,7 @@ class DeltaStore:
         return options
 
     def files(self) -> Any:
-        """Return the directory as pyarrow's file system."""
+        """Return the directory as a pyarrow file system."""
         from pyarrow import fs
 
         if self.is_local:
@@ -74,7 +74,7 @@ class DeltaStore:
         return fs.PyFileSystem(DeltaStorageHandler(self.place, options=self.options()))
 
     def put(self, source: IO[bytes], name: str) -> None:
-        """Write an object into the directory in an object store, whole or not at all; raises StorageError."""
+        """Write an object into the directory in an object store, atomically. Raises StorageError."""
         address = f"{self.place.rstrip('/')}/{name}"
         path = parse_address(address).path
 
@@ -87,14 +87,14 @@ class DeltaStore:
         storage.call(address, send)
 
     def text(self, error: Exception) -> str:
-        """Return the library's words in one line, without tuples and secrets."""
+        """Return the library's message in one line, without tuples and secrets."""
         words = " ".join(str(error).replace("\x1b[31m↳\x1b[0m", "").split())
         words = words.partition(" Preview of ")[0].rstrip(".: ")
         return self.storage.without_secrets(words)
 
 
 def check_place(place: str, storage: StorageOptions | None) -> None:
-    """Raise ValueError if a table cannot lie there, or an option does not go with it; connects to nothing."""
+    """Raise ValueError if Delta Lake does not support the location or one of its options. Connects to nothing."""
     storage_of(place, options=storage)
     if is_address(place) and parse_address(place).scheme not in _OPTIONS:
         message = f"table: {place}: tables of Delta Lake lie on this machine, or in {', '.join(_OPTIONS)}"

@@ -1,4 +1,4 @@
-"""A table of Delta Lake that epochs are brought into, each with one version of the table."""
+"""A Delta Lake table that receives epochs, each as one version of the table."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.undeliverable import SetAside
 
 _UNSUPPORTED = "nsupported"
-"""Matches the library's messages about a table with a newer protocol."""
+"""Occurs in the library's messages about a table with a newer protocol."""
 _INVALID = "failed validation"
 _CHECK = "delta.constraints."
 _FEATURES = frozenset(
@@ -46,17 +46,17 @@ _FEATURES = frozenset(
         *("timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"),
     )
 )
-"""Table features with which data files may be added without the library's help."""
+"""Table features under which data files may be added directly, without the library's write path."""
 
 
 class DeltaTarget(LakeTarget):
-    """A table in a directory of this machine or of an object store."""
+    """A Delta Lake table in a local directory or in an object store."""
 
     def __init__(self, store: DeltaStore, wanted: WantedTable) -> None:
         super().__init__(store.place, wanted)
         self.store = store
         self._table: Any = None
-        """The library's table; None before it is opened, and after a commit of another writer."""
+        """The library's table object; None before it is opened, and after another writer's commit."""
 
     def _prepare(self) -> None:
         self._table = self._opened()
@@ -82,7 +82,7 @@ class DeltaTarget(LakeTarget):
             return made
 
     def _refreshed(self, key: DeliveryKey) -> bool:
-        """Load the newest version; return False if the delivery was made before."""
+        """Load the newest version. Return False if the delivery was already made."""
         if self._table is None:
             self._table = self._opened()
         else:
@@ -94,7 +94,7 @@ class DeltaTarget(LakeTarget):
         return False
 
     def _sync(self, before: int) -> None:
-        """Flush the commits after a version to disk."""
+        """Flush the log files of all versions after a given one to disk."""
         if self.store.is_local:
             self._table.update_incremental()
             sync_files(delta_files(Path(self.name), range(max(before + 1, 0), self._table.version() + 1)))
@@ -157,7 +157,7 @@ class DeltaTarget(LakeTarget):
         return fit(self.name, columns, partitions, self.wanted)
 
     def _fitted(self, key: DeliveryKey) -> Fit:
-        """Add the columns that are missing."""
+        """Add missing columns to the table, and return how tuples fit."""
         fitting = self._fit()
         if fitting.missing:
             fields = deltalake.Schema.from_arrow(
@@ -168,9 +168,9 @@ class DeltaTarget(LakeTarget):
         return fitting
 
     def _broken(self, tuples: pa.Table) -> dict[int, str]:
-        """Return the rows that a CHECK of the table refuses, from 0, with its name.
+        """Return the rows that a CHECK constraint refuses, by position from 0, with the constraint.
 
-        A condition that only the library understands is left to it: then it refuses the delivery as a whole.
+        A condition that only the library understands is left to it. It then refuses the delivery as a whole.
         """
         broken: dict[int, str] = {}
         columns = tuples.select([name for name in tuples.column_names if name in self.wanted.schema.names])
@@ -184,7 +184,7 @@ class DeltaTarget(LakeTarget):
         return broken
 
     def _is_plain(self) -> bool:
-        """Return True if data files may be added as they are: the table has no rules for the library to apply."""
+        """Return True if data files may be added directly: the table has no rules that the library must apply."""
         protocol, configuration = self._table.protocol(), self._table.metadata().configuration
         ruled = any(name.startswith((_CHECK, "delta.columnMapping.")) for name in configuration)
         fields = self._table.schema().fields
@@ -193,7 +193,7 @@ class DeltaTarget(LakeTarget):
         )  # fmt: skip
 
     def _add(self, file: DataFile, footer: Statistics) -> AddAction:
-        """Bring a file into the table's directory."""
+        """Copy a file into the table's directory, and return the log action that adds it."""
         self._bring(file)
         statistics = {
             "numRecords": footer.rows, "minValues": footer.least, "maxValues": footer.largest, "nullCount": footer.nulls
@@ -211,7 +211,7 @@ class DeltaTarget(LakeTarget):
             self.store.put(source, file.place)
 
     def _rows(self, files: Sequence[DataFile]) -> pa.Table:
-        """Return the tuples of files, with the columns of their directories."""
+        """Return the tuples of files, including the partition columns."""
         tables = [self._with_partitions(file, table) for file, table in read_data_files(files)]
         return pa.concat_tables(tables)
 
@@ -250,12 +250,12 @@ class DeltaTarget(LakeTarget):
 
 
 def _application_id(key: DeliveryKey) -> str:
-    """Return the key under which the table stores the last epoch."""
+    """Return the application id under which the table's log stores the last delivery."""
     return f"{key.application}/{key.life}/{key.operator}/{key.channel}"
 
 
 def _properties(key: DeliveryKey, *, marked: bool = True) -> deltalake.CommitProperties:
-    """Return the commit's properties. With the mark, no other commit with the same mark can come between."""
+    """Return the commit's properties. If `marked`, a concurrent commit with the same mark makes this one fail."""
     metadata = {"streams.application": key.application, "streams.operator": key.operator, "streams.epoch": key.epoch}
     mark = deltalake.Transaction(_application_id(key), key.number, int(world.now() * 1000))
     return deltalake.CommitProperties(custom_metadata=metadata, app_transactions=[mark] if marked else None)

@@ -1,4 +1,4 @@
-"""Durable files of Iceberg on this machine: they are on disk before the commit that names them."""
+"""File access for Iceberg that flushes local files to disk before the commit that names them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streams_orchestration.operators.lakes.on_disk import local_path, sync_files
 
 
 class DurableFileIO(PyArrowFileIO):
-    """The library's access to files. Files of this machine are on disk, with their names, once closed."""
+    """The library's file access, except that local files and their names are on disk once they are closed."""
 
     def new_output(self, location: str) -> PyArrowFile:
         """See `FileIO.new_output`."""
@@ -36,7 +36,7 @@ class _Stream(io.BufferedWriter):
         self._path = path
 
     def close(self) -> None:
-        """See `IOBase.close`; of a file that is closed twice only the first time counts."""
+        """See `IOBase.close`. Closing a second time does nothing."""
         if not self.closed:
             super().close()
             sync_files([self._path])

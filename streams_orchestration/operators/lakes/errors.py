@@ -16,7 +16,7 @@ _AWAY = re.compile(
     r"|ServerError|status 5\d\d",
     re.IGNORECASE,
 )
-"""Matches what the libraries say when a server does not answer, or is overloaded."""
+"""Matches messages of the libraries that mean that a server does not answer or is overloaded."""
 
 
 _REFUSED = re.compile(
@@ -27,7 +27,7 @@ _REFUSED = re.compile(
     r"|read-only file system",
     re.IGNORECASE,
 )
-"""Matches what libraries say when a right or a place is missing, or credentials are refused."""
+"""Matches messages of the libraries about a missing right or place, or refused credentials."""
 _FINAL_NAMES = frozenset(
     (
         *("UnauthorizedError", "ForbiddenError", "OAuthError", "NoSuchTableError", "NoSuchNamespaceError"),
@@ -41,26 +41,26 @@ _FINAL_NAMES = frozenset(
         ),
     )
 )
-"""Names of exceptions of the libraries for which trying again does not help."""
+"""Names of library exceptions for which a retry does not help."""
 
 
 class LakeError(ValueError):
-    """A table cannot be written or read; says which, why, and what to do, without secrets and tuples."""
+    """A table cannot be written or read. The message names the table, cause and remedy, without secrets and tuples."""
 
 
 class LakeRefusedError(LakeError, RefusedError):
-    """A table refuses for good: it is missing, does not fit, or a right or the credentials are missing."""
+    """A table refuses permanently: it is missing or does not fit, or rights or credentials are wrong."""
 
 
 def lake_error(message: str, error: Exception) -> LakeError:
-    """Return the error with a message, by its cause `LakeRefusedError` or one that may pass."""
+    """Return a `LakeRefusedError` if the cause is permanent, else a `LakeError`, with the message."""
     return (LakeRefusedError if is_refused(error) else LakeError)(message)
 
 
 def is_refused(error: BaseException | None) -> bool:
-    """Return True if an error, or one that caused it, does not pass before a person has changed something.
+    """Return True if an error, or one that caused it, persists until a person changes something.
 
-    An error of a kind that is not known may pass.
+    An unknown error counts as temporary.
     """
     if is_away(error):
         return False
@@ -80,7 +80,7 @@ def is_refused(error: BaseException | None) -> bool:
 
 
 def is_away(error: BaseException | None) -> bool:
-    """Return True if an error, or one that caused it, says that a server does not answer. It may answer later."""
+    """Return True if an error, or one that caused it, means that a server does not answer at the moment."""
     while error is not None:
         if isinstance(error, ConnectionError | TimeoutError) or _AWAY.search(f"{type(error).__name__}: {error}"):
             return True

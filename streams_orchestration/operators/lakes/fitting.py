@@ -1,4 +1,4 @@
-"""Fitting tuples to a table: by names, types, and the table's constraints."""
+"""Checks that tuples fit a table: names, types, and NOT NULL columns."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from streams_orchestration.operators.libraries import pa
 
 @dataclass(frozen=True)
 class WantedTable:
-    """The requirements of a sink for its table."""
+    """The table that a sink requires."""
 
     schema: pa.Schema
     """The schema of the tuples, by column."""
     partition_by: list[str]
-    """Columns that it is partitioned by."""
+    """The columns that the table is partitioned by."""
     key: list[str]
-    """Columns that say which row a tuple replaces; none when all are added."""
+    """The columns that decide which row a tuple replaces; empty if all tuples are appended."""
     create: bool
-    """Make it if it is missing."""
+    """Create the table if it is missing."""
     add_columns: bool
-    """Add columns that it does not have."""
+    """Add missing columns to the table."""
 
 
 class TableColumn(NamedTuple):
@@ -36,27 +36,27 @@ class TableColumn(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """The changes to the table, and the conversions of tuples, that a delivery needs."""
+    """The changes to the table and the conversions of tuples that a delivery needs."""
 
     missing: tuple[str, ...]
-    """Columns that are to be added to the table first."""
+    """Columns that have to be added to the table first."""
     widened: bool
-    """Values become wider ones of the table's types, so data files cannot be taken as they are."""
+    """True if values need conversion to wider types of the table, so that data files cannot be added unchanged."""
     required: tuple[str, ...] = ()
-    """Columns that may not be null."""
+    """The table's NOT NULL columns."""
 
 
 def fit(table: str, columns: Mapping[str, TableColumn], partitions: Sequence[str], wanted: WantedTable) -> Fit:
-    """Return how tuples are fitted to a table.
+    """Determine how tuples are fitted to a table.
 
     Args:
-        table: the name, for errors.
+        table: the table's name, for errors.
         columns: the columns of the table.
         partitions: the columns that the table is partitioned by.
         wanted: the requirements of the sink.
 
     Raises:
-        LakeRefusedError: they do not fit; names both sides and the remedy.
+        LakeRefusedError: tuples and table do not fit; the message names both sides and the remedy.
     """
     written = wanted.schema
     if list(partitions) != list(wanted.partition_by):
@@ -129,7 +129,7 @@ def _same(kind: pa.DataType, target: pa.DataType) -> bool:
 
 
 def _shape(kind: pa.DataType) -> object:
-    """Return a nested type without what libraries name differently."""
+    """Return a canonical form of a nested type, which ignores the names of list elements and large variants."""
     types = pa.types
     if types.is_map(kind):
         return ("map", _shape(kind.key_type), _shape(kind.item_type))
@@ -153,7 +153,7 @@ def _alike(kind: pa.DataType, target: pa.DataType) -> bool:
 
 
 def _widens(kind: pa.DataType, target: pa.DataType) -> bool:
-    """Return True if every value of a type has an equal one in another type."""
+    """Return True if `target` can represent every value of `kind` exactly."""
     types = pa.types
     if _same(kind, target):
         return True

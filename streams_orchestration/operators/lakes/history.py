@@ -14,7 +14,7 @@ ChangePolicy = Literal["fail", "skip", "rewritten", "feed"]
 
 
 class StartAt(BaseModel):
-    """A version or a time to begin with."""
+    """The version or the time at which to start."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -41,71 +41,71 @@ class TablePosition(NamedTuple):
     version: int
     part: int = 0
     row: int = 0
-    """The number of the next row in the part."""
+    """The number of the next row within the part."""
     whole: bool = False
-    """All rows of the version, and not only what it has added."""
+    """True to read all rows of the version, False to read only those that it added."""
     done: bool = False
-    """All of the version was submitted."""
+    """True if the whole version was submitted."""
     until: int | None = None
-    """The last version that is read."""
+    """The last version to read; None for no limit."""
     table: str | None = None
-    """The id of the table at this version; None in offsets that were stored without."""
+    """The table's id at this version; None in offsets stored without one."""
 
 
 MOST_AHEAD = 50
-"""Versions that are looked at beforehand, to tell how far a source is behind."""
+"""The number of versions examined ahead to determine how far a source is behind."""
 
 
 class DataPart(NamedTuple):
-    """A data file, as far as a version has brought it."""
+    """A data file to read, with the values of columns that are not in it."""
 
     path: str
     values: Mapping[str, Any]
-    """Column -> an Arrow array of one value, of those that are not in the file."""
+    """Maps each column that is not in the file to an Arrow array of its single value."""
     rows: int = 0
-    """Number of rows by the table's metadata; 0 if unknown."""
+    """The number of rows according to the table's metadata; 0 if unknown."""
 
 
 class Changed(NamedTuple):
-    """Rows of a version that are taken away or replaced."""
+    """A version that removes or replaces rows, with the operation that did so."""
 
     operation: str
 
 
 class VersionParts(NamedTuple):
-    """The parts to read of a version."""
+    """The data files to read of a version, and whether it also changed rows."""
 
     parts: Sequence[DataPart]
     changed: Changed | None = None
 
 
 class Waiting(NamedTuple):
-    """A version that was not read yet, or not to its end."""
+    """A version that was not yet read to its end."""
 
     version: int
     rows: int
-    """Number of rows that it adds, by the table's metadata."""
+    """The number of rows that it adds, according to the table's metadata."""
     committed: float
-    """Seconds since 1970."""
+    """Commit time in seconds since 1970."""
 
 
 class LostVersionsError(Exception):
-    """Versions can be read no more."""
+    """Versions can no longer be read."""
 
     def __init__(self, what: str, next_version: int | None) -> None:
         super().__init__(what)
         self.what = what
         self.next_version = next_version
-        """The first one that can be read again; None when there is none yet."""
+        """The first version that can be read again; None if there is none yet."""
 
 
 class TableHistory(Protocol):
-    """A table that is read version by version. All methods raise LakeError where it cannot be reached or is gone."""
+    """A table that is read version by version. All methods raise LakeError if it cannot be reached or is gone."""
 
     place: str
 
     def start(self, start: Start) -> TablePosition:
-        """Return the first position."""
+        """Return the position at which reading starts."""
         ...
 
     def newest(self) -> int:
@@ -113,30 +113,30 @@ class TableHistory(Protocol):
         ...
 
     def following(self, version: int) -> int | None:
-        """Return the next version, None when there is none yet; raises LostVersionsError."""
+        """Return the next version, or None if there is none yet. Raises LostVersionsError."""
         ...
 
     def is_at(self, version: int, until: int) -> bool:
-        """Return True if reading up to some version has reached the given one."""
+        """Return True if reading up to `version` has reached `until`."""
         ...
 
     def id_at(self, version: int, known: str | None) -> str:
-        """Return the table's id at a version. It may return `known` if that is still the id of the newest version."""
+        """Return the table's id at a version. May return `known` if that is still the id of the newest version."""
         ...
 
     def parts(self, position: TablePosition) -> VersionParts:
-        """Return the parts to read; raises LostVersionsError."""
+        """Return the data files to read at a position. Raises LostVersionsError."""
         ...
 
     def behind(self, position: TablePosition) -> Sequence[Waiting]:
-        """Return the version of the position, then those that are to be read behind it, oldest first; some at most.
+        """Return the version of the position and unread later ones, oldest first, at most `MOST_AHEAD` beyond it.
 
-        What can be read no more is left out.
+        Versions that can no longer be read are left out.
         """
         ...
 
     def feed(self, version: int) -> pa.Table:
-        """Return the changes of a version, with `_change_type`, `_commit_version` and `_commit_timestamp`."""
+        """Return the change data feed of a version, with `_change_type`, `_commit_version` and `_commit_timestamp`."""
         ...
 
     def columns(self) -> pa.Schema:
@@ -144,9 +144,9 @@ class TableHistory(Protocol):
         ...
 
     def columns_in(self, file: pa.Schema, names: Sequence[str]) -> Mapping[str, str]:
-        """Return a mapping from table columns to their names in a data file that has them."""
+        """Map each table column that a data file has to its name in the file."""
         ...
 
     def open(self, part: DataPart) -> IO[bytes] | Any:
-        """Return a data file; raises FileNotFoundError."""
+        """Open a data file. Raises FileNotFoundError."""
         ...

@@ -1,4 +1,4 @@
-"""Catalogs of Iceberg: as a spec names them, with secrets as references."""
+"""Iceberg catalogs as a spec names them, with secrets as references."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from streams_orchestration.operators.references import REFERENCE, ReferenceError
 
 _SECRET = re.compile(r"token|secret|password|credential|account-key|access-key|sas", re.IGNORECASE)
 _WITH_SECRET = re.compile(r"authorization|connection-string", re.IGNORECASE)
-"""Names of values that have a secret among other words."""
+"""Names of properties whose values contain a secret among other words."""
 _PLAIN = frozenset(("oauth2-server-uri", "auth.type"))
 
 
 class IcebergParameters(Parameters):
-    """The location parameters that the sink and the source share."""
+    """The location parameters that IcebergSink and IcebergSource share."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
