@@ -1,7 +1,7 @@
-"""Arrow and numpy, imported when something of them is first used.
+"""Arrow and numpy, imported on first use.
 
-Compiling reads the parameters of standard operators, and must not wait for what only their tuples need: importing Arrow
-takes half as long as a whole compilation. So the modules that compiling loads have these from here.
+The compiler reads the parameters of standard operators, which needs neither. Importing Arrow takes half as long as a
+whole compilation, so modules that the compiler loads get these libraries from here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Library:
-    """A stand-in for a module that is imported at its first use."""
+    """A stand-in for a module that is imported on first use."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -39,11 +39,10 @@ if not TYPE_CHECKING:
 
 
 def import_modules(*names: str) -> None:
-    """Import modules that threads would be the first to import.
+    """Import modules before threads would import them. Modules that are not installed are skipped.
 
-    Two threads that are the first to import a package with circles in it may each find half of it. So an operator
-    names here what its threads need, in `load`, which the main thread calls before it starts them. A module that is
-    not installed is left out: what needs it says so.
+    If two threads are the first to import a package with circular imports, each may see it half initialised. So an
+    operator's `load`, which the main thread calls, names here what its threads need.
     """
     for name in names:
         with suppress(ImportError):
@@ -51,6 +50,6 @@ def import_modules(*names: str) -> None:
 
 
 compute: Any = _Library("pyarrow.compute")
-"""Arrow makes these functions when it is imported, so that type checkers do not know them."""
+"""Arrow creates these functions on import, so type checkers do not know them."""
 
 __all__ = ["compute", "import_modules", "np", "pa", "pa_csv", "pa_json", "pq"]

@@ -1,4 +1,4 @@
-"""Tuples of several ports that belong together: the first one of each port, then the second one of each, and so on."""
+"""Matching tuples of several ports: the first of each port, then the second of each, and so on, by key."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
 
 _RANK = "@rank"
-"""Column of the tuples that wait: how many of their key came to their port before. No attribute has such a name."""
+"""The column with a waiting tuple's rank: how many tuples of its key came to its port before it."""
 
 
 class MatchingParameters(Parameters):
-    """Parameters of operators that match the tuples of their ports."""
+    """The parameters of operators that match the tuples of their ports."""
 
     partition_by: list[str] | list[list[str]] = Field(
         default_factory=list[str],
@@ -32,11 +32,11 @@ class MatchingParameters(Parameters):
     )
 
     def keys_of(self, schemas: Sequence[pa.Schema]) -> list[list[str]]:
-        """Return the attributes of each port that make the key.
+        """Return the key attributes of each port.
 
         Raises:
             UnknownAttributeError: a port does not have one of its attributes.
-            ValueError: they do not fit each other.
+            ValueError: the ports have different numbers or types of key attributes.
         """
         nested = [names for names in self.partition_by if not isinstance(names, str)]
         plain = [name for name in self.partition_by if isinstance(name, str)]
@@ -64,17 +64,17 @@ class MatchingParameters(Parameters):
 
 
 class MatchingOperator(Operator):
-    """Matches the tuples of its ports; those without a partner at the end of the streams are dropped."""
+    """Matches the tuples of its ports. Tuples without a partner at the end of the streams are dropped."""
 
     stateful = True
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: MatchingParameters) -> Sharding:
-        """Return that waiting tuples of a channel cannot be divided."""
+        """Return a refusal, since waiting tuples of a channel cannot be divided."""
         return Sharding(refusal="is tuples that wait for those of other ports in one channel")
 
     def setup(self) -> None:
-        """Create without waiting tuples."""
+        """Start without waiting tuples."""
         self.matching = Matching(self.context.inputs, self.parameters.keys_of(self.context.inputs))
 
     def reset_to_initial_state(self) -> None:
@@ -88,7 +88,7 @@ class MatchingOperator(Operator):
             self.submit_matched(matched)
 
     def submit_matched(self, matched: Sequence[pa.RecordBatch]) -> None:
-        """Submit tuples of each port, those that belong together at the same positions."""
+        """Submit matched tuples: one batch for each port, with partners at the same positions."""
         raise NotImplementedError
 
     def checkpoint(self) -> State:
@@ -105,7 +105,7 @@ class Matching:
 
     Args:
         schemas: the schemas of the input ports.
-        keys: attributes of each port by whose values tuples are matched; none for all alike.
+        keys: the attributes of each port whose values match tuples; without any, all tuples match by order.
     """
 
     def __init__(self, schemas: Sequence[pa.Schema], keys: Sequence[Sequence[str]]) -> None:
@@ -114,7 +114,7 @@ class Matching:
         types = [schemas[0].field(name).type for name in keys[0]]
         names = [(f"port {port}", pa.int64()) for port in range(len(schemas))]
         self._counts = KeyedState(key_schema(types), pa.schema(names))
-        """Key -> how many tuples have come to each port, since none waited."""
+        """Maps each key with waiting tuples to the number of tuples that have come to each port since none waited."""
         self._waiting = [TupleLog(pa.schema([*schema, pa.field(_RANK, pa.int64())])) for schema in schemas]
 
     def clear(self) -> None:
@@ -124,11 +124,10 @@ class Matching:
             log.clear()
 
     def arrive(self, port: int, tuples: pa.RecordBatch) -> list[pa.RecordBatch]:
-        """Let tuples come to a port.
+        """Add tuples of a port, and return the matches that they complete.
 
         Returns:
-            The tuples of each port, those that belong together at the same positions, in the order in which they
-            became complete.
+            The matched tuples of each port, with partners at the same positions, in order of completion.
         """
         columns = [tuples.column(name) for name in self._keys[port]]
         heads, codes = distinct(columns, tuples.num_rows)
@@ -156,7 +155,7 @@ class Matching:
         return result
 
     def _take(self, port: int, keys: Sequence[pa.Array], ranks: np.ndarray) -> pa.RecordBatch:
-        """Take the tuples of a port with these keys and ranks, which wait, in this order."""
+        """Remove the waiting tuples of a port with these keys and ranks, and return them in this order."""
         log = self._waiting[port]
         places = log.places()
         waiting = log.take(places)
@@ -176,6 +175,6 @@ class Matching:
         return {"counts": self._counts} | {f"port {port}": log for port, log in enumerate(self._waiting)}
 
     def load(self, state: State) -> None:
-        """Take over what `dump` gave."""
+        """Restore what `dump` returned."""
         self._counts = state["counts"]
         self._waiting = [state[f"port {port}"] for port in range(len(self._schemas))]

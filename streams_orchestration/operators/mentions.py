@@ -1,7 +1,7 @@
-"""Attributes that parameters mention, as far as that is plain to see without the operator's own check.
+"""The attributes that parameters mention, found without the operator's own `check`.
 
-Compiling only wants to know whether an attribute is named that the stream does not have. The parser of expressions says
-so; only for an expression that it refuses, compiling has to wait for Arrow, and for the operator's own check.
+The compiler only needs to know whether a parameter names an attribute that the stream lacks. The parser of expressions
+can tell that. Only if it refuses an expression does the compiler wait for Arrow and the operator's `check`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class Mentions(NamedTuple):
     """The attributes that an operator's parameters name."""
 
     inputs: Collection[str] = ()
-    """Attributes of every input stream."""
+    """Attributes that every input stream must have."""
     outputs: Collection[str] = ()
-    """Attributes of every output stream."""
+    """Attributes that every output stream must have."""
     expressions: Collection[str] = ()
-    """Over the attributes of the input streams."""
+    """Texts of expressions over the attributes of the input streams."""
 
     @classmethod
     def of(cls, *conditions: str | None, output: Mapping[str, str] | Sequence[Mapping[str, str]] = ()) -> Mentions:
@@ -39,8 +39,8 @@ class Mentions(NamedTuple):
         """Return True if the streams certainly have all mentioned attributes.
 
         Args:
-            inputs: attributes of every input stream.
-            outputs: attributes of every output stream.
+            inputs: the attributes of each input stream.
+            outputs: the attributes of each output stream.
         """
         common = set(inputs[0]).intersection(*inputs[1:]) if inputs else set[str]()
         return (
@@ -51,9 +51,9 @@ class Mentions(NamedTuple):
 
 
 def is_over(expression: str, names: Collection[str]) -> bool:
-    """Return True if an expression uses no other attributes; False, too, for a text that is no expression.
+    """Return True if an expression uses only these attributes; False also for a text that is not an expression.
 
-    The case of a name is ignored as far as only one attribute is meant, as typing does it.
+    As in typing, a name that differs in case matches if only one attribute is meant.
     """
     try:
         used = names_of(expression)

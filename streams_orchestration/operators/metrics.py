@@ -1,4 +1,4 @@
-"""Custom metrics: named figures that an operator keeps of itself, as IBM Streams' custom metrics."""
+"""Custom metrics: named figures that an operator maintains, like the custom metrics of IBM Streams."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, SupportsIndex, TypeVar
 
 METRICS_LIMIT = 64
-"""Metrics that one operator may have: they are few figures with names, not a table by key."""
+"""The largest number of metrics of one operator. Metrics are a few named figures, not a table by key."""
 LAG_TUPLES, LAG_BYTES, LAG_SECONDS = "lag", "lag_bytes", "lag_seconds"
-"""Gauges of a source, see `Metrics.lag` and `Metrics.lag_bytes`."""
+"""The names of a source's lag gauges; see `Metrics.lag` and `Metrics.lag_bytes`."""
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}")
 
 
@@ -21,16 +21,16 @@ class Counter:
 
     description: str = ""
     value: int = 0
-    """Count since this operator object was made; `streams status` has the total over its restarts."""
+    """The count since this operator object was created. `streams status` shows the total over restarts."""
     taken: int = 0
-    """The part that results of earlier batches hold."""
+    """The part of the count that was already reported with earlier batches."""
     described: bool = False
 
     def add(self, count: SupportsIndex = 1) -> None:
-        """Count so many more.
+        """Increase the count.
 
         Raises:
-            ValueError: less than none.
+            ValueError: `count` is negative.
         """
         count = operator.index(count)
         if count < 0:
@@ -41,19 +41,19 @@ class Counter:
 
 @dataclass(slots=True)
 class Gauge:
-    """A value that goes up and down; its last value counts."""
+    """A value that goes up and down; the last value is reported."""
 
     description: str = ""
     value: int | float = 0
     new: bool = True
-    """True if the gauge was set since the last result of a batch."""
+    """True if the gauge was set since the last report."""
     described: bool = False
 
     def set(self, value: Any) -> None:
         """Set the value.
 
         Raises:
-            ValueError: not a finite number.
+            ValueError: the value is not a finite number.
         """
         number = value.item() if hasattr(value, "item") else value
         if not isinstance(number, int | float) or not math.isfinite(number):
@@ -67,9 +67,9 @@ Metric = TypeVar("Metric", Counter, Gauge)
 
 @dataclass(slots=True)
 class Metrics:
-    """The custom metrics of one operator object, made when they are first named.
+    """The custom metrics of one operator object, created when they are first named.
 
-    What is counted is no state: a batch that is not committed does not count, one that a reset replays counts again.
+    Metrics are not part of the state: a batch that is not committed does not count, and a replayed batch counts again.
 
     Example:
         >>> metrics = Metrics()
@@ -82,48 +82,56 @@ class Metrics:
     _all: dict[str, Counter | Gauge] = field(default_factory=dict)
 
     def counter(self, name: str, description: str = "") -> Counter:
-        """Return the counter of a name.
+        """Return the counter with a name, creating it if needed.
 
         Raises:
-            ValueError: the name is that of a gauge, or no name, or one too many.
+            ValueError: a gauge has this name, the name is invalid, or there are too many metrics.
         """
         return self._get(Counter, name, description)
 
     def gauge(self, name: str, description: str = "") -> Gauge:
-        """Return the gauge of a name.
+        """Return the gauge with a name, creating it if needed.
 
         Raises:
-            ValueError: the name is that of a counter, or no name, or one too many.
+            ValueError: a counter has this name, the name is invalid, or there are too many metrics.
         """
         return self._get(Gauge, name, description)
 
     @property
     def dropped(self) -> Counter:
-        """Tuples, or rows of a source, that the operator could not use and left out; `streams status` names them."""
+        """The counter of tuples or input rows that were left out because the operator could not use them."""
         return self.counter("dropped", "tuples that could not be used and were left out")
 
     @property
     def errors(self) -> Counter:
-        """Errors that the operator has dealt with itself; `streams status` points at them."""
+        """The counter of errors that the operator handled itself; `streams status` points them out."""
         return self.counter("errors", "errors that the operator has dealt with itself")
 
     def lag(self, tuples: int, seconds: float) -> None:
-        """Set how far a source is behind the available input, for `streams status`."""
+        """Set a source's lag for `streams status`.
+
+        Args:
+            tuples: the number of tuples that are available but not read.
+            seconds: the age of the oldest of them.
+        """
         self.gauge(LAG_TUPLES, "that could be read and were not read yet").set(tuples)
         self.gauge(LAG_SECONDS, "since the oldest of them could be read").set(seconds)
 
     def lag_bytes(self, size: int, seconds: float) -> None:
-        """Set the lag of a source that knows only the size of its unread data."""
+        """Set the lag in bytes and seconds, for a source that only knows the size of its unread data."""
         self.gauge(LAG_BYTES, "bytes of the server's log that were not read yet").set(size)
         self.gauge(LAG_SECONDS, "since the oldest of them could be read").set(seconds)
 
     @property
     def values(self) -> dict[str, int | float]:
-        """Return the value of each metric by name."""
+        """The value of each metric by name."""
         return {name: metric.value for name, metric in self._all.items()}
 
     def take(self) -> dict[str, dict[str, Any]]:
-        """Return for the runtime the new `counters` and `gauges` since the last call, and what they are `about`."""
+        """Return the changes since the last call, for the runtime.
+
+        `counters` has increments, `gauges` has values, `about` has the descriptions of new metrics.
+        """
         counters: dict[str, int] = {}
         gauges: dict[str, int | float] = {}
         about = {name: metric.description for name, metric in self._all.items() if not metric.described}

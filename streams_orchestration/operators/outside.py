@@ -1,4 +1,4 @@
-"""Causes outside of the application: errors that pass by themselves, such as a service that is away or a full disk."""
+"""Recognises errors with temporary causes outside of the application, such as an unavailable service or a full disk."""
 
 from __future__ import annotations
 
@@ -16,54 +16,54 @@ _ERRNOS = frozenset(
         *(errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ETIMEDOUT),
     )
 )
-"""Errors of the system about disks, mounts and networks."""
+"""System error numbers about disks, mounts and networks."""
 REFUSED_BY_SYSTEM = frozenset(
     (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EINVAL)
 )
-"""Errors of the system about a path or a right, which do not pass by themselves."""
+"""System error numbers about a path or a right, which are permanent."""
 _NAMES = re.compile(
     r"(Connect|Timeout|TimedOut|Unavailable|Unreachable|Network|Transport|MaxRetry|Throttl|TooManyRequests|Operational)"
     r"\w*$|^URLError$"
 )
-"""Names by which libraries of clients call errors of this kind: requests, httpx, botocore, psycopg and others."""
+"""Matches the names of temporary errors in client libraries: requests, httpx, botocore, psycopg and others."""
 _REFUSED_NAMES = re.compile(r"authenticat|authori[sz]|CertVerification", re.IGNORECASE)
-"""Names by which libraries of clients call refusals, although some of them are kinds of their errors of connections."""
+"""Matches the names of permanent refusals in client libraries, some of which are subclasses of connection errors."""
 _LOGIN_TEXT = re.compile(
     r"FATAL: .*(authentication failed|no pg_hba\.conf entry|does not exist|permission denied)"
     r"|certificate verify failed|server does not support SSL"
 )
-"""PostgreSQL's, which has no numbers for that."""
+"""Matches PostgreSQL's messages about a refused login, which have no error number."""
 _LOGIN_NUMBERS = frozenset((1044, 1045, 1049, 1130, 1698, 3118))
-"""Numbers of MariaDB and MySQL about logging in."""
+"""Error numbers of MariaDB and MySQL about a refused login."""
 _LATER = frozenset((408, 409, 421, 423, 425, 429))
-"""Statuses of HTTP below 500 after which the same request may succeed."""
+"""HTTP statuses below 500 after which the same request may succeed later."""
 _NEVER = frozenset((501, 505, 510))
-"""Statuses from 500 on after which it will not."""
+"""HTTP statuses from 500 on after which it will not."""
 
 
 def is_outside(error: BaseException) -> bool:
-    """Return True if an error, or one that it was raised from, has a cause outside of the application.
+    """Return True if an error, or an error that caused it, has a temporary cause outside of the application.
 
-    An operator says so with `OutsideError`. Otherwise its type decides, an error number of the system, or the status
-    of an answer of HTTP. An error that comes from the data, or that a counterpart refuses by for good, never counts.
+    An operator can say so with `OutsideError`. Otherwise the error's type, system error number or HTTP status decides.
+    An error caused by the data, or a permanent refusal, never counts.
     """
     causes = list(chain(error))
     return not any(map(_is_final, causes)) and any(map(_says_so, causes))
 
 
 def is_login(error: BaseException) -> bool:
-    """Return True if the driver of a database says that a login is refused: a user, password, database or address."""
+    """Return True if a database driver reports a refused login: a wrong user, password, database or address."""
     number = error.args[0] if error.args else None
     return number in _LOGIN_NUMBERS if isinstance(number, int) else _LOGIN_TEXT.search(str(error)) is not None
 
 
 def status_passes(status: int) -> bool:
-    """Return True if the same request of HTTP may succeed later, by the status of its answer."""
+    """Return True if the same HTTP request may succeed later, judging by its status."""
     return status in _LATER or (500 <= status < 600 and status not in _NEVER)
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error, and each error that the one before was raised from or holds, as those of clients of HTTP do."""
+    """Yield an error and its chain of causes, including errors held in `args`, as HTTP clients do."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -85,7 +85,7 @@ def _is_operational(error: BaseException) -> bool:
 
 
 def _driver(error: BaseException) -> BaseException:
-    """Return the error of the driver of a database, which SQLAlchemy's error holds."""
+    """Return the driver's error that an SQLAlchemy error wraps, or the error itself."""
     return getattr(error, "orig", None) or error
 
 

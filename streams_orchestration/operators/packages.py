@@ -1,4 +1,4 @@
-"""Python packages that come with an extra of the product. Nothing here imports them."""
+"""Python packages that optional extras of the product install. Nothing here imports them."""
 
 from __future__ import annotations
 

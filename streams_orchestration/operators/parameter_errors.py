@@ -1,4 +1,4 @@
-"""Errors in the values of an operator's parameters, in words that a user can act upon."""
+"""Explains errors in the values of an operator's parameters to users."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ _WANTED = {
     "string_too_short": "a text of at least {min_length} characters",
     "string_too_long": "a text of at most {max_length} characters",
 }  # fmt: skip
-"""Kind of an error -> our words for the expected value."""
+"""Maps pydantic's kinds of errors to a description of the expected value."""
 
 
 _TYPE = re.compile(r"(str|int|float|bool|list|dict|function|literal|tagged|constrained|model)\b.*")
-"""Name of a part of a union, which stands in the place of an error."""
+"""Matches the name of a union member, which pydantic inserts into the location of an error."""
 
 
 class ParameterError(NamedTuple):
-    """An error in a parameter, or in all of them together."""
+    """An error in one parameter, or in several of them together."""
 
     text: str
     anywhere: bool
-    """True if it is wrong in Streams, too."""
+    """True if the value would be wrong in IBM Streams as well."""
     parameter: str
-    """Empty where it is about several."""
+    """The name of the parameter; empty if the error concerns several."""
 
 
 def parameter_errors(implementation: type[Operator], error: ValidationError) -> list[ParameterError]:
-    """Return the errors of each parameter."""
+    """Return the errors of a failed validation, explained."""
     return [
         ParameterError(*_explained(implementation, item), str(item["loc"][0]) if item["loc"] else "")
         for item in _of_the_form(error.errors())
@@ -51,7 +51,7 @@ def parameter_errors(implementation: type[Operator], error: ValidationError) -> 
 
 
 def _of_the_form(items: list[ErrorDetails]) -> list[ErrorDetails]:
-    """Return the errors of a parameter that is a word or a mapping only for the form that its value has."""
+    """For a parameter that is a word or a mapping, keep only the errors for the form that was given."""
     words = {item["loc"][0]: item for item in items if item["type"] == "literal_error" and len(item["loc"]) > 1}
     chosen: list[ErrorDetails] = []
     for item in items:
@@ -64,7 +64,7 @@ def _of_the_form(items: list[ErrorDetails]) -> list[ErrorDetails]:
 
 
 def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str, bool]:
-    """Return the text, and whether it is wrong in Streams, too."""
+    """Return the explanation, and True if the value would be wrong in IBM Streams as well."""
     fields = implementation.Parameters.model_fields
     place = [str(each) for each in item["loc"] if not (isinstance(each, str) and _TYPE.fullmatch(each))]
     name, value, reason = ".".join(place), item["input"], item["msg"].removeprefix("Value error, ")
@@ -93,7 +93,7 @@ def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str,
         case "extra_forbidden":
             return f"there is no parameter {name}", False
         case kind:
-            # Streams takes a single value for a list, and texts for clauses like `output` and `state`
+            # IBM Streams accepts a single value in place of a list, and texts for clauses such as `output` and `state`
             anywhere = kind.endswith("_type") and kind not in ("list_type", "dict_type")
             if kind in _WANTED:
                 wanted = _WANTED[kind].format(**item.get("ctx", {}))
@@ -102,7 +102,7 @@ def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str,
 
 
 def _values(implementation: type[Operator], parameter: str) -> tuple[str, ...]:
-    """Return the values of an enumeration, a part of the parameter's type or all of it."""
+    """Return the literal values that a parameter's type allows."""
     fields = implementation.Parameters.model_fields.items()
     kind = next(field.annotation for name, field in fields if parameter in (name, field.alias))
     literals: list[str] = []
@@ -123,7 +123,7 @@ def _none_of(name: str, value: Any, values: tuple[str, ...], contrast: str) -> s
 
 
 def _shown(place: list[str], value: Any) -> str:
-    """Return the value as YAML has it, without secrets."""
+    """Return a value in YAML notation, without secrets."""
     value = HIDDEN if any(map(names_secret, place)) else without_secrets(value)
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
 

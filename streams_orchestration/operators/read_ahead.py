@@ -1,4 +1,4 @@
-"""Reading ahead: items are made ready in threads of their own before they are wanted, in their order."""
+"""Reading ahead: threads prepare items before they are requested, and keep their order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 Raw = TypeVar("Raw")
 
 AHEAD_BYTES = 64 << 20
-"""Most bytes of items that are ready and not taken yet, of all readers of a process together."""
+"""The size limit in bytes for results that are ready but not requested yet, over all readers of the process."""
 
 _READERS: weakref.WeakSet[_Reading[Any]] = weakref.WeakSet()
 
@@ -21,8 +21,8 @@ _READERS: weakref.WeakSet[_Reading[Any]] = weakref.WeakSet()
 class ReadAhead(Iterator[T]):
     """Yields the result of `work` for each item, in the order of the items.
 
-    Taking an item is never done twice at a time, `work` on several threads. What either raises is raised in its turn,
-    and ends it. At least one item is made ready, whatever its size.
+    One thread at a time takes the next item, and `work` runs on several threads. An exception of either is raised in
+    its turn and ends the iteration. At least one item is prepared, whatever its size.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class ReadAhead(Iterator[T]):
         return self._reading.take()
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self._reading.close()
 
     def __del__(self) -> None:
@@ -46,7 +46,7 @@ class ReadAhead(Iterator[T]):
 
 
 class _Reading(Generic[T]):
-    """State that the threads share with the reader; it does not refer to the reader, which may be collected."""
+    """The state shared by the threads and the reader. It holds no reference to the reader, so that can be collected."""
 
     def __init__(self, items: Iterator[Any], work: Callable[[Any], T], size: Callable[[T], int]) -> None:
         self.items = items
@@ -55,14 +55,14 @@ class _Reading(Generic[T]):
         self.taking = world.Lock()
         self.changed = world.Condition()
         self.taken = 0
-        """Items that threads have begun with."""
+        """The number of items that threads have begun to process."""
         self.wanted = 0
         self.ready: dict[int, T | BaseException] = {}
         self.bytes = 0
         self.ended = False
 
     def run(self) -> None:
-        """Run the loop of each thread."""
+        """Process items until the end; runs on each thread."""
         while self._may_go_on():
             with self.taking:
                 if self.ended:
@@ -97,7 +97,7 @@ class _Reading(Generic[T]):
             self.changed.notify_all()
 
     def take(self) -> T:
-        """Return the next result."""
+        """Wait for the next result and return it, or raise its exception."""
         with self.changed:
             while self.wanted not in self.ready:
                 self.changed.wait()
@@ -111,7 +111,7 @@ class _Reading(Generic[T]):
             return result
 
     def close(self) -> None:
-        """End the threads after the items that they work on."""
+        """Stop the threads after their current items."""
         with self.changed:
             self.ended = True
             self.ready.clear()

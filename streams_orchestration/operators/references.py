@@ -1,4 +1,4 @@
-"""References to secrets: `${env:NAME}` and `${file:PATH}` in a spec, resolved only where the value is used."""
+"""References to secrets in a spec, `${env:NAME}` and `${file:PATH}`, resolved only when the value is used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streams_orchestration.model.secrets import REFERENCE, names_secret, remembe
 from streams_orchestration.operators.errors import RefusedError
 
 PARAMETERS = ("catalog", "client", "headers", "password", "registry", "storage", "token", "url", "user")
-"""The parameters of standard operators in whose texts references are resolved."""
+"""The parameters of standard operators that may contain references."""
 
 
 _SET = (
@@ -27,11 +27,11 @@ _READABLE = (
 
 
 class ReferenceError(RefusedError):
-    """A reference cannot be resolved; the message has its name, never a value.
+    """A reference cannot be resolved. The message contains its name, never a value.
 
     Attributes:
         reason: the message without the remedy.
-        remedy: a sentence without its full stop; it says where the value is to be set.
+        remedy: a sentence without its full stop that says where to set the value.
     """
 
     def __init__(self, reason: str, remedy: str = "") -> None:
@@ -46,7 +46,9 @@ def is_reference(text: str) -> bool:
 
 
 def resolved(text: str, parameter: str) -> str:
-    """Return the text with the values of its references; what may be a secret among these is hidden from then on.
+    """Replace the references in a text by their values.
+
+    Values that may be secrets are masked in all output from then on.
 
     Args:
         text: the text of a parameter.
@@ -66,10 +68,10 @@ def resolved(text: str, parameter: str) -> str:
 
 
 def unresolved(parameters: Mapping[str, Any]) -> Iterator[ReferenceError]:
-    """Yield an error for each reference of a standard operator's parameters that this process cannot resolve.
+    """Yield an error for each reference in a standard operator's parameters that this process cannot resolve.
 
     Args:
-        parameters: name -> value, as in the spec.
+        parameters: the values by name, as in the spec.
     """
     for name in PARAMETERS:
         for parameter, text in _texts(name, parameters.get(name)):
@@ -80,14 +82,14 @@ def unresolved(parameters: Mapping[str, Any]) -> Iterator[ReferenceError]:
 
 
 def without(text: str, secrets: Iterable[str]) -> str:
-    """Return a text with `***` in place of secrets; empty ones are none."""
+    """Replace secrets in a text by `***`. Empty secrets are ignored."""
     for secret in filter(None, secrets):
         text = text.replace(secret, "***")
     return text
 
 
 def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a parameter, each with its name as errors have it."""
+    """Yield all texts in a parameter, each with its name for errors."""
     if is_mapping(value):
         for key, each in value.items():
             yield from _texts(f"{name}: {key}", each)

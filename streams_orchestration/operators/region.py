@@ -1,4 +1,4 @@
-"""The consistent region of an operator, as the operator may know it (B26)."""
+"""The facts about its consistent region that an operator may use (B26)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RegionRole:
-    """The place of one operator replica in a consistent region."""
+    """The role of one operator replica in a consistent region."""
 
     index: int
-    """Number of the region."""
+    """The number of the region."""
     start: bool = False
-    """The region begins with it: nothing but it replays its tuples (A15, A16)."""
+    """True for a start operator of the region, whose tuples nothing else can replay (A15, A16)."""
     trigger: bool = False
     """True for the start operator of an operator-driven region, which ends its epochs."""
     end: bool = False
-    """No operator of the region reads from it (A32)."""
+    """True if no operator of the region reads from this one (A32)."""
     autonomous_ports: frozenset[int] = frozenset()
-    """Input ports that nothing in the region feeds (A33)."""
+    """The input ports that nothing in the region feeds (A33)."""
 
 
 class NotTheTriggerError(Exception):
@@ -26,7 +26,7 @@ class NotTheTriggerError(Exception):
 
 
 def not_the_trigger() -> None:
-    """Raise the error of `make_consistent` for all other operators.
+    """Raise NotTheTriggerError; stands in for `make_consistent` in operators that do not drive their region.
 
     Raises:
         NotTheTriggerError: always.

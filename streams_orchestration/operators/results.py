@@ -1,4 +1,4 @@
-"""Checks the results of operators - returned, yielded, submitted - before they go anywhere."""
+"""Checks values that operators return, yield or submit, before they are used."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from streams_orchestration.operators.errors import ResultError
 from streams_orchestration.operators.libraries import pa
 
 SHOWN = 60
-"""Characters of a value that are shown."""
+"""The number of characters of a value that errors show."""
 
 
 def described(value: object) -> str:
-    """Return a value as errors show it: the beginning of its text, and its type."""
+    """Describe a value for errors: the beginning of its text, and its type."""
     try:
         text = " ".join(repr(value).split())
     except Exception:  # noqa: BLE001  whatever the code of a user's class raises
@@ -26,15 +26,15 @@ def described(value: object) -> str:
 
 
 def parts_of(result: Any, kinds: tuple[type, ...], wanted: str) -> Iterator[Any]:
-    """Yield the parts of what a function gave: none of None, the result itself, or what it holds or yields.
+    """Yield the parts of a function's result: nothing for None, the result itself, or the items in it.
 
     Args:
-        result: the value that it returned.
-        kinds: the types of a part.
-        wanted: what may be returned, for errors.
+        result: the returned value.
+        kinds: the allowed types of a part.
+        wanted: describes what may be returned, for errors.
 
     Raises:
-        ResultError: the result or a part of it is of another type.
+        ResultError: the result or a part of it has another type.
     """
     if result is None:
         return
@@ -63,7 +63,7 @@ def check_port(port: Any, outputs: Sequence[pa.Schema | None]) -> None:
 
 
 def check_tuples(batch: Any, port: Any, outputs: Sequence[pa.Schema | None]) -> None:
-    """Raise ResultError when anything but tuples of an output port's type is submitted to it."""
+    """Raise ResultError if the batch is not a TupleBatch, the port does not exist, or the schemas differ."""
     if not isinstance(batch, TupleBatch):
         message = (
             f"it submits {described(batch)}; `submit` takes a TupleBatch: TupleBatch.from_columns(columns, schema) "
@@ -78,7 +78,7 @@ def check_tuples(batch: Any, port: Any, outputs: Sequence[pa.Schema | None]) -> 
 
 
 def check_nothing(result: object, method: str) -> None:
-    """Raise ResultError when a method returned something, which would be lost."""
+    """Raise ResultError if a method returned something, since that would be lost."""
     if result is None:
         return
     if inspect.isgenerator(result) or inspect.iscoroutine(result):
@@ -90,7 +90,7 @@ def check_nothing(result: object, method: str) -> None:
 
 
 def check_state(state: Any) -> Mapping[str, Any]:
-    """Return the parts of a state as `checkpoint` gave it; raises ResultError when it is something else."""
+    """Return the result of `checkpoint`. Raise ResultError if it is not a mapping with text keys."""
     if not isinstance(state, Mapping) or not all(isinstance(name, str) for name in state):
         message = f"its `checkpoint` returned {described(state)}; it returns the parts of the state by name"
         raise ResultError(message)
@@ -98,7 +98,7 @@ def check_state(state: Any) -> Mapping[str, Any]:
 
 
 def check_offset(offset: object) -> None:
-    """Raise ResultError when the value is no offset of a source: values of JSON by name."""
+    """Raise ResultError if the value is not a valid offset, which is a dictionary of JSON values."""
     try:
         if isinstance(offset, dict):
             json.dumps(offset)
@@ -110,5 +110,5 @@ def check_offset(offset: object) -> None:
 
 
 def type_text(schema: pa.Schema) -> str:
-    """Return a tuple type as errors show it."""
+    """Return a tuple type as text for errors."""
     return ", ".join(f"{field.name} {type_name(field.type)}" for field in schema)

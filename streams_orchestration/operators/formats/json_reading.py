@@ -119,7 +119,7 @@ def _is_object_a_line(content: bytes, count: int) -> bool:
 
 
 def _on_one_line(text: bytes) -> bytes:
-    """Return an object without line breaks and without white space around it. JSON allows breaks only between tokens."""
+    """Return an object on one line. Line breaks stand only between tokens of JSON, so spaces can replace them."""
     text = text.strip(BLANK)
     return text.replace(b"\n", b" ") if b"\n" in text else text
 

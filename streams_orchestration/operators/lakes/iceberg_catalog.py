@@ -36,10 +36,10 @@ class IcebergParameters(Parameters):
 
 
 def check_catalog(properties: Mapping[str, str]) -> None:
-    """Check the properties of a catalog without reading any variable.
+    """Check the properties of a catalog without resolving references.
 
     Raises:
-        ValueError: one is missing, or it contains a secret, which the message does not repeat.
+        ValueError: a property is missing, or contains a secret, which the message does not repeat.
     """
     if "uri" not in properties:
         message = "catalog: uri is missing: {type: sql, name: lake, uri: sqlite:////data/lake/catalog.db, warehouse: file:///data/lake}"
@@ -58,13 +58,13 @@ def check_catalog(properties: Mapping[str, str]) -> None:
 
 
 DURABLE = "streams_orchestration.operators.lakes.durable_io.DurableFileIO"
-"""Access to files for tables on this machine's disk."""
+"""The class by which pyiceberg accesses the files of tables on this machine's disk."""
 DEFAULT_NAME = "default"
-"""Name of a catalog that has none."""
+"""The name of a catalog that the spec does not name."""
 
 
 def advice_of(properties: Mapping[str, str]) -> str | None:
-    """Say that a catalog needs a name: a SQL database holds several, and each has tables of its own."""
+    """Return advice to name a SQL catalog that has no name, since one database holds several catalogs; else None."""
     is_sql = properties.get("type") == "sql" or properties["uri"].startswith(("sqlite", "postgresql"))
     if "name" in properties or not is_sql:
         return None
@@ -75,7 +75,7 @@ def advice_of(properties: Mapping[str, str]) -> str | None:
 
 
 def load_parts(properties: Mapping[str, str]) -> None:
-    """Import the parts of the library that it would import when it is used."""
+    """Import the modules that pyiceberg would otherwise import on first use."""
     kind = properties.get("type") or ("sql" if properties["uri"].startswith(("sqlite", "postgresql")) else "rest")
     import_modules(
         "pyiceberg.catalog",
@@ -89,7 +89,7 @@ def load_parts(properties: Mapping[str, str]) -> None:
 
 
 def load_catalog(properties: Mapping[str, str]) -> Any:
-    """Return the library's catalog; raises LakeError and ReferenceError."""
+    """Return pyiceberg's catalog. Raises LakeError and ReferenceError."""
     from pyiceberg import catalog, io
 
     values = {name: resolved(value, f"catalog: {name}") for name, value in properties.items()}
@@ -107,13 +107,13 @@ def load_catalog(properties: Mapping[str, str]) -> Any:
 
 
 def shown_catalog(properties: Mapping[str, str]) -> str:
-    """Return the address of a catalog for people: without user, password and options."""
+    """Return the address of a catalog without user, password and options, for display."""
     uri = properties.get("uri", "")
     return re.sub(r"://[^/@]*@", "://", uri).partition("?")[0]
 
 
 def without_secrets(text: str, properties: Mapping[str, str]) -> str:
-    """Return a text of the library in one line, without the values that references stand for."""
+    """Return a message of pyiceberg in one line, without the values of references."""
     for name, value in properties.items():
         for reference in REFERENCE.finditer(value):
             with suppress(ReferenceError):

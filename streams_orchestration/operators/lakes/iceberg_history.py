@@ -1,4 +1,4 @@
-"""The history of a table of Iceberg: what each snapshot of its main branch has added."""
+"""The history of an Iceberg table: the files that each snapshot of its main branch adds."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from streams_orchestration.operators.lakes.iceberg_catalog import DEFAULT_NAME, 
 
 Result = TypeVar("Result")
 NOTHING = 0
-"""Stands for the time before the first snapshot."""
+"""The version that stands for the time before the first snapshot."""
 _FIELD_ID = b"PARQUET:field_id"
 
 
 class IcebergHistory:
-    """One table."""
+    """The snapshots of one table."""
 
     def __init__(self, catalog: Mapping[str, str], name: str) -> None:
-        """Read nothing yet.
+        """Set up without reading anything.
 
         Args:
-            catalog: its properties, with references.
+            catalog: the properties of the catalog, with references.
             name: the name of the table, with its namespace.
         """
         self.properties = dict(catalog)
@@ -49,7 +49,7 @@ class IcebergHistory:
         self._loaded: Table | None = None
 
     def start(self, start: Start) -> TablePosition:
-        """Return the position where a source begins."""
+        """Return the position at which a source begins."""
         newest = self.newest()
         lineage = self._lineage()
         match start:
@@ -74,7 +74,7 @@ class IcebergHistory:
                 return TablePosition(later[0]) if later else TablePosition(newest, done=True)
 
     def newest(self) -> int:
-        """Return the newest snapshot."""
+        """Return the id of the newest snapshot, or `NOTHING`."""
 
         def look() -> Snapshot | None:
             if self._catalog is None:
@@ -86,10 +86,11 @@ class IcebergHistory:
         return NOTHING if current is None else current.snapshot_id
 
     def following(self, version: int) -> int | None:
-        """Return the next snapshot.
+        """Return the id of the snapshot after the given one; None if there is none yet.
 
         Raises:
-            LostVersionsError: it has expired.
+            LostVersionsError: the next snapshot has expired.
+            DataError: the table was rolled back to before the given snapshot.
         """
         self.newest()
         lineage = self._lineage()
@@ -110,7 +111,7 @@ class IcebergHistory:
         raise LostVersionsError(what, ids[0])
 
     def is_at(self, version: int, until: int) -> bool:
-        """Return True if a snapshot was reached, by their order; an expired snapshot precedes the existing ones."""
+        """Return True if `version` is at or after `until`. Expired snapshots precede existing ones."""
         ids = [NOTHING, *_ids(self._lineage())]
         place = {each: number for number, each in enumerate(ids)}
         return version == until or place.get(version, -1) >= place.get(until, 0) > 0
@@ -122,10 +123,10 @@ class IcebergHistory:
         return str(self._table.metadata.table_uuid)
 
     def parts(self, position: TablePosition) -> VersionParts:
-        """Return the files of a snapshot, or those that it has added.
+        """Return the files of a snapshot, or only those that it added.
 
         Raises:
-            LostVersionsError: it has expired.
+            LostVersionsError: the snapshot has expired.
         """
         return self._reached(lambda: self._parts(position))
 
@@ -141,7 +142,7 @@ class IcebergHistory:
             raise LostVersionsError(what, following[0] if following else None) from error
 
     def behind(self, position: TablePosition) -> Sequence[Waiting]:
-        """Return the waiting rows by the snapshots' summaries. A snapshot that only rewrites files adds none."""
+        """Return the snapshots from the position on, with the rows that each adds; a rewrite of files adds none."""
         self.newest()
         lineage = self._lineage()
         ids = _ids(lineage)
@@ -160,7 +161,7 @@ class IcebergHistory:
         return self._table.schema().as_arrow()
 
     def columns_in(self, file: pa.Schema, names: Sequence[str]) -> Mapping[str, str]:
-        """Return the columns by id, which survives renaming, or by name if the file has no ids."""
+        """Map columns to their names in a file, by field id, which survives renaming, or else by name."""
         by_id = {
             int((field.metadata or {})[_FIELD_ID]): field.name for field in file if _FIELD_ID in (field.metadata or {})
         }
@@ -179,7 +180,7 @@ class IcebergHistory:
         return {name: by_id[field_id] for name, field_id in ids.items() if field_id in by_id}
 
     def open(self, part: DataPart) -> Any:
-        """Return a data file."""
+        """Open a data file."""
         return self._table.io.new_input(part.path).open()
 
     @property
@@ -188,7 +189,7 @@ class IcebergHistory:
         return self._loaded
 
     def _reached(self, action: Callable[[], Result]) -> Result:
-        """Return the result of a library call; its errors become LakeErrors."""
+        """Call the library, and translate its errors to LakeErrors."""
         try:
             return action()
         except (LakeError, DataError, LostVersionsError):
@@ -203,7 +204,7 @@ class IcebergHistory:
             raise lake_error(message, error) from error
 
     def _lineage(self) -> list[Snapshot]:
-        """Return the snapshots that led to the newest one, oldest first, as far as they are known."""
+        """Return the known ancestors of the newest snapshot and itself, oldest first."""
         snapshots: list[Snapshot] = []
         snapshot = self._table.current_snapshot()
         while snapshot is not None:

@@ -1,4 +1,4 @@
-"""A table of Iceberg that epochs are brought into, each with one commit."""
+"""An Iceberg table that receives epochs, each with one commit."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
 from streams_orchestration.operators.undeliverable import SetAside
 
 MARK = "streams.delivered."
-"""Properties of the table that begin so have the last epoch of each sink in each life, and the day of its commit."""
+"""Prefix of the table properties that store the last delivery of each sink in each life, and the date of its commit."""
 KEPT = timedelta(days=30)
-"""So long after its last commit a mark stays; marks of lives that are over would be ever more."""
+"""A mark is removed this long after its last commit, so that marks of ended lives do not accumulate."""
 _KEEPS_NULLS = "_keeps_nulls"
 
 
 class IcebergTarget(LakeTarget):
-    """A table in a catalog."""
+    """An Iceberg table in a catalog."""
 
     def __init__(self, catalog: Mapping[str, str], name: str, wanted: WantedTable) -> None:
-        """Store the catalog's properties, with references, and the table's name with its namespace."""
+        """Store the catalog's properties, which may contain references, and the table's name with its namespace."""
         super().__init__(name, wanted)
         keep_nulls()
         self.properties = dict(catalog)
@@ -77,7 +77,7 @@ class IcebergTarget(LakeTarget):
         return self._durable(self._made())
 
     def _durable(self, table: Table) -> Table:
-        """Return the table such that its files are on disk once written, where it is on this machine's disk."""
+        """Return the table with file access that flushes local files to disk, if the table is on this machine."""
         if local_path(table.location()) is None or PY_IO_IMPL in self._catalog.properties:
             return table
         self._catalog.properties[PY_IO_IMPL] = DURABLE
@@ -87,7 +87,7 @@ class IcebergTarget(LakeTarget):
         namespace = self.name.rpartition(".")[0]
         with suppress(NamespaceAlreadyExistsError):
             self._catalog.create_namespace(namespace)
-        # one request: not every catalog that is reached by REST takes a table in parts
+        # one request, since not every REST catalog can create a table in several steps
         schema = assign_fresh_schema_ids(self._catalog._convert_schema_if_needed(self.wanted.schema))
         parts = [
             PartitionField(
@@ -130,7 +130,7 @@ class IcebergTarget(LakeTarget):
         tuples = self._last_of_each_key(tuples)
         transaction, rows, summary = _begun(table, key), self._as_in_table(table, tuples), _summary(key)
         if _has_new_columns(table):
-            # an upsert of the library reads the rows with the columns of the last commit, and then misses the new ones
+            # the library's upsert reads with the schema of the last commit, and would miss the new columns
             transaction.overwrite(rows, create_match_filter(rows, self.wanted.key), snapshot_properties=summary)
         else:
             transaction.upsert(rows, self.wanted.key, snapshot_properties=summary)
@@ -144,7 +144,7 @@ class IcebergTarget(LakeTarget):
         return fit(self.name, columns, partitions, self.wanted)
 
     def _fitted(self, table: Table) -> tuple[Table, Fit]:
-        """Return the table with the columns that were missing."""
+        """Add missing columns; return the current table and how tuples fit it."""
         fitting = self._fit(table)
         if fitting.missing:
             with table.update_schema() as update:
@@ -153,7 +153,7 @@ class IcebergTarget(LakeTarget):
         return table, fitting
 
     def _place(self, table: Table, file: DataFile) -> str:
-        """Bring a file to the table's data; gives its address."""
+        """Copy a file to the table's data directory, and return its address."""
         address = f"{table.location().rstrip('/')}/data/{file.place}"
         if (path := local_path(address)) is not None:
             bring_in(file.path, path)
@@ -185,18 +185,18 @@ class IcebergTarget(LakeTarget):
 
 
 def _mark(key: DeliveryKey) -> str:
-    """Return the key under which the table stores the last epoch."""
+    """Return the property under which the table stores the last delivery of a sink's channel."""
     return f"{MARK}{key.application}/{key.life}/{key.operator}/{key.channel}"
 
 
 def _was_made(table: Table, key: DeliveryKey) -> bool:
-    """Return True if the delivery was made before."""
+    """Return True if the table already contains the delivery."""
     number, _, _ = table.properties.get(_mark(key), "-1").partition(" ")
     return int(number) >= key.number
 
 
 def _begun(table: Table, key: DeliveryKey) -> Transaction:
-    """Return a transaction that moves the mark, and that the library does not repeat on top of other commits."""
+    """Return a transaction that updates the mark. It removes old marks, and is not retried on top of other commits."""
     today = world.utc().date()
     old = [name for name in table.properties if name != _mark(key) and _is_old(table, name, today)]
     own = {**table.metadata.properties, "commit.retry.num-retries": "0"}
@@ -206,7 +206,7 @@ def _begun(table: Table, key: DeliveryKey) -> Transaction:
 
 
 def _is_old(table: Table, name: str, today: date) -> bool:
-    """Return True if a property is a mark whose sink has long committed nothing."""
+    """Return True if a property is a mark that was not updated for `KEPT`."""
     if not name.startswith(MARK):
         return False
     return today - date.fromisoformat(table.properties[name].partition(" ")[2]) > KEPT
@@ -221,7 +221,7 @@ def _summary(key: DeliveryKey) -> dict[str, str]:
 
 
 def _has_new_columns(table: Table) -> bool:
-    """Return True if the table has got another schema since its last commit."""
+    """Return True if the table's schema has changed since its last commit."""
     snapshot = table.current_snapshot()
     return snapshot is not None and snapshot.schema_id != table.schema().schema_id
 
@@ -234,8 +234,8 @@ def _other_transforms(table: Table) -> bool:
 def keep_nulls() -> None:
     """Patch pyiceberg in this process so that null lists and maps stay null when it writes or rewrites rows.
 
-    It builds lists and maps of structs without their nulls (apache/iceberg-python#3833), so a null becomes
-    an empty one. A version that keeps the nulls is left unchanged.
+    It builds lists and maps of structs without their nulls (apache/iceberg-python#3833), so a null becomes an empty
+    one. A version of pyiceberg that keeps the nulls is not affected.
     """
     for name in ("list", "map"):
         method = getattr(ArrowProjectionVisitor, name)

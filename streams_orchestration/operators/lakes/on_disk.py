@@ -1,9 +1,8 @@
-"""Files of lake tables on this disk: what a commit names is on disk before it, and the commit before it counts.
+"""Flushes lake tables on this machine to disk: files before the commit that names them, commits before they count.
 
-The libraries synchronise nothing. Data files that a sink has brought in have their names on disk before the commit that
-names them. What pyiceberg writes itself is on disk before its commit, too (`durable_io.py`). What deltalake writes with
-the commit - its log entry, and data files of its own - is synchronised before the delivery counts as made, since the
-waiting files are removed then.
+The libraries flush nothing. Data files of a sink are flushed, with their names, before the commit that names them, and
+so are the files that pyiceberg writes itself (`durable_io.py`). What deltalake writes during the commit - its log entry
+and data files - is flushed before the delivery counts as made, since the waiting files are then removed.
 """
 
 from __future__ import annotations
@@ -16,11 +15,12 @@ from urllib.parse import unquote, urlparse
 from streams_orchestration.operators.durable_files import sync_contents, sync_names
 
 REPEATED = 100
-"""Newest commits of a table that are synchronised where a delivery had been made before its process ended."""
+"""The number of newest commits to flush if a delivery was already made, since its process may have ended before that.
+"""
 
 
 def local_path(address: str) -> Path | None:
-    """Return the path of a file of this machine; None of one in an object store."""
+    """Return the local path of a file, or None for an address in an object store."""
     parsed = urlparse(address)
     if parsed.scheme not in ("", "file"):
         return None
@@ -28,10 +28,10 @@ def local_path(address: str) -> Path | None:
 
 
 def sync_files(files: Iterable[Path]) -> None:
-    """Have files, with their names, on disk; those that are gone have been replaced by later commits.
+    """Flush files and their names to disk. Missing files are skipped: later commits have replaced them.
 
     Raises:
-        OSError: one cannot be synchronised.
+        OSError: a file cannot be flushed.
     """
     there = [path for path in files if path.exists()]
     sync_contents(there)
@@ -39,7 +39,7 @@ def sync_files(files: Iterable[Path]) -> None:
 
 
 def delta_files(table: Path, versions: Iterable[int]) -> Iterator[Path]:
-    """Yield the log entries of versions of a Delta table, and the data files that they add."""
+    """Yield the log files of versions of a Delta table, and the data files that they add."""
     for version in versions:
         entry = table / "_delta_log" / f"{version:020}.json"
         if not entry.exists():

@@ -1,4 +1,4 @@
-"""Reads the rows of data files: from any row on, as the attributes of a stream."""
+"""Reads the rows of data files, from any row on, as attributes of a stream."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from streams_orchestration.operators.lakes.history import DataPart, TableHistory
 from streams_orchestration.operators.libraries import pa, pq
 
 FEED = {"_change_type": "string", "_commit_version": "bigint", "_commit_timestamp": "timestamp"}
-"""Attributes that say of a change what it is, and their types."""
+"""The attributes of the change data feed that describe a change, with their types."""
 READ_ROWS = 65_536
-"""Most rows of a data file that are read in one step."""
+"""The largest number of rows that are read from a data file in one step."""
 
 
 class PartReader:
-    """Keeps the file open in which the next rows are, and the rows of it that were read ahead."""
+    """Keeps the current data file open, with the rows that were read ahead."""
 
     def __init__(self, table: TableHistory, schema: pa.Schema) -> None:
         self._table = table
@@ -30,17 +30,17 @@ class PartReader:
         self._rest: pa.RecordBatch | None = None
 
     def read(self, position: TablePosition, part: DataPart, limit: int) -> pa.RecordBatch | None:
-        """Return some rows of a data file, `limit` at most; None at its end.
+        """Return up to `limit` rows of a data file, or None at its end.
 
         Args:
-            position: the position of the first of them.
+            position: the position of the first row.
             part: the data file.
-            limit: rows.
+            limit: the largest number of rows.
 
         Raises:
             FileNotFoundError: the file is gone.
-            DataError: it is damaged, or does not have the columns.
-            LakeError: it cannot be reached.
+            DataError: the file is damaged or lacks a column.
+            LakeError: the file cannot be reached.
         """
         if self._at != position:
             self._batches, self._rest = self._read(part, position), None
@@ -84,7 +84,7 @@ class PartReader:
                         yield self._complete(batch.slice(skipped), names, {**feed, **part.values})
 
     def _complete(self, batch: pa.RecordBatch, names: Mapping[str, str], values: Mapping[str, Any]) -> pa.RecordBatch:
-        """Add the columns that are not in the file: the partition's values, or null."""
+        """Add the columns that are not in the file: partition values, facts for the change data feed, or null."""
         columns: dict[str, Any] = {name: batch.column(inside) for name, inside in names.items()}
         for field in self._schema:
             if field.name not in columns:

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from streams_orchestration.operators.lakes.target import LakeTarget
 
 SCRATCH = "_merging"
-"""The directory, beside those of waiting files, for files that are merged."""
+"""The directory for merged files, beside those of waiting files."""
 
 
 class LakeSinkParameters(Parameters):
-    """Parameters of all sinks of lake tables."""
+    """The parameters of all sinks of lake tables."""
 
     columns: dict[str, str] = Field(
         default_factory=dict, description="Maps an attribute to its column where the names differ."
@@ -60,35 +60,35 @@ class LakeSinkParameters(Parameters):
 
 
 class LakeSink(EpochSink):
-    """A sink that writes data files in its tasks and adds them to the table in one commit for every epoch.
+    """A sink that writes data files in its tasks and adds them to the table in one commit for each epoch.
 
-    With a `key` tuples wait instead, and the commit replaces the rows with the same key. The commit carries
-    application, operator and epoch, so a repeated one is detected and changes nothing.
+    With a `key`, tuples wait instead, and the commit replaces the rows with the same keys. The commit stores
+    application, operator and epoch, so a repeated delivery is detected and changes nothing.
     """
 
     module: ClassVar[str]
     """The module of the required library."""
     extra: ClassVar[str]
     whole: ClassVar[bool] = False
-    """Data files have the columns that the table is partitioned by, too."""
+    """True if data files also contain the columns that the table is partitioned by."""
 
     @classmethod
     def mentions(cls, parameters: LakeSinkParameters) -> Mentions:
-        """Return the attributes that any parameter names."""
+        """Return the attributes that parameters name."""
         return Mentions(inputs=[*parameters.columns, *parameters.suppress, *parameters.key])
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: LakeSinkParameters) -> None:
-        """Raise ValueError if attributes and columns do not fit, or the library is missing; connects to nothing."""
+        """Raise ValueError if attributes and columns do not match, or the library is missing. Connects to nothing."""
         check_partitions(written_schema(context, parameters), parameters.partition_by)
         require_package(cls.__name__, cls.module, cls.extra)
 
     def table(self) -> LakeTarget:
-        """Return the table; nothing is connected yet."""
+        """Return the table, without connecting."""
         raise NotImplementedError
 
     def wanted(self) -> WantedTable:
-        """Return the parameters' requirements for the table."""
+        """Return the table that the parameters require."""
         parameters: LakeSinkParameters = self.parameters
         columns = target_columns_of(self.context, parameters)
         return WantedTable(
@@ -100,7 +100,7 @@ class LakeSink(EpochSink):
         )
 
     def load(self) -> None:
-        """Import the library, and the modules of others that a commit uses."""
+        """Import the libraries that a commit uses."""
         self.table()
         import_modules("streams_orchestration.operators.storage.remote", "pyarrow.fs", "pyarrow.dataset")
 
@@ -110,7 +110,7 @@ class LakeSink(EpochSink):
         self._table.prepare()
 
     def deliver_files(self, key: DeliveryKey, files: Sequence[Path]) -> None:
-        """Commit them, unless that was done before."""
+        """Commit the files of an epoch to the table, unless that was done before."""
         aside = partial(self.set_aside, key) if self.sets_aside else None
         if self.parameters.key:
             self._table.upsert(key, files, aside)
@@ -124,7 +124,7 @@ class LakeSink(EpochSink):
         self.__dict__.pop("_table", None)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Keep the tuples for the files of this micro-batch, under the names of their columns."""
+        """Keep the tuples for the files of this micro-batch, with attributes renamed to columns."""
         renamed = self.__dict__.setdefault("_renamed", target_columns_of(self.context, self.parameters))
         columns = [batch.arrow.column(attribute) for attribute in renamed]
         named = pa.RecordBatch.from_arrays(columns, names=list(renamed.values()))
@@ -135,26 +135,26 @@ class LakeSink(EpochSink):
 
     @cached_property
     def _files(self) -> DataFileWriter:
-        """The waiting files of this replica; not part of its state, since there are none between micro-batches."""
+        """The writer of this replica's files. It is not part of the state, since it is empty between micro-batches."""
         return DataFileWriter(waiting_directory(self.context), self.parameters.partition_by, whole=self.whole)
 
     def prepare_commit(self) -> tuple[PendingFile, ...]:
-        """Write the data files of the micro-batch; with a `key`, its tuples."""
+        """Write the data files of the micro-batch; with a `key`, a file of its tuples."""
         if self.parameters.key:
             return super().prepare_commit()
         return self._files.finish()
 
 
 def target_columns_of(context: OperatorContext, parameters: LakeSinkParameters) -> dict[str, str]:
-    """Return a mapping from attributes to columns."""
+    """Map the attributes that are written to their columns."""
     return target_columns(context.inputs[0].names, parameters.columns, parameters.suppress, parameters.key)
 
 
 def written_schema(context: OperatorContext, parameters: LakeSinkParameters) -> pa.Schema:
-    """Return the tuples, by column.
+    """Return the schema of the tuples as columns of the table.
 
     Raises:
-        UnknownAttributeError, ValueError: attributes and columns do not fit.
+        UnknownAttributeError, ValueError: attributes and columns do not match.
     """
     columns = target_columns_of(context, parameters)
     schema = pa.schema([pa.field(columns[name], context.inputs[0].field(name).type) for name in columns])

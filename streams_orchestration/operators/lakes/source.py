@@ -38,7 +38,7 @@ from streams_orchestration.operators.packages import require_package
 
 
 class LakeSourceParameters(Parameters):
-    """Parameters of all sources of lake tables."""
+    """The parameters of all sources of lake tables."""
 
     start_at: Start = Field(
         default="snapshot",
@@ -71,9 +71,9 @@ class LakeSourceParameters(Parameters):
 
 
 class LakeSource(SourceOperator):
-    """Reads what each version of a table has added, version by version; the offset is version, data file and row.
+    """Reads the rows that each version of a table adds, version by version. The offset is version, data file and row.
 
-    Files of a version are read in the order in which it names them, so a replay gives the same tuples.
+    Files of a version are read in the order in which the version names them, so a replay gives the same tuples.
     """
 
     module: ClassVar[str]
@@ -88,7 +88,7 @@ class LakeSource(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: LakeSourceParameters) -> None:
-        """Raise ValueError if there is no schema, or the library is missing; connects to nothing."""
+        """Raise ValueError if there is no schema, an attribute needs `onChange: feed`, or the library is missing."""
         names = context.output_schema().names
         if parameters.on_change != "feed" and (named := [name for name in FEED if name in names]):
             message = f"the attribute {named[0]} is known of changes only: set onChange: feed"
@@ -96,11 +96,11 @@ class LakeSource(SourceOperator):
         require_package(cls.__name__, cls.module, cls.extra)
 
     def history(self) -> TableHistory:
-        """Return the table; nothing is connected yet."""
+        """Return the table's history, without connecting."""
         raise NotImplementedError
 
     def setup(self) -> None:
-        """Prepare; the first call of `produce` reads."""
+        """Prepare. The first call of `produce` reads."""
         self._history: TableHistory | None = None
         self._cached: tuple[tuple[int, bool], VersionParts] | None = None
         self._reader: PartReader | None = None
@@ -112,7 +112,7 @@ class LakeSource(SourceOperator):
         """The position from which the next call continues if this one fails."""
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the newest version; None while the table cannot be reached."""
+        """Return the newest version, or None if the table cannot be reached."""
         try:
             self._open(offset)
             version = self._table.newest()
@@ -139,13 +139,14 @@ class LakeSource(SourceOperator):
         return self._hold_up.pause or (self.parameters.poll_period if self._idle else 0.0)
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next rows, none while the table cannot be reached.
+        """Submit the next rows, or none while the table cannot be reached.
 
-        The first call only says where to begin, so that every later one begins there.
+        The first call only determines the starting position, so that a repeated first call starts there as well.
 
         Raises:
-            DataError: rows are lost, deleted or updated, or do not fit the stream; names version and remedy.
-            LakeError: there is no such table, or it cannot be read.
+            DataError: rows are lost, deleted or updated, or do not fit the stream; the message names version and
+                remedy.
+            LakeError: the table does not exist or cannot be read.
         """
         self._reached = offset
         try:
@@ -182,7 +183,7 @@ class LakeSource(SourceOperator):
         return ProducedTo(self._stored(position), exhausted=False)
 
     def _stored(self, position: TablePosition) -> Offset:
-        """Return a position as an offset, without the end of a run that takes only the available input."""
+        """Return a position as an offset, without the end of a run with `--available-now`."""
         return (position if self.until is None else position._replace(until=None))._asdict()
 
     def _open(self, offset: Offset) -> None:
@@ -200,7 +201,7 @@ class LakeSource(SourceOperator):
         return position._replace(until=until)
 
     def _begins_later(self, position: TablePosition) -> bool:
-        """Return True if a version with unread additions follows the last one."""
+        """Return True if reading starts after the version at which this run ends."""
         until, begun = position.until, position.part or position.row or position.done or position.whole
         return until not in (None, position.version) and not begun and self._table.is_at(position.version, until)
 
@@ -230,7 +231,7 @@ class LakeSource(SourceOperator):
             raise DataError(message)
 
     def _following(self, position: TablePosition) -> TablePosition | None:
-        """Return the beginning of the next version; None when there is none, or none that is to be read."""
+        """Return the start of the next version; None if there is none yet, or it is after the end of the run."""
         until = position.until
         if until is not None and self._table.is_at(position.version, until):
             return None
@@ -245,7 +246,7 @@ class LakeSource(SourceOperator):
         return TablePosition(version, until=until, table=self._table.id_at(version, position.table))
 
     def _step(self, position: TablePosition, limit: int) -> tuple[TablePosition, int]:
-        """Submit rows of one data file; the position behind them, and how many there were."""
+        """Submit rows of one data file; return the position after them and their number."""
         if self.parameters.on_change == "feed" and not position.whole:
             return position._replace(done=True), self._submit_feed(position.version)
         version = self._parts(position)
@@ -275,7 +276,7 @@ class LakeSource(SourceOperator):
         return self._cached[1]
 
     def _read(self, position: TablePosition, part: DataPart, limit: int) -> pa.RecordBatch | None:
-        """Return some rows of a data file from a row on; None at its end, or where it is gone."""
+        """Return some rows of a data file; None at its end, or if it was deleted."""
         if self._reader is None:
             self._reader = PartReader(self._table, self._schema)
         try:
@@ -289,7 +290,7 @@ class LakeSource(SourceOperator):
         self.submit(TupleBatch.from_columns(columns, self._schema))
 
     def _submit_feed(self, version: int) -> int:
-        """Submit all changes of a version at once, since their order may differ in a replay."""
+        """Submit all changes of a version at once, since a replay may return them in another order."""
         table = self._table.feed(version)
         missing = [field for field in self._schema if field.name not in table.column_names]
         for field in missing:
@@ -309,7 +310,7 @@ class LakeSource(SourceOperator):
             raise DataError(message)
 
     def _lose(self, what: str) -> None:
-        """Handle rows that were deleted before they were read."""
+        """Handle rows that were deleted before they were read, by `onLostData`."""
         if self.parameters.on_lost_data == "fail":
             message = (
                 f"{self._table.place}: {what} cannot be read any more, so rows are lost; set onLostData: skip to go on "
@@ -320,7 +321,7 @@ class LakeSource(SourceOperator):
         self.context.metrics.counter("lost", "versions and data files that were gone before they were read").add(1)
 
     def _measure(self, position: TablePosition) -> None:
-        """See now and then how many rows are waiting, and since when the first of them does."""
+        """Update the lag gauges, at most once per poll period."""
         now = world.monotonic()
         if now < self._measured + self.parameters.poll_period:
             return
@@ -332,7 +333,7 @@ class LakeSource(SourceOperator):
         self.context.metrics.lag(sum(version.rows for version in waiting), max(seconds, 0.0))
 
     def _behind(self, position: TablePosition) -> Iterator[Waiting]:
-        """Yield the versions that are not read yet, with the rows that are left of them."""
+        """Yield the versions with unread rows, with the number of unread rows of each."""
         for waiting in self._table.behind(position):
             if waiting.version != position.version:
                 yield waiting
@@ -343,7 +344,7 @@ class LakeSource(SourceOperator):
                 yield waiting if not known and not position.whole else waiting._replace(rows=rows)
 
     def _check_columns(self) -> None:
-        """See that the table has the attributes."""
+        """Check that the table has all attributes, with types that fit."""
         there = self._table.columns()
         for field in self._schema:
             if field.name in FEED and self.parameters.on_change == "feed":

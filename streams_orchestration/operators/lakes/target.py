@@ -1,4 +1,4 @@
-"""A table that epochs are brought into, each with one commit that carries its key: what the formats have in common."""
+"""A lake table that receives epochs, each with one commit that carries the delivery's key: what all formats share."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from streams_orchestration.operators.states.keys import with_normalised
 from streams_orchestration.operators.undeliverable import REMEDY, SetAside, Undeliverable
 
 TRIES = 10
-"""Attempts of a commit that conflicts with other writers."""
+"""The number of attempts for a commit that conflicts with other writers."""
 LONGEST_PAUSE = 0.5
-"""Seconds between two tries."""
+"""The longest pause in seconds between two attempts."""
 _ROW = "row of the delivery"
 
 
 class LakeTarget:
-    """One table; nothing is connected before the first call."""
+    """A lake table of one sink. It connects on the first call."""
 
     def __init__(self, name: str, wanted: WantedTable) -> None:
         self.name = name
@@ -47,19 +47,19 @@ class LakeTarget:
         Args:
             key: the key of the delivery.
             files: the files of its tuples.
-            set_aside: takes the tuples that have null where the table does not take it; without it they fail.
+            set_aside: receives the tuples with a null that the table refuses; without it they fail the delivery.
 
         Raises:
-            LakeError: the table refuses, or is not there; nothing was changed.
+            LakeError: the table refuses or cannot be reached. Nothing was changed.
             WaitingFileError: a file cannot be read.
         """
         self._try(lambda: self._append(key, files, set_aside))
 
     def upsert(self, key: DeliveryKey, files: Sequence[Path], set_aside: SetAside | None = None) -> None:
-        """Replace the rows with the same key by tuples, unless that was done before; see `append`.
+        """Replace the rows that have the same keys as the tuples, unless that was done before; see `append`.
 
         Raises:
-            LakeError: the table refuses, or is not there; nothing was changed.
+            LakeError: the table refuses or cannot be reached. Nothing was changed.
             WaitingFileError: a file cannot be read.
         """
         batches = (batch.arrow for path in files for batch in read_batches(path))
@@ -73,7 +73,7 @@ class LakeTarget:
         raise NotImplementedError
 
     def _merge(self, key: DeliveryKey, tuples: pa.Table, set_aside: SetAside | None) -> None:
-        """Bring the last tuple of each key in."""
+        """Upsert the last tuple of each key."""
         raise NotImplementedError
 
     def _last_of_each_key(self, tuples: pa.Table) -> pa.Table:
@@ -82,14 +82,14 @@ class LakeTarget:
         return tuples.take(last.to_arrow())
 
     def _is_conflict(self, error: Exception) -> bool:
-        """Return True if another writer committed first, so that the same change may succeed on top of its commit."""
+        """Return True if another writer committed first, so that a retry on top of its commit may succeed."""
         raise NotImplementedError
 
     def _forget(self) -> None:
-        """Have the table loaded again, after a commit of another writer."""
+        """Discard the loaded table after another writer's commit, so that it is loaded again."""
 
     def _error(self, error: Exception) -> LakeError:
-        """Return an error of the library in words, without tuples and secrets, with what to do."""
+        """Translate an error of the library into our own words, with a remedy and without tuples and secrets."""
         raise NotImplementedError
 
     def _without_nulls(
@@ -101,18 +101,18 @@ class LakeTarget:
         nan: Collection[str] = (),
         broken: Mapping[int, str] | None = None,
     ) -> pa.Table:
-        """Return the tuples that have values in certain columns; the others fail, or are set aside.
+        """Return the tuples with values in certain columns. Others are set aside, or fail the delivery.
 
         Args:
             key: the key of the delivery.
-            tuples: all of the delivery.
-            reasons: column -> why it may not be null.
-            set_aside: takes the others; None to fail by the first one.
+            tuples: all tuples of the delivery.
+            reasons: maps each required column to the reason why it may not be null.
+            set_aside: receives the refused tuples; None fails the delivery at the first one.
             nan: columns in which NaN counts as null.
-            broken: row from 0 -> constraint of the table that refuses it.
+            broken: maps rows, from 0, to the constraint of the table that refuses them.
 
         Raises:
-            LakeError: names its row and column.
+            LakeError: a tuple is refused; the message names row and column.
         """
         broken = broken or {}
         wrong = dict.fromkeys(broken, "")
@@ -150,7 +150,7 @@ class LakeTarget:
         return tuples.filter(pa.array([row not in wrong for row in range(len(tuples))])) if wrong else tuples
 
     def _required(self, fitting: Fit) -> dict[str, str]:
-        """Return the columns that may not be null, with the reason."""
+        """Map the columns that may not be null to the reason for errors."""
         return {
             name: f"the column {name} of {self.name} may not be null, and a tuple has null for it"
             for name in fitting.required
@@ -158,10 +158,10 @@ class LakeTarget:
         }
 
     def _try(self, action: Callable[[], None]) -> None:
-        """Make a change; repeat it if another writer committed first.
+        """Make a change; retry it if another writer committed first.
 
         Raises:
-            LakeError: the table refuses, or is not there.
+            LakeError: the table refuses or cannot be reached.
         """
         for tried in range(1, TRIES + 1):
             try:

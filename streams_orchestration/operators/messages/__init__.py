@@ -1,1 +1,1 @@
-"""Contents of messages: decoders make tuples of bytes, and encoders make bytes of tuples."""
+"""Contents of messages: decoders convert bytes to tuples, and encoders convert tuples to bytes."""

@@ -1,4 +1,4 @@
-"""Avro: messages that were written with one schema become tuples of another, and tuples become messages."""
+"""Avro: converts messages of any schema to tuples, and tuples to messages."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from streams_orchestration.operators.messages.values import (
 Avro = Any
 """A schema, or a part of one, as JSON."""
 _BROKEN = (ValueError, EOFError, LookupError, TypeError, ArithmeticError, MemoryError, RecursionError, struct.error)
-"""Exceptions of the library for bytes that were not written with the schema."""
+"""Exceptions that the library raises for bytes that were not written with the schema."""
 _ZONED = ("timestamp-millis", "timestamp-micros")
 _ZONELESS = ("local-timestamp-millis", "local-timestamp-micros")
 _INTEGERS = {"int": 32, "long": 64}
-"""Integer types with their bits."""
+"""Maps integer types to their size in bits."""
 
 
 class AvroSchema:
-    """A schema with the types that it names.
+    """A parsed schema of a record, with the named types that it uses.
 
     Raises:
-        ValueError: the text is no schema, or not that of a record.
+        ValueError: the text is not a schema, or not one of a record.
     """
 
     def __init__(self, registered: RegisteredSchema) -> None:
@@ -61,7 +61,7 @@ class AvroSchema:
             raise ValueError(message)
 
     def type_of(self, part: Avro) -> tuple[Avro, bool]:
-        """Return the type of a part without null, and whether it may be null. Names are resolved."""
+        """Return the type of a part of the schema with names resolved and null removed, and whether it allows null."""
         nullable = False
         if isinstance(part, list):
             others = [each for each in part if each not in ("null", {"type": "null"})]
@@ -77,11 +77,11 @@ class AvroSchema:
 class AvroReader:
     """Reads messages of one schema as attributes.
 
-    A field becomes the attribute of its name; an attribute without a field is null, a field without one is left out.
-    Numbers may become wider, texts bytes and bytes texts, an `enum` and a `uuid` texts.
+    A field becomes the attribute of its name. An attribute without a field is null; a field without an attribute is
+    ignored. Numbers may widen, texts and bytes convert into each other, and `enum` and `uuid` become texts.
 
     Raises:
-        ValueError: a field and its attribute do not go together.
+        ValueError: the types of a field and its attribute are incompatible.
     """
 
     def __init__(self, registered: RegisteredSchema, schema: pa.Schema) -> None:
@@ -103,7 +103,7 @@ class AvroReader:
         """Return the values of a message by attribute.
 
         Raises:
-            ValueError: it was not written with the schema.
+            ValueError: the message was not written with the schema.
         """
         file = io.BytesIO(payload)
         try:
@@ -120,7 +120,11 @@ class AvroReader:
         return values
 
     def _row(self, file: io.BytesIO) -> dict[str, Any]:
-        """Return all fields; texts of fields without an attribute need not be UTF-8."""
+        """Return all fields of a message. Texts of fields without an attribute need not be UTF-8.
+
+        Raises:
+            _NotUtf8Error: the text of an attribute is not UTF-8.
+        """
         import fastavro
 
         try:
@@ -134,11 +138,11 @@ class AvroReader:
 
 
 class _NotUtf8Error(ValueError):
-    """A text that is no UTF-8."""
+    """A text that is not UTF-8."""
 
 
 def _reading(part: Avro, kind: pa.DataType, schema: AvroSchema) -> Convert:
-    """Return the conversion of a part of a schema to an attribute, or to a part of one."""
+    """Return the conversion from a part of the schema to the type of an attribute."""
     part, _ = schema.type_of(part)
     if isinstance(part, list):
         converts = [_reading(each, kind, schema) for each in part]
@@ -164,13 +168,13 @@ def _reading(part: Avro, kind: pa.DataType, schema: AvroSchema) -> Convert:
 
 
 class _Rule(NamedTuple):
-    """A conversion of a simple type."""
+    """A rule for converting a simple Avro type."""
 
     types: tuple[str, ...]
     logical: tuple[str | None, ...]
-    """None: without a logical type, or with one that is not among these rules."""
+    """The accepted logical types; None accepts a value without one, or with one that the library does not decode."""
     check: Callable[[pa.DataType], bool]
-    """Checks the type of the attribute."""
+    """Returns True for accepted types of the attribute."""
     convert: Convert = None
 
 
@@ -199,7 +203,7 @@ def _rules() -> tuple[_Rule, ...]:
 
 
 _LOGICAL = frozenset((*_ZONED, *_ZONELESS, "date", "decimal", "uuid", "time-millis", "time-micros"))
-"""Logical types that the library decodes to Python values; it ignores all others."""
+"""The logical types that the library decodes to Python values. It ignores all others."""
 
 
 def _reading_simple(name: str, logical: str | None, kind: pa.DataType, shown: str) -> Convert:
@@ -220,28 +224,28 @@ def _is_zoneless(kind: pa.DataType) -> bool:
 
 
 def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None) -> str:
-    """Return the schema of a record with these attributes, each of which may be null.
+    """Return an Avro schema for these attributes, each of which may be null.
 
     Args:
         schema: the schema of the attributes.
         name: the name of the record.
-        before: a schema whose record has the same name; else readers would not know it again.
+        before: the schema to replace. Its record name is kept, since readers match records by name.
 
     Raises:
-        ValueError: an attribute cannot be in a message of Avro.
+        ValueError: Avro cannot represent an attribute.
     """
     name = name if before is None else AvroSchema(before).parsed["name"]
     return json.dumps(_record(schema, name, "", set()), separators=(",", ":"))
 
 
 def _record(fields: Any, name: str, path: str, used: set[str]) -> Avro:
-    """Return a record with a name that no other record of the schema has.
+    """Return a record schema with a name that no other record of the schema has.
 
     Args:
         fields: the fields of the record.
-        name: the name of the record, if it is free.
-        path: the path of the attribute that it is the type of; empty for that of the message.
-        used: names of other records.
+        name: the preferred name of the record.
+        path: the path of the attribute whose type this is; empty for the whole message.
+        used: the names of other records; the chosen name is added.
     """
     while name in used:
         name += "_"
@@ -287,7 +291,7 @@ class AvroWriter:
     """Writes attributes as messages of one schema.
 
     Raises:
-        ValueError: the schema has no field for an attribute, or one of another type, or a field that nothing is in.
+        ValueError: an attribute has no field or one of another type, or a field has neither attribute nor default.
     """
 
     path = None
@@ -304,7 +308,7 @@ class AvroWriter:
         """Return the payload of a message.
 
         Raises:
-            ValueError: the schema has no place for a value, as null.
+            ValueError: the schema does not allow a value, such as null.
         """
         import fastavro
 

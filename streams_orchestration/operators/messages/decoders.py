@@ -1,4 +1,4 @@
-"""Decoders: the values of messages become tuples; those that are no tuples are named with the reason."""
+"""Decoders: convert messages to tuples, and report the messages that cannot be converted."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from streams_orchestration.operators.libraries import pa
 
 PLAIN = CsvDialect()
 _MARK = b"\xef\xbb\xbf"
-"""The mark of the byte order, which is a character of a message."""
+"""The UTF-8 byte order mark. Within a message it is an ordinary character."""
 MessageFormat = Literal["json", "csv", "raw"]
 
 
 Parser = Callable[[Sequence[bytes]], "pa.RecordBatch"]
-"""A tuple for each message; raises when any of them is none."""
+"""Converts each text to one tuple; raises if any of them does not fit."""
 
 
 class Bad(NamedTuple):
-    """A message that is no tuple."""
+    """A message that cannot be converted to a tuple."""
 
     position: int
     reason: str
 
 
 class Decoded(NamedTuple):
-    """Tuples of messages, in order."""
+    """The tuples of messages, in order."""
 
     batch: pa.RecordBatch
     bad: tuple[Bad, ...]
-    """By position among the messages; they have no tuple in the batch."""
+    """The messages that have no tuple in the batch, by position."""
 
 
 def check_decodable(schema: pa.Schema, format: MessageFormat) -> None:
-    """Raise ValueError if no message of the format can have these attributes."""
+    """Raise ValueError if the format cannot represent these attributes."""
     match format:
         case "json":
             check_json_schema(schema, "json")
@@ -62,11 +62,11 @@ def decode(
     """Decode messages to tuples.
 
     Args:
-        values: the values of the messages; None has no value, a mark that its key was deleted.
-        schema: the schema of what is decoded.
-        format: of the values. JSON: an object; members that are not there are null, others are ignored. CSV: one row,
+        values: the message values; None marks a key as deleted and cannot be decoded except as raw.
+        schema: the schema of the decoded attributes.
+        format: JSON: an object whose missing members are null and whose unknown members are ignored. CSV: one row,
             values by position. Raw: the bytes themselves.
-        dialect: csv.
+        dialect: the dialect, for format csv.
     """
     if format == "raw":
         return _raw(values, schema)
@@ -82,11 +82,11 @@ def decode(
 
 
 def without_nulls(decoded: Decoded, count: int, required: Sequence[str]) -> Decoded:
-    """Return the decoded messages without tuples that are null in a required attribute, which are no tuples.
+    """Treat decoded messages with null in a required attribute as bad.
 
     Args:
-        decoded: the messages.
-        count: of the messages, with those that are no tuples.
+        decoded: the decoded messages.
+        count: the number of all messages, bad ones included.
         required: the attributes that are NOT NULL.
     """
     batch = decoded.batch
@@ -135,7 +135,7 @@ def _csv_parser(schema: pa.Schema, dialect: CsvDialect) -> Parser:
             message = "a quote is not closed"
             raise DataError(message)
         if any(b"\n" in line or b"\r" in line or line.startswith(_MARK) for line in lines):
-            # one by one: what a row is must not depend on others
+            # one by one, since a message must not affect how others are split into rows
             batches = [read((b"\n" if line.startswith(_MARK) else b"") + line + b"\n") for line in lines]
         else:
             batches = [read(b"\n".join(lines) + b"\n")]

@@ -1,4 +1,4 @@
-"""Encoders: tuples become the values of messages."""
+"""Encoders: convert tuples to messages."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def check_encodable(schema: pa.Schema, format: MessageFormat) -> None:
 
 
 def encode(batch: pa.RecordBatch, format: MessageFormat, dialect: CsvDialect = PLAIN) -> Sequence[bytes | None]:
-    """Return the values of messages, one for each tuple.
+    """Return one message value for each tuple.
 
-    JSON: an object. CSV: values in the order of the attributes. Raw: the only attribute; null is no value, which
-    deletes the message's key.
+    JSON: an object. CSV: the values in the order of the attributes. Raw: the value of the only attribute, where null
+    becomes None, which deletes the message's key.
 
     Raises:
-        DataError: the format cannot hold a value.
+        DataError: the format cannot represent a value.
     """
     match format:
         case "json":
@@ -57,7 +57,7 @@ def encode(batch: pa.RecordBatch, format: MessageFormat, dialect: CsvDialect = P
 
 
 def message_texts(column: pa.Array) -> list[bytes | None]:
-    """Return values as bytes: texts in UTF-8, nested values as JSON, others as text; None for null."""
+    """Return values as bytes: binary unchanged, nested values as JSON, others as text in UTF-8; null as None."""
     if pa.types.is_binary(column.type):
         return column.to_pylist()
     if pa.types.is_nested(column.type):

@@ -1,7 +1,7 @@
-"""The frame that a schema registry's clients put around a message: which schema it was written with.
+"""The frame by which clients of a schema registry mark a message with the schema that it was written with.
 
-A zero byte, the number of the schema in four bytes, and with Protobuf the path to the message type within its file.
-Source: Confluent, "Wire format", which the other registries follow.
+It consists of a zero byte, the schema's number in four bytes, and for Protobuf the path to the message type in its
+file. Source: Confluent, "Wire format", which other registries follow.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _LONGEST_PATH = 64
 
 
 class FrameError(ValueError):
-    """The bytes have no frame."""
+    """The bytes have no valid frame."""
 
 
 class Framed(NamedTuple):
@@ -26,10 +26,10 @@ class Framed(NamedTuple):
 
 
 def unframed(value: bytes) -> Framed:
-    """Return a message without its frame, and what the frame says.
+    """Split a message into the schema number of its frame and its payload.
 
     Raises:
-        FrameError: there is none.
+        FrameError: there is no valid frame.
     """
     if len(value) < 5 or value[:1] != _MAGIC:
         message = "it does not begin with a zero byte and the four bytes of a schema's number"
@@ -38,11 +38,11 @@ def unframed(value: bytes) -> Framed:
 
 
 def frame(schema: int, path: Sequence[int] | None = None) -> bytes:
-    """Return the header of a payload.
+    """Return the frame that precedes a payload.
 
     Args:
-        schema: the number that the registry gave it.
-        path: Protobuf: position of the message type in its file, then within that one; None for Avro.
+        schema: the number that the registry gave the schema.
+        path: for Protobuf, the position of the message type in its file, then within that type; None for Avro.
     """
     head = _MAGIC + schema.to_bytes(4)
     if path is None:
@@ -53,10 +53,10 @@ def frame(schema: int, path: Sequence[int] | None = None) -> bytes:
 
 
 def taken_path(payload: bytes) -> tuple[tuple[int, ...], bytes]:
-    """Return the path to a message type of Protobuf, and what follows it.
+    """Split a Protobuf payload into the path to its message type and the rest.
 
     Raises:
-        FrameError: there is no path.
+        FrameError: there is no valid path.
     """
     count, at = _number(payload, 0)
     if count == 0:
@@ -72,7 +72,7 @@ def taken_path(payload: bytes) -> tuple[tuple[int, ...], bytes]:
 
 
 def _zigzag(number: int) -> bytes:
-    """Return a number that is not negative."""
+    """Encode a number that is not negative as a zigzag varint."""
     rest, text = number << 1, bytearray()
     while rest > 0x7F:
         text.append(rest & 0x7F | 0x80)
@@ -82,7 +82,7 @@ def _zigzag(number: int) -> bytes:
 
 
 def _number(payload: bytes, at: int) -> tuple[int, int]:
-    """Return a number, and where it ends."""
+    """Decode a zigzag varint; return the number and the position after it."""
     value = shift = 0
     while at < len(payload) and shift <= 63:
         value |= (payload[at] & 0x7F) << shift

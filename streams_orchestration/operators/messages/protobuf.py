@@ -1,4 +1,4 @@
-"""Protobuf: messages of types that a schema describes become tuples, and tuples become messages."""
+"""Protobuf: converts messages of registered schemas to tuples, and tuples to messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WRAPPERS = frozenset(
     f"google.protobuf.{name}Value"
     for name in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
 )
-"""Messages with one field, `value`, for what may be null."""
+"""Wrapper messages with a single field `value`, which make a scalar nullable."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -30,11 +30,12 @@ _NULL_INSIDE = "a list, or a map, has a null, which Protobuf cannot hold"
 class ProtobufReader:
     """Reads messages of one schema as attributes.
 
-    A field becomes the attribute of its name; an attribute without a field is null, as is a field that can be left out
-    and is; a field without an attribute is left out. Numbers may become wider, an enum its name or its number.
+    A field becomes the attribute of its name. An attribute is null if there is no such field, or if the message leaves
+    out an optional field. A field without an attribute is ignored. Numbers may widen; an enum becomes its name or its
+    number.
 
     Raises:
-        ValueError: the schema is none, or a field and its attribute do not go together.
+        ValueError: the schema is invalid, or the types of a field and its attribute are incompatible.
     """
 
     def __init__(self, registered: RegisteredSchema, schema: pa.Schema) -> None:
@@ -45,7 +46,7 @@ class ProtobufReader:
         self._reader((0,))
 
     def _reader(self, path: tuple[int, ...]) -> tuple[Any, Convert]:
-        """Return the class of a message type, and what reads its messages."""
+        """Return the class of a message type, and the conversion of its messages."""
         if path not in self._readers:
             if path not in self._types:
                 message = f"schema {self._registered.number} has no message type {list(path)}"
@@ -62,7 +63,7 @@ class ProtobufReader:
         """Return the values of a message by attribute.
 
         Raises:
-            ValueError: it was not written with the schema.
+            ValueError: the message was not written with the schema.
         """
         from google.protobuf.message import DecodeError
 
@@ -164,10 +165,10 @@ def _moment(stamp: Any, *, zoned: bool) -> datetime:
 
 
 class ProtobufWriter:
-    """Writes attributes as messages of the first type of one schema.
+    """Writes attributes as messages of the first message type of a schema.
 
     Raises:
-        ValueError: the schema is none, or has no field for an attribute, or one of another type.
+        ValueError: the schema is invalid, or an attribute has no field or one of another type.
     """
 
     path: Sequence[int] | None = (0,)
@@ -184,7 +185,7 @@ class ProtobufWriter:
         """Return the payload of a message.
 
         Raises:
-            ValueError: a value does not fit, as null within a list.
+            ValueError: a value does not fit, such as null within a list.
         """
         message = self._kind()
         try:
@@ -196,7 +197,7 @@ class ProtobufWriter:
 
 
 def takes(registered: RegisteredSchema, schema: pa.Schema) -> bool:
-    """Return True if a schema has a field that keeps null for each attribute."""
+    """Return True if a schema has a field for each attribute that can represent null."""
     try:
         ProtobufWriter(registered, schema)
     except ValueError:
@@ -219,7 +220,7 @@ def _check_fields(descriptor: Any, attributes: Sequence[pa.Field]) -> None:
 
 
 def _check_field(field: Any, kind: pa.DataType) -> None:
-    """Check that a field can hold the attribute: any type that could be read from it without a smaller range."""
+    """Check that a field can hold the attribute without loss of range."""
     types, inner = pa.types, field.message_type
     if _is_map(field) and types.is_map(kind):
         entries: Any = inner.fields_by_name
@@ -290,7 +291,7 @@ def _is_map(field: Any) -> bool:
 
 
 def shown(field: Any) -> str:
-    """Return the type of a field, as a schema has it."""
+    """Return the type of a field as a schema writes it."""
     if field.message_type is not None:
         return f"a message {field.message_type.full_name}"
     if field.enum_type is not None:

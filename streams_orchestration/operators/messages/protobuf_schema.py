@@ -1,4 +1,4 @@
-"""Schemas of Protobuf: their text compiled to message types, and one made of attributes."""
+"""Protobuf schemas: compiled from text to message types, and derived from attributes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _COMPILE_SECONDS = 60
 
 
 def message_types(registered: RegisteredSchema) -> dict[tuple[int, ...], Any]:
-    """Return the classes of all messages of a schema, by the path to their type.
+    """Return the classes of all message types of a schema, by their path.
 
     Raises:
-        ValueError: the text is no schema, or has no message type.
+        ValueError: the text is not a schema, or has no message type.
     """
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
@@ -53,9 +53,9 @@ def _paths(kinds: Any, before: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int
 
 @functools.lru_cache(256)
 def _compiled(text: str, references: tuple[tuple[str, str], ...]) -> bytes:
-    """Return a `FileDescriptorSet` of a schema and all that it imports.
+    """Compile a schema with all its imports to a serialised `FileDescriptorSet`.
 
-    The compiler runs as a process of its own: what it finds wrong is then an answer, whatever the text does to it.
+    The compiler runs in a separate process, so that no schema text can crash this one.
     """
     with tempfile.TemporaryDirectory(prefix="schema-") as directory:
         place = Path(directory)
@@ -83,15 +83,15 @@ def _compiled(text: str, references: tuple[tuple[str, str], ...]) -> bytes:
 
 
 def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None) -> str:
-    """Return the schema of a message with these attributes, each of which may be left out.
+    """Return a Protobuf schema for these attributes, with all fields optional.
 
     Args:
         schema: the schema of the attributes.
         name: the name of the message type.
-        before: a schema whose fields keep their numbers; those that are gone are reserved.
+        before: the schema to replace. Its fields keep their numbers, and removed fields are reserved.
 
     Raises:
-        ValueError: an attribute cannot be in a message of Protobuf.
+        ValueError: Protobuf cannot represent an attribute.
     """
     kind = None if before is None else message_types(before)[(0,)].DESCRIPTOR
     lines = _message(schema, name if kind is None else kind.name, kind, "")
@@ -103,13 +103,13 @@ def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None
 
 
 def _message(fields: Any, name: str, before: Any, path: str) -> list[str]:
-    """Return a message type, with the types that only it uses nested within it.
+    """Return the lines of a message type, with its nested types inside.
 
     Args:
         fields: the fields of the message.
         name: the name of the type.
-        before: the type as it was; None where it is new.
-        path: the path of the attribute that it is the type of, with a point behind it; empty for that of the message.
+        before: the earlier definition of the type; None for a new type.
+        path: the path of the attribute whose type this is, with a point at the end; empty for the whole message.
     """
     known = {} if before is None else before.fields_by_name
     names = [field.name for field in fields]
@@ -132,7 +132,7 @@ def _message(fields: Any, name: str, before: Any, path: str) -> list[str]:
 
 
 def _check_names(names: Sequence[str], path: str) -> None:
-    """Raise ValueError if names cannot be those of distinct fields of a message."""
+    """Raise ValueError if the names are not valid, distinct field names."""
     seen: dict[str, str] = {}
     for name in names:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
@@ -156,7 +156,7 @@ def _reserved_names(before: Any) -> set[str]:
 
 
 def _proto(descriptor: Any) -> Any:
-    """Return a message type as its file has it; an empty one for None."""
+    """Return the definition of a message type; an empty one for None."""
     from google.protobuf import descriptor_pb2
 
     proto: Any = descriptor_pb2.DescriptorProto()
@@ -166,13 +166,13 @@ def _proto(descriptor: Any) -> Any:
 
 
 def _field(kind: pa.DataType, name: str, before: Any, used: set[str]) -> tuple[list[str], str]:
-    """Return the message type that a field needs, and its label and type.
+    """Return the lines of the nested type that a field needs, and its label and type.
 
     Args:
         kind: the type of the attribute.
-        name: the name of the attribute, with those that it is within.
-        before: the field as it was; None where it is new.
-        used: names of message types, which another one does not get.
+        name: the path of the attribute.
+        before: the earlier definition of the field; None for a new field.
+        used: the names of message types that are taken.
     """
     types = pa.types
     if types.is_list(kind):

@@ -1,4 +1,4 @@
-"""Messages whose schemas are in a registry: tuples of them, and messages of tuples."""
+"""Messages whose schemas are in a registry: decoding to tuples, and encoding from tuples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 TopicFormat = Literal[MessageFormat, SchemaKind]
-"""The formats of messages in a topic."""
+"""The formats of Kafka messages, with and without a registry."""
 
 
 class _Reader(Protocol):
@@ -33,18 +33,18 @@ class _Reader(Protocol):
 
 
 def is_registered(format: TopicFormat) -> TypeIs[SchemaKind]:
-    """Return True if the schemas of a format are in a registry."""
+    """Return True if the format takes its schemas from a registry."""
     return format in get_args(SchemaKind)
 
 
 def check_readable(schema: pa.Schema, format: TopicFormat) -> None:
-    """Raise ValueError if no message of the format can have these attributes."""
+    """Raise ValueError if the format cannot represent these attributes."""
     if not is_registered(format):
         check_decodable(schema, format)
 
 
 def check_registry(format: TopicFormat, registry: RegistryParameters | None) -> None:
-    """Raise ValueError if a format and a registry do not go together."""
+    """Raise ValueError if the format needs a registry that is missing, or has one that it cannot use."""
     if is_registered(format) != (registry is not None):
         message = (
             f"format {format} needs a registry: {{url: http://host:port}}, which has the schemas"
@@ -55,7 +55,7 @@ def check_registry(format: TopicFormat, registry: RegistryParameters | None) -> 
 
 
 def require_format(format: TopicFormat, operator: str) -> None:
-    """Raise ValueError if a library of a format is not installed; names the extra to install."""
+    """Raise ValueError if a library of the format is not installed. The message names the extra to install."""
     if is_registered(format):
         require_package(f"{operator} with format {format}", "fastavro" if format == "avro" else "grpc_tools", format)
         require_package(f"{operator} with format {format}", "requests", format)
@@ -67,11 +67,11 @@ def derived(schema: pa.Schema, format: SchemaKind, name: str, before: Registered
     Args:
         schema: the schema of the attributes.
         format: the format of the schema.
-        name: the name of the record, or message type; what no name can have becomes `_`.
-        before: the schema that there is.
+        name: the name of the record or message type; invalid characters become `_`.
+        before: the schema that this one replaces, if any.
 
     Raises:
-        ValueError: an attribute cannot be in a message of the format.
+        ValueError: the format cannot represent an attribute.
     """
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)
     plain = plain if plain[:1].isalpha() else f"M{plain}"
@@ -79,21 +79,21 @@ def derived(schema: pa.Schema, format: SchemaKind, name: str, before: Registered
 
 
 class RegisteredDecoder:
-    """Tuples of messages that name their schema by its number. Schemas are asked for once, and kept."""
+    """Decodes messages that name their schema by number. Each schema is requested once and cached."""
 
     def __init__(self, registry: Registry, format: SchemaKind, schema: pa.Schema) -> None:
         self._registry = registry
         self._format = format
         self._schema = schema
         self._readers: dict[int, _Reader | str] = {}
-        """Schema number -> its reader, or the reason why nothing can be read with the schema."""
+        """Maps each schema number to its reader, or to the reason why the schema cannot be used."""
 
     def decode(self, values: Sequence[bytes | None]) -> Decoded:
-        """Return the tuples of messages, in order.
+        """Decode messages to tuples, in order.
 
         Raises:
-            RegistryAwayError: the registry cannot be asked for a schema; nothing was decoded.
-            RefusedError: it refuses for good.
+            RegistryAwayError: the registry cannot be reached for a schema. Nothing was decoded.
+            RefusedError: the registry refuses permanently.
         """
         rows: list[dict[str, Any]] = []
         positions: list[int] = []
@@ -137,7 +137,7 @@ class RegisteredDecoder:
             return str(error)
 
     def _batch(self, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch | None:
-        """Return the messages as a batch, or None if a value is out of the range of its attribute."""
+        """Return the messages as a batch, or None if a value is out of its attribute's range."""
         try:
             columns = [pa.array([row.get(field.name) for row in rows], field.type) for field in self._schema]
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, ValueError):
@@ -167,19 +167,19 @@ def _holds(kind: pa.DataType, value: Any) -> bool:
 
 
 class RegisteredEncoder:
-    """An encoder of tuples with the schema of one subject.
+    """Encodes tuples with the schema of one subject.
 
     Args:
-        registry: the registry that holds the schema, or gets it.
+        registry: the schema registry.
         format: the format of the messages.
-        schema: the schema of what is written.
-        subject: whose schema it is.
-        name: the name of the record, or message type, that is registered.
-        register: a schema that is made of the attributes; else the latest of the subject is taken.
+        schema: the schema of the attributes.
+        subject: the subject of the registry whose schema is used.
+        name: the name of the record or message type in a schema that is registered.
+        register: register a schema derived from the attributes; otherwise use the subject's latest schema.
 
     Raises:
         RegistryAwayError: the registry cannot be reached.
-        RefusedError: it has no schema, or one that the attributes do not fit to, or refuses one.
+        RefusedError: there is no schema, it does not fit the attributes, or the registry refuses a new one.
     """
 
     def __init__(
@@ -207,7 +207,7 @@ class RegisteredEncoder:
         self._frame = frame(registered.number, self._writer.path)
 
     def encode(self, batch: pa.RecordBatch) -> list[bytes | RefusedError]:
-        """Return the values of messages, one for each tuple; the error of a tuple that the schema has no place for."""
+        """Return one message value for each tuple, or the error of a tuple that the schema cannot represent."""
         return [self._encoded(row) for row in batch.to_pylist()]
 
     def _encoded(self, row: dict[str, Any]) -> bytes | RefusedError:
@@ -232,7 +232,7 @@ def _registered(
     name: str,
     before: RegisteredSchema | None,
 ) -> RegisteredSchema:
-    """Return the registered schema of the attributes. A Protobuf schema may have more fields."""
+    """Register a schema derived from the attributes and return it. A fitting Protobuf schema is kept."""
     before = before if before is not None and before.kind == format else None
     try:
         if before is not None and format == "protobuf" and protobuf.takes(before, schema):

@@ -1,4 +1,4 @@
-"""A schema registry: schemas by number and by subject, through the HTTP interface that all registries share."""
+"""A client of a schema registry: schemas by number and by subject, over the common HTTP interface."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from streams_orchestration.operators.references import ReferenceError, resolved
 SchemaKind = Literal["avro", "protobuf"]
 _MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
 _DEEPEST = 32
-"""References of references that are followed."""
+"""The deepest nesting of references that is followed."""
 
 
 class RegistryParameters(HttpParameters):
-    """The address and user of a schema registry, under `registry`."""
+    """The parameters under `registry`: the address and credentials of a schema registry."""
 
     user: str | None = Field(default=None, description="User of the registry; requires password.")
     password: str | None = Field(
@@ -43,7 +43,7 @@ class RegistryParameters(HttpParameters):
 
 
 class RegistryAwayError(OutsideError):
-    """The registry cannot be reached, or cannot answer now: it is asked again, nothing is lost."""
+    """The registry cannot be reached or cannot answer now. The request is retried."""
 
 
 class UnknownSchemaError(Exception):
@@ -51,24 +51,24 @@ class UnknownSchemaError(Exception):
 
 
 class RegisteredSchema(NamedTuple):
-    """A schema as the registry has it."""
+    """A schema as the registry returns it."""
 
     number: int
     kind: str
-    """The format in lower case, which may be neither Avro nor Protobuf."""
+    """The format in lower case; may be neither Avro nor Protobuf."""
     text: str
     references: Mapping[str, str]
-    """By the name under which the text refers to them; each after those that it refers to itself."""
+    """The texts of referenced schemas by the names that refer to them, each after its own references."""
 
 
 class Registry:
-    """A client. All methods raise `RegistryAwayError`, and `RefusedError` where trying again does not help."""
+    """A client. All methods raise `RegistryAwayError`, and `RefusedError` if a retry cannot help."""
 
     def __init__(self, parameters: RegistryParameters) -> None:
-        """Resolve references; nothing is connected.
+        """Resolve references. A connection is made on first use.
 
         Raises:
-            RefusedError: one cannot be resolved.
+            RefusedError: a reference cannot be resolved.
         """
         self.place = parameters.url
         self._login: dict[str, str] = {}
@@ -89,7 +89,7 @@ class Registry:
         """Return the schema with a number.
 
         Raises:
-            UnknownSchemaError: there is none.
+            UnknownSchemaError: the registry has no such schema.
         """
         return self._whole(self._request("GET", f"/schemas/ids/{number}", f"schema {number}"), number)
 
@@ -97,13 +97,13 @@ class Registry:
         """Return the latest schema of a subject.
 
         Raises:
-            UnknownSchemaError: there is no such subject.
+            UnknownSchemaError: the registry has no such subject.
         """
         answer = self._request("GET", f"/subjects/{quote(subject, safe='')}/versions/latest", f"subject {subject}")
         return self._whole(answer, int(answer["id"]))
 
     def register(self, subject: str, kind: SchemaKind, text: str) -> int:
-        """Have a schema registered under a subject, which it may be already; gives its number."""
+        """Register a schema under a subject, unless it is there already, and return its number."""
         body = {"schema": text} | ({} if kind == "avro" else {"schemaType": kind.upper()})
         try:
             answer = self._request("POST", f"/subjects/{quote(subject, safe='')}/versions", f"subject {subject}", body)

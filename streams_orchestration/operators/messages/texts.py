@@ -1,4 +1,4 @@
-"""The place of a text that is not UTF-8 in a message; libraries refuse such a message without naming the place."""
+"""Finds the text in a message that is not UTF-8. Libraries refuse the message without naming the place."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from streams_orchestration.operators.formats.checks import utf8_fault
 
 
 def protobuf_text_fault(descriptor: Any, content: bytes, path: str = "") -> str:
-    """Return the field of a message of Protobuf that is no UTF-8 text, and why; empty when all are.
+    """Return the field of a Protobuf message that is not UTF-8, with the reason; empty if all texts are valid.
 
     Args:
-        descriptor: the descriptor of the type of the message.
-        content: the content of the message.
-        path: the path of the field that has the message, with a point behind it.
+        descriptor: the descriptor of the message type.
+        content: the bytes of the message.
+        path: the path of the field that contains the message, with a point at the end.
     """
     for number, piece in _fields(content):
         field = descriptor.fields_by_number.get(number)
@@ -29,9 +29,9 @@ def protobuf_text_fault(descriptor: Any, content: bytes, path: str = "") -> str:
 
 
 def _fields(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield number and bytes of the fields that have a length, as far as the content is a message.
+    """Yield the number and bytes of each length-delimited field, up to the first invalid one.
 
-    The lowest three bits of a tag say how long the value is: a varint, 64 bits, with a length in front, 32 bits.
+    The lowest three bits of a tag give the wire type: varint, 64 bits, length-delimited, or 32 bits.
     """
     at = 0
     while at < len(content):
@@ -52,7 +52,7 @@ def _fields(content: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """Return a number, and where it ends."""
+    """Decode a varint; return the number and the position after it."""
     value = shift = 0
     while at < len(content):
         value |= (content[at] & 0x7F) << shift
@@ -64,10 +64,10 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
 
 
 def text_fault(value: Any, path: str) -> str:
-    """Return the part of a value whose text is no UTF-8, and why; empty when all texts are.
+    """Return the part of a value that is not UTF-8 text, with the reason; empty if all texts are valid.
 
     Args:
-        value: as read with `surrogateescape`, with dicts for records and maps.
+        value: the value as decoded with `surrogateescape`, with dictionaries for records and maps.
         path: the path of the value.
     """
     if isinstance(value, str):

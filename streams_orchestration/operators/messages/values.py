@@ -1,4 +1,4 @@
-"""Conversions of another system's values to attributes: functions that are composed once per schema."""
+"""Conversions between values of other systems and attributes, composed once per schema."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from typing import Any
 from streams_orchestration.operators.formats.checks import utf8_fault
 
 Convert = Callable[[Any], Any] | None
-"""Converts a value that is not null; None if nothing changes."""
+"""Converts a non-null value; None means that no conversion is needed."""
 
 
 class UnfitError(ValueError):
-    """Values of a type cannot become values of another one."""
+    """Values of one type cannot be converted to another type."""
 
 
 def converted(value: Any, convert: Convert) -> Any:
-    """Return a value, which may be null."""
+    """Convert a value; null stays null."""
     return value if convert is None or value is None else convert(value)
 
 
 def of_list(convert: Convert) -> Convert:
-    """Return the conversion of a list, from that of its elements."""
+    """Return the conversion of a list whose elements are converted by `convert`."""
     return None if convert is None else lambda values: [converted(value, convert) for value in values]
 
 
 def of_map(convert: Convert) -> Convert:
-    """Return the conversion of a dict to Arrow's pairs."""
+    """Return the conversion of a dictionary to the list of pairs that Arrow uses for maps."""
     return lambda values: [(key, converted(value, convert)) for key, value in values.items()]
 
 
 def of_pairs(convert: Convert) -> Convert:
-    """Return the conversion of Arrow's pairs to a dict."""
+    """Return the conversion of Arrow's pairs to a dictionary."""
     return lambda pairs: {key: converted(value, convert) for key, value in pairs}
 
 
 def of_record(converts: Mapping[str, Convert]) -> Convert:
-    """Return the conversion of a dict that may lack some names."""
+    """Return the conversion of a dictionary by names; missing names become None."""
     return lambda row: {name: converted(row.get(name), convert) for name, convert in converts.items()}
 
 
@@ -45,7 +45,7 @@ def utf8(value: bytes) -> str:
     """Decode bytes as UTF-8.
 
     Raises:
-        ValueError: they are none.
+        ValueError: the bytes are not UTF-8.
     """
     if reason := utf8_fault(value):
         raise ValueError(reason)
@@ -53,5 +53,5 @@ def utf8(value: bytes) -> str:
 
 
 def without_zone(moment: datetime) -> datetime:
-    """Return a moment as UTC has it."""
+    """Convert a time with a zone to UTC, and remove the zone."""
     return moment.astimezone(UTC).replace(tzinfo=None)

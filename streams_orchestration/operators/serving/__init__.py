@@ -1,1 +1,1 @@
-"""Listening for connections: limits that hold before anybody is known, and a guard against pages of other addresses."""
+"""Serving network connections: connection limits before authentication, and protection from foreign web pages."""

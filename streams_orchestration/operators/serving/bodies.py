@@ -1,4 +1,4 @@
-"""Bodies of requests as messages."""
+"""Splits the body of an HTTP request into messages."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ TABLES = frozenset(("text/csv", "application/csv"))
 _BLANK = BLANK.decode()
 _SPACE = re.compile(f"[{_BLANK}]*")
 _MARK = b"\xef\xbb\xbf"
-"""The mark of the byte order, with which a text in UTF-8 may begin."""
+"""The UTF-8 byte order mark, with which a body may begin."""
 
 
 class BodyError(ValueError):
-    """The body is refused; `status` is the answer's status."""
+    """The body is refused. `status` is the HTTP status of the response."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -37,12 +37,12 @@ def messages_of(body: bytes, kind: str, format: MessageFormat, names: Sequence[s
     Args:
         body: the body of the request.
         kind: the header Content-Type.
-        format: the format of a message; `raw`: the whole body is one.
-        names: attributes that a row of CSV has, for its header line.
-        separator: csv.
+        format: the format of a message. With `raw` the whole body is one message.
+        names: the attributes of a CSV row, for checking a header line.
+        separator: the separator, for format csv.
 
     Raises:
-        BodyError: the body is not what it says, or says what is not taken.
+        BodyError: the media type is not accepted, or the body does not match it.
     """
     media, *options = (part.strip().lower() for part in kind.split(";"))
     if format == "raw":
@@ -61,7 +61,7 @@ def messages_of(body: bytes, kind: str, format: MessageFormat, names: Sequence[s
 
 
 def _objects(body: bytes) -> list[bytes]:
-    """Return the elements of an array as bodies, or else the body itself."""
+    """Return the elements of a JSON array as separate bodies, or else the body itself."""
     try:
         text = body.decode()
         if not text.lstrip(_BLANK).startswith("["):
@@ -76,7 +76,7 @@ def _objects(body: bytes) -> list[bytes]:
 
 
 def _elements(text: str) -> list[bytes]:
-    """Return the texts of the elements of an array, as they stand there: numbers keep their digits."""
+    """Return the texts of an array's elements unchanged, so that numbers keep their digits."""
     decoder = json.JSONDecoder(parse_float=str, parse_int=str)
     elements: list[bytes] = []
     at = _blank_end(text, text.index("[") + 1)
@@ -97,13 +97,13 @@ def _elements(text: str) -> list[bytes]:
 
 
 def _blank_end(text: str, begin: int) -> int:
-    """Return the end of the white space that begins at a place."""
+    """Return the end of the white space that begins at a position."""
     match = _SPACE.match(text, begin)
     return begin if match is None else match.end()
 
 
 def _rows(body: bytes) -> list[bytes]:
-    """Split a body into rows at line feeds outside quotes."""
+    """Split a body into CSV rows at line feeds outside quotes."""
     rows: list[bytes] = []
     begun = b""
     for line in body.split(b"\n"):

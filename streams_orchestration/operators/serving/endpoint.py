@@ -1,4 +1,4 @@
-"""An endpoint for HTTP requests: access, limits, and answers."""
+"""An HTTP endpoint that receives messages: access, limits and responses."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
 LONGEST_KEY = 255
 BODIES_AT_ONCE = 8
-"""Bodies of the largest size that are held in memory at once; in as much memory any number of smaller ones."""
+"""The memory limit for bodies, as a multiple of the largest body."""
 RETRY_SECONDS = 1
 """Seconds after which a request that found no room may be repeated."""
 
 
 @dataclass
 class Endpoint:
-    """The rules of an endpoint for each request."""
+    """Receives requests and writes their messages to the journal."""
 
     intake: Intake
     token: str | None
     most_bytes: int
-    """Most bytes of a body."""
+    """The largest body in bytes."""
     messages: Callable[[bytes, str], list[bytes]]
-    """The messages of a body of some Content-Type."""
+    """Splits a body into messages, given its Content-Type."""
     sender: Callable[[Any], str]
     held: int = 0
-    """Bytes of the bodies that are being read or written."""
+    """Bytes of the bodies that are currently being read or written."""
 
     async def answer(self, request: Request) -> Response:
-        """Answer 202 once all messages of the body are in the journal; otherwise none of them is."""
+        """Respond with 202 once all messages of the body are in the journal. On any other status none of them is."""
         from starlette.requests import ClientDisconnect
         from starlette.responses import JSONResponse, Response
 
@@ -74,7 +74,7 @@ class Endpoint:
 
     def _admit(self, request: Request) -> None:
         if self.token is None:
-            # any web page may have a browser post, and only says whose page it is
+            # any web page can make a browser post here; the header Origin gives it away
             if (origin := request.headers.get("origin")) is not None:
                 raise BodyError(403, f"a page of {origin} sent this; without a token nothing is taken from web pages")
         else:
@@ -115,11 +115,11 @@ class Endpoint:
 
 
 class _BusyError(Exception):
-    """The bodies that are being read leave no memory for another one."""
+    """Bodies being read already use all the memory that is allowed."""
 
 
 def application(path: str, answer: Callable[[Any], Awaitable[Any]]) -> Any:
-    """Return the ASGI application that answers POST to one path."""
+    """Return an ASGI application that answers POST requests on one path."""
     from starlette.applications import Starlette
     from starlette.routing import Route
 

@@ -1,4 +1,4 @@
-"""`HttpServer`: an HTTP server whose peers may neither send without limit nor wait without end."""
+"""`HttpServer`: an HTTP server that limits how much and how slowly its peers may send and receive."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HEAD_BYTES = 64 << 10
-"""Largest head of a request, in bytes."""
+"""The largest head of a request in bytes."""
 WAIT_SECONDS = 20.0
-"""Seconds within which a peer must send the head of a request, counted from the end of the answer before."""
+"""Seconds within which a peer must send the head of a request, counted from the end of the last response."""
 SLOWEST = 16 << 10
-"""Bytes a second that a peer must send of a body, and take of an answer, with `WAIT_SECONDS` in advance."""
+"""The least rate in bytes per second for bodies and responses, after a grace of `WAIT_SECONDS`."""
 LOOK_SECONDS = 1.0
-"""Seconds between two looks for peers that have used up their time."""
+"""Seconds between checks for peers that have exceeded their time."""
 
 
 class HttpServer(uvicorn.Server):
     """A server of an ASGI application on a `Listener`.
 
-    The head of a request has at most `HEAD_BYTES`. A peer that does not send a request, or its body, in time is cut
-    off, and so is one that does not take its answer.
+    The head of a request has at most `HEAD_BYTES`. A peer is disconnected if it does not send its request, or receive
+    its response, in time.
 
     Args:
         app: the ASGI application.
         listener: the listener, which the server closes.
-        end_seconds: seconds that requests under way may take when the server is to end.
+        end_seconds: seconds that running requests may take when the server shuts down.
         options: further arguments of `uvicorn.Config`.
     """
 
@@ -50,7 +50,7 @@ class HttpServer(uvicorn.Server):
         super().__init__(config)
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve the listener, and nothing else, until it is to end."""
+        """Serve the listener, and nothing else, until shutdown."""
         looking = asyncio.create_task(self._look())
         try:
             await super().serve([self.listener])
@@ -65,7 +65,7 @@ class HttpServer(uvicorn.Server):
 
 
 def _protocol_of(places: Places) -> type[H11Protocol]:
-    """Return the protocol that notes what the connections do."""
+    """Return a protocol class that records the activity of each connection."""
 
     class Protocol(H11Protocol):
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -84,14 +84,14 @@ def _protocol_of(places: Places) -> type[H11Protocol]:
 
 
 class _Noted:
-    """An ASGI application whose requests are noted in their connection."""
+    """An ASGI application wrapper that records each request's activity in its connection."""
 
     def __init__(self, app: Any, connection: Connection, flow: FlowControl) -> None:
         self._app = app
         self._connection = connection
         self._flow = flow
         self._latest: object = None
-        """The last request; one may arrive while another ends."""
+        """Identifies the last request. A new one may arrive while another ends."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         connection = self._connection

@@ -1,4 +1,4 @@
-"""Listening sockets whose connections are bounded, so that idle ones keep nobody out."""
+"""Listening sockets with a limited number of connections, where idle connections make way for new ones."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from typing import Any
 from streams_orchestration import world
 
 BACKLOG = 64
-"""Connections that the system keeps until they are accepted, and the most that are accepted before others close."""
+"""The system's queue length for new connections; also how many may be accepted before others are closed."""
 NETWORK_BITS = 64
-"""Bits of an IPv6 address that count as one address: whoever has a network of this size has all addresses in it."""
+"""IPv6 addresses with the same leading bits count as one address, since one peer may own all of them."""
 
 
 class Activity(enum.IntEnum):
-    """The activity of a connection; a lower one is closed first."""
+    """The activity of a connection. When room is needed, lower values are closed first."""
 
     WAITING = 0
-    """The peer is to send something."""
+    """The peer has to send something."""
     STREAMING = 1
-    """The peer is sent something without end."""
+    """The peer receives an endless response."""
     WORKING = 2
     """A request is being answered; the connection is not closed for another one."""
 
@@ -35,24 +35,24 @@ class Connection(socket.socket):
 
     places: Places
     address: str
-    """The part of the peer's address by which connections are counted."""
+    """The peer's address, or its IPv6 network, by which connections are counted."""
     activity: Activity
     since: float
-    """The time of `world.monotonic` when the activity began."""
+    """The time when the activity began, by `world.monotonic`."""
     is_cut: bool
 
     def note(self, activity: Activity) -> None:
-        """Note that an activity begins now."""
+        """Record that an activity begins now."""
         self.activity, self.since = activity, world.monotonic()
 
     def cut(self) -> None:
-        """End the connection; whatever reads or writes it sees that and closes it. Any thread may call it."""
+        """Shut the connection down; its reader or writer notices and closes it. Any thread may call this."""
         self.is_cut = True
         with suppress(OSError):
             self.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close the connection and give its place away."""
+        """Close the connection and free its place."""
         self.places.leave(self)
         super().close()
 
@@ -60,13 +60,13 @@ class Connection(socket.socket):
 class Places:
     """The places for the connections of one or more listeners.
 
-    A connection that comes when all places are taken gets the place of another one: the longest waiting one of the
-    address that has the most, else the longest streaming one. If all are working, or have waited for less than
-    `patience`, the new connection is closed.
+    If all places are taken, a new connection replaces another one: the longest waiting connection of the address that
+    has the most, else the longest streaming one. If all are working, or have waited for less than `patience`, the new
+    connection is closed.
 
     Args:
-        most: largest number of connections.
-        most_each: largest number of connections of one address; None for no limit of its own.
+        most: the largest number of connections.
+        most_each: the largest number of connections of one address; None for no such limit.
         patience: seconds for which a waiting connection keeps its place.
         refused: called with the address of a peer whose connection is closed at once.
     """
@@ -82,7 +82,7 @@ class Places:
         self._patience = patience
         self.refused = refused
         self._lock = world.Lock()
-        # weak: a connection that is dropped without being closed has no place any more
+        # weak, so that a connection that is dropped without being closed frees its place
         self._open: weakref.WeakValueDictionary[int, Connection] = weakref.WeakValueDictionary()
 
     def __len__(self) -> int:
@@ -91,11 +91,11 @@ class Places:
             return len(self._open)
 
     def of(self, transport: Any) -> Connection:
-        """Return the connection of a transport of asyncio."""
+        """Return the connection of an asyncio transport."""
         return self._open[transport.get_extra_info("socket").fileno()]
 
     def enter(self, connection: Connection) -> bool:
-        """Give a place to a connection; return False if there is none."""
+        """Give a place to a connection. Return False if there is none."""
         others = self._connections()
         counts = Counter(each.address for each in others)
         if counts[connection.address] >= self._most_each:
@@ -103,19 +103,19 @@ class Places:
         else:
             place = len(others) < self._most or self._make_place(others, counts)
         with self._lock:
-            # those that were cut and are not closed yet have a descriptor each, too
+            # connections that were cut but not yet closed still use a descriptor
             if place and (place := len(self._open) < self._most + BACKLOG):
                 self._open[connection.fileno()] = connection
         return place
 
     def leave(self, connection: Connection) -> None:
-        """Forget a connection that is closed."""
+        """Free the place of a closed connection."""
         with self._lock:
             if self._open.get(number := connection.fileno()) is connection:
                 del self._open[number]
 
     def cut_waiting(self, seconds: float) -> None:
-        """End the connections that have waited longer than some seconds."""
+        """Shut down the connections that have been waiting for longer than `seconds`."""
         until = world.monotonic() - seconds
         for each in self._connections():
             if each.activity is Activity.WAITING and each.since < until:
@@ -142,9 +142,9 @@ class Listener(socket.socket):
     """A listening TCP socket whose connections need places.
 
     Args:
-        place: address and port to listen at, as `socket.getaddrinfo` gives them.
+        place: the address and port to listen on, as `socket.getaddrinfo` returns them.
         family: the family of the address.
-        places: the places that connections take.
+        places: the places for its connections.
 
     Raises:
         OSError: the address cannot be used.
@@ -163,10 +163,10 @@ class Listener(socket.socket):
             raise
 
     def accept(self) -> tuple[Connection, Any]:
-        """Return the next connection, and its peer.
+        """Return the next connection and its peer.
 
         Raises:
-            BlockingIOError: there is none now, or it was closed since there is no place for it.
+            BlockingIOError: no connection is waiting, or it was closed because there is no place for it.
         """
         accepted, peer = super().accept()
         connection = Connection(accepted.family, accepted.type, accepted.proto, accepted.detach())
@@ -182,12 +182,12 @@ class Listener(socket.socket):
 
 
 def listen(address: str, port: int, places: Places) -> Listener:
-    """Listen at an address, the first one of a name.
+    """Listen on an address; of a name, on its first address.
 
     Args:
         address: a name or an IP address.
-        port: TCP port; 0 for a free one.
-        places: the places that connections take.
+        port: the TCP port; 0 for a free one.
+        places: the places for connections.
 
     Raises:
         OSError: the address cannot be used.
@@ -197,7 +197,7 @@ def listen(address: str, port: int, places: Places) -> Listener:
 
 
 def listen_at_all(address: str, port: int, places: Places) -> list[Listener]:
-    """Listen at all addresses of a host name; see `listen`."""
+    """Listen on all addresses of a host name; see `listen`."""
     listeners: list[Listener] = []
     try:
         for family, _, _, _, place in socket.getaddrinfo(address, port, type=socket.SOCK_STREAM):

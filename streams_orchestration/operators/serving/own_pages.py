@@ -1,4 +1,4 @@
-"""Refusal of requests that a page of another address has a browser send."""
+"""Refuses requests that web pages of other addresses make a browser send."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from starlette.datastructures import Headers
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-"""The names of this machine for itself."""
+"""The names by which this machine addresses itself."""
 FOREIGN = (403, "The request comes from a page of another address.")
 
 
@@ -26,21 +26,20 @@ def is_loopback(host: str) -> bool:
 
 
 def hosts_of(names: tuple[str, ...], port: int) -> frozenset[str]:
-    """Return the values of the header Host for names or addresses and a port."""
+    """Return the valid values of the header Host for names or addresses and a port."""
     return frozenset(f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for name in names)
 
 
 def foreign_refusal(
     headers: Headers, is_own_host: Callable[[str], bool], title: str, *, may_link: bool
 ) -> tuple[int, str] | None:
-    """Return the status and the reason with which a request is refused, or None for a request of an own page.
+    """Return the status and reason for refusing a request of a foreign page; None for a request of an own page.
 
     Args:
         headers: the headers of the request.
-        is_own_host: whether a value of Host is the server's. A name that somebody else has made an address of this
-            machine is not.
+        is_own_host: returns True if a value of Host is the server's own. This defeats DNS rebinding.
         title: the title of the server, for the reason.
-        may_link: pages of other addresses may lead to what is asked for, as by a link.
+        may_link: True if pages of other addresses may link to the requested page.
     """
     host = headers.get("host", "")
     if not is_own_host(host):
@@ -55,7 +54,7 @@ def foreign_refusal(
 
 
 def is_json(headers: Headers) -> bool:
-    """Return True if the body is said to be JSON, which no page sends to another address without being asked."""
+    """Return True if the Content-Type is JSON, which a browser sends to another address only after asking it."""
     return headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
 
 

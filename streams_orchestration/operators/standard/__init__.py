@@ -1,4 +1,4 @@
-"""The standard operators that can run, one module each, named as Streams users know them."""
+"""The standard operators, one module each, under the names that IBM Streams users know."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ STANDARD: dict[str, str] = {
     "UDPSource": "streams_orchestration.operators.standard.udp_source:UDPSource",
     "Union": "streams_orchestration.operators.standard.union:Union",
 }
-"""Kind -> `package.module:Class`."""
+"""Map each operator kind to `package.module:Class`."""
 
 WITH_INPUTS: dict[str, str] = {"FileSource": "streams_orchestration.operators.standard.named_files:NamedFiles"}
-"""The same of sources that are another class where they have an input port."""
+"""Map each source kind that has a different class when it has an input port to that class."""

@@ -1,4 +1,4 @@
-"""Aggregate: summarises the tuples of windows, by groups."""
+"""Aggregate: summarises the tuples of windows by groups."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from streams_orchestration.operators.windows.sliding import Firings, SlidingWind
 from streams_orchestration.operators.windows.tumbling import TumblingWindows
 
 ROWS_AT_ONCE = 1_000_000
-"""Rows of sliding windows that are laid out together, where windows overlap many times each."""
+"""The number of rows of overlapping sliding windows that are processed together."""
 
 
 class Aggregate(Operator):
     """Submits a tuple for each group, in order of appearance, then a marker, when a window closes or is triggered.
 
     The state holds the running values of tumbling windows and the tuples of sliding windows. Values are always added in
-    order of arrival, so a replay with other batch borders gives the same bits.
+    order of arrival, so a replay with other batch boundaries gives bit-identical results.
     """
 
     Parameters = AggregateParameters
@@ -49,7 +49,7 @@ class Aggregate(Operator):
 
     @classmethod
     def state_attributes(cls, parameters: AggregateParameters) -> Collection[str] | None:
-        """Return the attributes that tumbling windows hold of a tuple; sliding windows hold whole tuples (None)."""
+        """Return the attributes that tumbling windows use; None for sliding windows, which store whole tuples."""
         if not parse_window(parameters.window).tumbling:
             return None
         attributes = [*parameters.group_by, *parameters.partition_by, *cls._attributes_of_window(parameters)]
@@ -57,7 +57,7 @@ class Aggregate(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: AggregateParameters) -> Sharding:
-        """Return that partitions divide the state; windows that marks close can be merged."""
+        """Return how the state is divided: by partition. Windows that marks close can be merged and divided anyhow."""
         window = parse_window(parameters.window)
         given_up = "" if window.partitions is None else window.partitions.kind
         if given_up in ("partitionCount", "tupleCount") or (given_up and window.eviction.kind == "punct"):
@@ -70,7 +70,7 @@ class Aggregate(Operator):
 
     @classmethod
     def mentions(cls, parameters: AggregateParameters) -> Mentions:
-        """Return the attributes of groups, windows and functions, and the outputs of the functions."""
+        """Return the attributes that groups, windows and functions name, and the output attributes of the functions."""
         return Mentions.of(output=parameters.output)._replace(
             inputs=[*parameters.group_by, *parameters.partition_by, *cls._attributes_of_window(parameters)]
         )
@@ -90,7 +90,7 @@ class Aggregate(Operator):
     def _compile(
         context: OperatorContext, parameters: AggregateParameters
     ) -> tuple[Window, dict[str, Measure], dict[str, Expression]]:
-        """Return the window, the functions, and what each attribute of a group's tuple is."""
+        """Return the window, the functions, and the expression for each attribute of a group's tuple."""
         source, target = context.inputs[0], context.output_schema()
         check_failure_port(context, parameters, source)
         _check_nulls_of_failed_groups(context, parameters)
@@ -149,7 +149,7 @@ class Aggregate(Operator):
         running = {f"count {name}": pa.int64() for name in self.measures}
         running |= {f"value {name}": measure.state_type for name, measure in self.measures.items()}
         self.groups = KeyedState(key_schema([pa.int64(), *self.keys.types]), pa.schema(running))
-        """(number of the window, parts of the key) -> what measures have come to; of tumbling windows."""
+        """Maps (window number, key) to the running values of the measures, for tumbling windows."""
 
     def reset_to_initial_state(self) -> None:
         """Empty all windows."""
@@ -191,7 +191,7 @@ class Aggregate(Operator):
     def _with_evicted(
         self, closed: np.ndarray, at: np.ndarray, windows: np.ndarray, when: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the windows to submit and their positions, including those of evicted partitions."""
+        """Return the windows to submit and their positions, including those of evicted partitions if configured."""
         held = windows >= 0
         if not self.parameters.aggregate_evicted_partitions:
             self.groups.delete_rows(self._groups_of(windows[held])[0])
@@ -201,7 +201,7 @@ class Aggregate(Operator):
         return np.r_[closed, windows[held]][order], at[order]
 
     def _summarise(self, firings: Firings) -> None:
-        """Submit the groups of windows that overlap."""
+        """Submit the groups of overlapping windows."""
         tuples, count = firings.tuples, len(firings.starts)
         if self.keys.names == self.partition.names:
             groups, grouped = whole_windows(firings.starts, firings.ends), tuples
@@ -221,13 +221,13 @@ class Aggregate(Operator):
             self.punctuate(Punctuation.WINDOW)
 
     def _partitions(self, source: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray]:
-        """Return the partitions of tuples, and for every tuple the position of its own among them."""
+        """Return the distinct partitions of tuples, and for each tuple the index of its partition."""
         columns = [source.column(name) for name in self.partition.names]
         heads, codes = distinct(columns, source.num_rows)
         return key_batch(columns, heads), codes
 
     def _current_partitions(self, source: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray]:
-        """Return the same of tuples that are in windows, as windows know them."""
+        """Return the same as `_partitions` for tuples already in windows, using the keys that the windows use."""
         keys, codes = self._partitions(source)
         return (keys, codes) if self.eviction is None else (_numbered(self.eviction.numbers_of(keys)), codes)
 
@@ -243,7 +243,7 @@ class Aggregate(Operator):
         return self.groups.column(f"count {name}"), self.groups.column(f"value {name}")
 
     def _groups_of(self, windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of the groups in these windows, window by window, and how many each has."""
+        """Return the rows of the groups in these windows, window by window, and the number of groups per window."""
         rows, order = self.groups.rows(), np.argsort(windows)
         numbers = self.groups.key_column("0")[rows]
         mine = np.isin(numbers, windows)
@@ -251,12 +251,12 @@ class Aggregate(Operator):
         return rows[mine][np.argsort(ranks, kind="stable")], np.bincount(ranks, minlength=len(windows))
 
     def _emit(self, closed: np.ndarray, at: np.ndarray, *, mark: bool = True) -> None:
-        """Submit the groups of these windows, each with a marker behind it, and forget them.
+        """Submit the groups of windows, each window followed by a marker, and remove them.
 
         Args:
-            closed: the windows.
-            at: the position of the tuple that closed each of them.
-            mark: whether markers are submitted.
+            closed: the window numbers.
+            at: the position of the tuple that closed each window.
+            mark: submit markers.
         """
         if not len(closed):
             return
@@ -281,7 +281,7 @@ class Aggregate(Operator):
             self.groups.delete_rows(done)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Close `punct()` windows at a window marker, and windows that may be incomplete at the final one."""
+        """Close `punct()` windows at a window marker, and windows that may be submitted incomplete at the final one."""
         punctuated = self.window.eviction.kind == "punct"
         if mark is Punctuation.WINDOW and punctuated:
             closed = self.tumbling.close()
@@ -296,7 +296,7 @@ class Aggregate(Operator):
             self.reset_to_initial_state()
 
     def _end_windows(self, closed: np.ndarray, *, mark: bool = True) -> None:
-        """Submit the groups of windows that no tuple closed."""
+        """Submit the groups of windows that were closed by a mark instead of a tuple."""
         self._emit(closed, np.zeros(len(closed)), mark=mark)
         self.results.set_aside(pa.RecordBatch.from_pylist([], schema=self.context.inputs[0]), {})
 
@@ -306,7 +306,7 @@ class Aggregate(Operator):
         return windows if self.eviction is None else windows | self.eviction.dump()
 
     def restore(self, state: State) -> None:
-        """Take all of it back."""
+        """Restore the windows, groups and partitions."""
         if self.eviction is not None:
             self.eviction.load(state)
         if self.window.tumbling:
@@ -323,7 +323,7 @@ class Aggregate(Operator):
         return self._shape().divide(states, route) if states else [{}] * route.width
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """Return the partitions; none of windows that marks close, which may lie anywhere."""
+        """Return the partition keys; none for windows that marks close, whose groups may be on any channel."""
         keys = self._shape().partition_keys(state) if state else None
         return () if keys is None else (PortKeys(0, keys),)
 
@@ -336,7 +336,7 @@ class Aggregate(Operator):
 
 
 def _check_nulls_of_failed_groups(context: OperatorContext, parameters: AggregateParameters) -> None:
-    """Report an attribute of the port for failed tuples that is NOT NULL, but null for a failed group."""
+    """Report a NOT NULL attribute of the failure port that would be null for a failed group."""
     if parameters.on_error != "route" or len(context.outputs) < 2:
         return
     port = len(context.outputs) - 1
@@ -350,5 +350,5 @@ def _check_nulls_of_failed_groups(context: OperatorContext, parameters: Aggregat
 
 
 def _numbered(numbers: np.ndarray) -> pa.RecordBatch:
-    """Return the keys of partitions that are identified by numbers."""
+    """Return partition keys that consist of numbers."""
     return key_batch([pa.array(numbers)], np.arange(len(numbers)))

@@ -1,4 +1,4 @@
-"""Parameters of Aggregate."""
+"""The parameters of Aggregate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams_orchestration.operators.windows.clause import parse_window
 
 
 class AggregateParameters(ExpressionParameters):
-    """Parameters of `Aggregate`."""
+    """The parameters of `Aggregate`."""
 
     window: str = Field(examples=["tumbling, punct()"], description="Window clause, such as tumbling, punct().")
     group_by: list[str] = Field(

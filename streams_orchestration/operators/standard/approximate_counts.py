@@ -1,4 +1,4 @@
-"""`ApproxCountDistinct`: the number of different values, estimated from a sketch of bounded size (HyperLogLog)."""
+"""`ApproxCountDistinct`: estimates the number of distinct values with a sketch of bounded size (HyperLogLog)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from streams_orchestration.operators.standard.value_measures import ORDERED, Val
 NAME = "ApproxCountDistinct"
 LEAST_RSD, MOST_RSD = 0.001, 0.39
 _LEAST_SIZE, _MOST_SIZE = 4, 21
-"""Binary logarithms of the number of registers, one byte each."""
+"""The range of the base-2 logarithm of the number of registers, which take one byte each."""
 
 
 class Sketch(Sequence[bytes]):
-    """The sketch of a group; as a list, which states are stored as, it has its bytes as the only element."""
+    """The sketch of a group.
+
+    As a sequence, the form in which states are stored, its only element is the sketch's bytes.
+    """
 
     def __init__(self, size: int, stored: Sequence[bytes] | None = None) -> None:
-        """Create without values, or from the list that was stored."""
+        """Create an empty sketch, or restore one from its stored list."""
         import datasketches
 
         self._size = size
@@ -38,19 +41,19 @@ class Sketch(Sequence[bytes]):
         return [self._sketch.serialize_compact()][place]
 
     def add(self, value: Any) -> None:
-        """Take a value in; values of a column that are equal are the same for the sketch."""
+        """Add a value. Equal values of a column count once."""
         plain = int(value) if isinstance(value, bool) else value
-        # the sketch ignores an empty text
+        # the sketch would ignore an empty text
         self._sketch.update(plain if isinstance(plain, int | float) else f"={plain}")
 
     def merged(self, other: Sketch) -> Sketch:
-        """Return the sketch of the values of both."""
+        """Return the union of two sketches."""
         merged = Sketch(self._size)
         merged._sketch = self._union(other).get_result(self._kind)
         return merged
 
     def estimate(self) -> int:
-        """Return the number of different values; it depends on nothing but these values."""
+        """Return the estimated number of distinct values, which does not depend on their order."""
         return round(self._union(self).get_estimate())  # alone it would depend on their order, too
 
     def _union(self, other: Sketch) -> Any:
@@ -63,17 +66,17 @@ class Sketch(Sequence[bytes]):
 
 
 def approx_count_distinct(deviation: str = "0.05") -> ValueFunction:
-    """Return `ApproxCountDistinct` with the relative standard deviation of its estimates.
+    """Return `ApproxCountDistinct` with a given relative standard deviation of its estimates.
 
     Raises:
-        ValueError: the package of the sketches is not installed, or the deviation is no number in range.
+        ValueError: the sketch package is not installed, or the deviation is not a number within its range.
     """
     rsd = float(deviation) if re.fullmatch(r"[0-9.]+(e-?[0-9]+)?", deviation, re.IGNORECASE) else math.nan
     if not LEAST_RSD <= rsd <= MOST_RSD:
         message = f"{NAME}(e, rsd): rsd is a number from {LEAST_RSD} to {MOST_RSD}, and not {deviation!r}"
         raise ValueError(message)
     require_package(NAME, "datasketches", "sketches", "datasketches")
-    # Spark's formula, so that both have as many registers
+    # Spark's formula, so that both use the same number of registers
     size = min(max(math.ceil(2 * math.log2(1.106 / rsd)), _LEAST_SIZE), _MOST_SIZE)
 
     def read(state: Any) -> Sketch:

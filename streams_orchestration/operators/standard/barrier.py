@@ -1,4 +1,4 @@
-"""Barrier: one tuple of tuples of several streams that belong together."""
+"""Barrier: combines matching tuples of several streams into one tuple."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from streams_orchestration.operators.standard.refused import REFUSED
 
 
 class BarrierParameters(MatchingParameters, ExpressionParameters):
-    """Parameters of `Barrier`."""
+    """The parameters of `Barrier`."""
 
     output: dict[str, str] = Field(
         default_factory=dict,
@@ -41,7 +41,7 @@ class Barrier(MatchingOperator):
 
     @classmethod
     def mentions(cls, parameters: BarrierParameters) -> Mentions | None:
-        """Return None: the input schemas are known only in `check`."""
+        """Return None if there are expressions, since their input schema is known only in `check`."""
         return None if parameters.output else Mentions(inputs=parameters.mentioned())
 
     @classmethod
@@ -53,7 +53,7 @@ class Barrier(MatchingOperator):
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: BarrierParameters) -> tuple[pa.Schema, Assignments]:
-        """Return the attributes of all ports, and the output."""
+        """Return the combined schema of all ports, and the output assignments."""
         target = context.output_schema()
         ports = Counter(name for schema in context.inputs for name in schema.names)
         together = pa.schema(
@@ -73,7 +73,7 @@ class Barrier(MatchingOperator):
         super().setup()
 
     def submit_matched(self, matched: Sequence[pa.RecordBatch]) -> None:
-        """Submit one tuple for each set."""
+        """Submit one combined tuple for each match."""
         columns = [column for part in matched for column in part.columns]
         together = TupleBatch(pa.RecordBatch.from_arrays(columns, schema=self.schema))
         self.submit(self.assignments.of(self.sieve(together)))

@@ -1,4 +1,4 @@
-"""Beacon: makes tuples up, the same ones again from any offset."""
+"""Beacon: generates tuples, the same ones again from any offset."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
 
 COUNTER = "IterationCount()"
-"""The attribute that expressions are over; its name is a call."""
+"""The single attribute that expressions can use. Its name looks like a call."""
 
 
 @functools.cache
@@ -31,7 +31,7 @@ def _counter() -> pa.Schema:
 
 
 class BeaconParameters(Parameters):
-    """Parameters of `Beacon`."""
+    """The parameters of `Beacon`."""
 
     iterations: int | None = Field(default=None, gt=0, description="Number of tuples; endless if omitted.")
     period: float = Field(default=0.0, ge=0, description="Seconds between tuples.")
@@ -61,17 +61,17 @@ class Beacon(SourceOperator):
 
     @classmethod
     def keeps_state(cls, before: BeaconParameters, after: BeaconParameters) -> bool:
-        """Return True unless the new end may be before the current position."""
+        """Return True unless the new number of iterations may be before the current position."""
         return after.iterations is None or (before.iterations is not None and before.iterations <= after.iterations)
 
     @classmethod
     def initial_offset(cls) -> Offset:
-        """Return 0 tuples."""
+        """Return an offset of 0 tuples."""
         return {"iteration": 0}
 
     @classmethod
     def mentions(cls, parameters: BeaconParameters) -> Mentions:
-        """Return the attributes that the expressions compute; they read no stream."""
+        """Return the output attributes that have expressions. There is no input stream."""
         return Mentions.of(output=parameters.output)
 
     @classmethod
@@ -87,11 +87,11 @@ class Beacon(SourceOperator):
 
     @classmethod
     def endless(cls, parameters: BeaconParameters) -> str | None:
-        """Return the reason if there is no `iterations`."""
+        """Return a reason if `iterations` is missing."""
         return "a Beacon without iterations has no end" if parameters.iterations is None else None
 
     def available(self, offset: Offset) -> Offset:
-        """Return where all `iterations` end."""
+        """Return the end of all `iterations`."""
         return {"iteration": self.parameters.iterations}
 
     def setup(self) -> None:
@@ -123,7 +123,7 @@ class Beacon(SourceOperator):
         return max(began + self.parameters.period * (self.following - first) - world.monotonic(), 0.0)
 
     def _due(self, start: int, limit: int) -> int:
-        """Return how many tuples are due by now."""
+        """Return how many further tuples are due by now."""
         period, now = self.parameters.period, world.monotonic()
         if self.began is None:
             self.began = now + (self.parameters.init_delay if start == 0 else 0.0), start

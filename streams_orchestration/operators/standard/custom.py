@@ -1,4 +1,4 @@
-"""Custom: calls Python functions of the application's own."""
+"""Custom: calls Python functions of the application."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from streams_orchestration.operators.tuple_outputs import TupleOutputs
 
 _EMPTIED = "@emptied"
 _ITEMS = {"function": "batch", "onTuple": "values", "onPunctuation": "mark"}
-"""Parameter -> what its function is called for."""
+"""Maps each function parameter to the argument that carries the item it is called for."""
 _PAIRS = "marks, or pairs of an output port and one of these"
 _WANTED = {
     "function": f"returns or yields TupleBatches, columns by attribute, {_PAIRS}",
@@ -34,7 +34,7 @@ _NAMES = ("port", "state", "arguments", "metrics")
 
 
 class CustomParameters(Parameters):
-    """Parameters of `Custom`."""
+    """The parameters of `Custom`."""
 
     function: str | None = Field(
         default=None, description="Function package.module:name that is called for every batch."
@@ -83,7 +83,7 @@ class Custom(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: CustomParameters) -> None:
-        """Raise ValueError if a function is missing, or takes an argument that does not exist."""
+        """Raise ValueError if a function is missing or has an unknown argument, or the state is not JSON."""
         cls._functions(parameters)
         try:
             json.dumps(parameters.state)
@@ -114,7 +114,7 @@ class Custom(Operator):
         return tuple(function.__module__ for function in self.functions.values())
 
     def reset_to_initial_state(self) -> None:
-        """Set the state that the parameters name."""
+        """Set the state to the parameter's initial content."""
         self.state: dict[str, Any] = copy.deepcopy(self.parameters.state)
 
     def process(self, port: int, batch: TupleBatch) -> None:
@@ -125,7 +125,7 @@ class Custom(Operator):
             self._call("function", port, batch)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Call `onPunctuation`; without it a window marker goes on."""
+        """Call `onPunctuation`. Without it, forward a window marker to all output ports."""
         if "onPunctuation" in self.functions:
             self._call("onPunctuation", port, mark)
         elif mark is Punctuation.WINDOW:
@@ -169,11 +169,11 @@ class Custom(Operator):
 
     def checkpoint(self) -> State:
         """Return the state of the functions."""
-        # an empty state is not stored, but here it is not what the parameters name
+        # an empty state is not stored, but differs here from the parameter's initial content
         return self.state or ({_EMPTIED: True} if self.parameters.state else {})
 
     def restore(self, state: State) -> None:
-        """Take it back."""
+        """Restore the functions' state."""
         self.state = {name: value for name, value in state.items() if name != _EMPTIED}
 
 

@@ -1,4 +1,4 @@
-"""DataFrame: a function of Spark's DataFrames."""
+"""DataFrame: applies a function to Spark DataFrames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class DataFrameParameters(FrameParameters):
-    """Parameters of `DataFrame`."""
+    """The parameters of `DataFrame`."""
 
     function: str = Field(description="Function package.module:name that takes one DataFrame for each input port.")
     arguments: dict[str, Any] = Field(default_factory=dict, description="Further arguments of the function, by name.")
@@ -26,14 +26,14 @@ class DataFrameParameters(FrameParameters):
 class DataFrame(FrameOperator):
     """Calls a function once with a streaming DataFrame for each input port, and streams the result.
 
-    Tables that do not stream are further arguments, by name.
+    Static tables are passed as further arguments, by name.
     """
 
     Parameters = DataFrameParameters
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DataFrameParameters) -> None:
-        """Raise ValueError if there is no such function, it takes other arguments, or a watermark does not fit."""
+        """Raise ValueError if the function is missing or takes other arguments, or a watermark does not fit."""
         super().check(context, parameters)
         try:
             function = import_name(parameters.function)
@@ -55,6 +55,6 @@ class DataFrame(FrameOperator):
         inputs: Mapping[str, pyspark.sql.DataFrame],
         tables: Mapping[str, pyspark.sql.DataFrame],
     ) -> list[pyspark.sql.DataFrame]:
-        """Return the function's result."""
+        """Call the function and return its DataFrames."""
         function = import_name(self.parameters.function)
         return as_frames(function(*inputs.values(), **tables, **self.parameters.arguments), len(self.context.outputs))

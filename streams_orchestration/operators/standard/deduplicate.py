@@ -28,7 +28,7 @@ from streams_orchestration.operators.states.state import State
 
 
 class DeDuplicateParameters(ExpressionParameters):
-    """Parameters of `DeDuplicate`; without `count` and `delta` a key is remembered for good."""
+    """The parameters of `DeDuplicate`. Without `count` and `delta`, keys are remembered forever."""
 
     key: str | list[str] = Field(
         default_factory=list, description="List of expressions that form the key; all attributes by default."
@@ -76,7 +76,7 @@ class DeDuplicate(Operator):
 
     @classmethod
     def keeps_state(cls, before: DeDuplicateParameters, after: DeDuplicateParameters) -> bool:
-        """Return True if the same is remembered of each key: nothing, a position or a value."""
+        """Return True if the new parameters store the same for each key: nothing, a position or a value."""
         alike = (before.count is None) == (after.count is None) and (before.delta is None) == (after.delta is None)
         return alike and super().keeps_state(before, after)
 
@@ -89,14 +89,14 @@ class DeDuplicate(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: DeDuplicateParameters) -> Sharding:
-        """Return the attributes that are parts of the key unchanged."""
+        """Return how the state is divided: by the parts of the key, unless `count` is used."""
         if parameters.count is not None:
             return Sharding(refusal="is positions in one channel, since count goes by them; delta goes by values")
         return Sharding(keys=(tuple(cls._attributes(context, parameters)),))
 
     @staticmethod
     def _attributes(context: OperatorContext, parameters: DeDuplicateParameters) -> list[str]:
-        """Return the parts of the key; attributes are spelt as in the stream."""
+        """Return the parts of the key. Attributes are spelled as in the stream."""
         texts = [parameters.key] if isinstance(parameters.key, str) else parameters.key
         if not texts:
             return context.inputs[0].names
@@ -114,7 +114,7 @@ class DeDuplicate(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DeDuplicateParameters) -> None:
-        """Raise ValueError if a key or the attribute does not fit."""
+        """Raise ValueError if a key or `deltaAttribute` does not fit."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -151,12 +151,13 @@ class DeDuplicate(Operator):
             scale = 1_000_000 if pa.types.is_timestamp(kind) else 1
             limit = self.parameters.delta * scale
         floating = self._is_floating()
-        # differences of whole numbers are whole, so that they can be compared exactly
+        # differences of integers are integers, so they can be compared exactly
         self.limit: float | None = limit if limit is None or floating else math.floor(limit)
         parts = pa.schema([(str(i), kind) for i, kind in enumerate(self.types)])
         mark = pa.float64() if floating else pa.int64()
         self.seen = KeyedState(parts, "" if limit is None else pa.schema([("mark", mark)]))
-        """The keys that are remembered, and since when; for good, only the keys."""
+        """The remembered keys, each with the position or value from which it counts, unless keys are remembered
+        forever."""
         self.reset_to_initial_state()
 
     def _is_floating(self) -> bool:
@@ -170,7 +171,7 @@ class DeDuplicate(Operator):
         self.largest: float | None = None
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Tell the new from the old."""
+        """Separate new tuples from duplicates and submit both."""
         tuples, failures = self.sieve.sift(batch)
         keys = {str(i): tuples.value(key) for i, key in enumerate(self.keys)}
         unfit = self.sieve.unfit(tuples.arrow, 0)
@@ -186,7 +187,7 @@ class DeDuplicate(Operator):
         self.sieve.distribute(batch, [fresh, ~fresh] if self.divides else [fresh], (tuples, failures))
 
     def _is_new(self, keys: dict[str, pa.Array], marks: list[Any] | None) -> bool:
-        """Return True if the key of one tuple is not remembered; remembers nothing."""
+        """Return True if the key of a single tuple is not remembered. Changes nothing."""
         if not self.seen.has_many(keys)[0]:
             return True
         if marks is None or self.limit is None:
@@ -195,7 +196,7 @@ class DeDuplicate(Operator):
         return max(marks[0], since if self.largest is None else self.largest) - since > self.limit
 
     def _marks(self, batch: TupleBatch) -> list[Any]:
-        """Return the values that are compared with the limit: positions, or values of the attribute."""
+        """Return the positions or `deltaAttribute` values that are compared with the limit."""
         attribute = self.parameters.delta_attribute
         if attribute is None:
             return list(range(self.position, self.position + len(batch)))
@@ -242,7 +243,7 @@ class DeDuplicate(Operator):
         return {"seen": self.seen, "position": self.position, "largest": self.largest}
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide the keys as their tuples are; the largest value of all counts in every channel."""
+        """Divide the keys like their tuples. Every channel gets the largest value and position of all."""
         states = [state for state in states if state]
         parts = [state["seen"] for state in states]
         channels = [route.channels(self._keys(part)) for part in parts]

@@ -1,4 +1,4 @@
-"""Delay: lets tuples wait for a while."""
+"""Delay: holds tuples back for a time."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _TIME = "time"
 
 
 class DelayParameters(Parameters):
-    """Parameters of `Delay`."""
+    """The parameters of `Delay`."""
 
     delay: float = Field(ge=0, description="Seconds of timeAttribute by which a tuple is held back.")
     time_attribute: str = Field(alias="timeAttribute", description="Timestamp attribute with the time of a tuple.")
 
     def policy(self, context: OperatorContext) -> Policy:
-        """Return the delay in the unit of the attribute; raises ValueError when the attribute does not fit."""
+        """Return the delay in the attribute's unit. Raise ValueError if the attribute does not fit."""
         return Policy("time", self.delay).resolved(context.inputs[0], self.time_attribute, "delay")
 
 
 class Delay(WaitingOperator):
-    """Submits a tuple once a tuple has arrived that is `delay` seconds later by `timeAttribute`.
+    """Submits a tuple once another tuple has arrived that is `delay` seconds later by `timeAttribute`.
 
     The order of tuples and window markers is kept. The largest time so far is the current time, so a late tuple waits
     only for those before it. Tuples that still wait at the end are submitted.
 
     Delay of the SPL standard toolkit 1.4 (IBM Streams 4.3) uses the clock, has no `timeAttribute`, and empties its
-    buffer before a cut is made. Here the attribute gives the times, so a replay gives the same result.
+    buffer before a cut. Here the attribute gives the time, so a replay gives the same result.
     """
 
     Parameters = DelayParameters
@@ -53,7 +53,7 @@ class Delay(WaitingOperator):
         parameters.policy(context)
 
     def setup(self) -> None:
-        """Begin without waiting tuples."""
+        """Start without waiting tuples."""
         self.policy = self.parameters.policy(self.context)
         self.waiting = Waiting(self.context.inputs[0], {_TIME: np.int64})
         self.now: int | None = None
@@ -65,7 +65,7 @@ class Delay(WaitingOperator):
         self.now = None
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Let them wait, and submit those that have waited long enough."""
+        """Add the tuples to the waiting ones, and submit those that have waited long enough."""
         times = self.policy.values(batch.arrow)
         if not len(times):
             return
@@ -77,7 +77,7 @@ class Delay(WaitingOperator):
         self.release(int(np.count_nonzero(waited >= self.policy.size)))
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Let a window marker wait with the tuples; submit all of them at the end."""
+        """Queue a window marker with the waiting tuples. At the end, submit all of them."""
         super().on_punctuation(port, mark)
         if mark is Punctuation.FINAL:
             self.release(len(self.waiting))
@@ -88,7 +88,7 @@ class Delay(WaitingOperator):
         return {**super().checkpoint(), "now": self.now}
 
     def restore(self, state: State) -> None:
-        """Take both back."""
+        """Restore the waiting tuples and the largest time."""
         super().restore(state)
         self.now, log = state["now"], self.waiting.log
         log.notes = {_TIME: self.policy.values(log.take(np.arange(log.size))).copy()}

@@ -1,4 +1,4 @@
-"""DeltaSink: writes tuples to a table of Delta Lake, each exactly once."""
+"""DeltaSink: writes each tuple exactly once to a Delta Lake table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class DeltaSinkParameters(LakeSinkParameters):
-    """Parameters of `DeltaSink`."""
+    """The parameters of `DeltaSink`."""
 
     table: str = Field(
         min_length=1, description="Directory or address of the table. A relative directory is among the results."
@@ -36,18 +36,18 @@ class DeltaSink(LakeSink):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: Any) -> None:
-        """Raise ValueError if the address cannot be used, too."""
+        """Raise ValueError also if the address or a storage option cannot be used."""
         check_place(parameters.table, parameters.storage)
         super().check(context, parameters)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: DeltaSinkParameters) -> str:
-        """Return the table."""
+        """Return the path or address of the table."""
         place = parameters.table
         return place if is_address(place) else str(context.results / place)
 
     def table(self) -> LakeTarget:
-        """Return the table at the directory or address of `table`."""
+        """Return the table at the directory or address of `table`, without connecting."""
         from streams_orchestration.operators.lakes.delta_table import DeltaTarget
 
         parameters: DeltaSinkParameters = self.parameters

@@ -1,4 +1,4 @@
-"""DeltaSource: the tuples of a table of Delta Lake, replayable from any row of any version."""
+"""DeltaSource: reads the tuples of a Delta Lake table, replayable from any row of any version."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streams_orchestration.operators.storage.port import is_address
 
 
 class DeltaSourceParameters(LakeSourceParameters):
-    """Parameters of `DeltaSource`."""
+    """The parameters of `DeltaSource`."""
 
     table: str = Field(
         min_length=1, description="Directory or address of the table. A relative directory starts at the spec's."
@@ -34,13 +34,13 @@ class DeltaSource(LakeSource):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: Any) -> None:
-        """Raise ValueError if the address cannot be used, too."""
+        """Raise ValueError also if the address or a storage option cannot be used."""
         check_place(parameters.table, parameters.storage)
         super().check(context, parameters)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: DeltaSourceParameters) -> str:
-        """Return the table."""
+        """Return the path or address of the table."""
         place = parameters.table
         return place if is_address(place) else str(context.base / place)
 

@@ -1,4 +1,4 @@
-"""DirectoryScan: the names of the files of a directory, as they come."""
+"""DirectoryScan: submits the names of a directory's files as they appear."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _fits(fact: Fact, kind: pa.DataType) -> bool:
 
 
 class DirectoryScanParameters(Parameters):
-    """Parameters of `DirectoryScan`."""
+    """The parameters of `DirectoryScan`."""
 
     directory: str = Field(min_length=1, description="Directory, relative to the spec or absolute, or an address.")
     storage: StorageOptions | None = Field(
@@ -86,7 +86,10 @@ class DirectoryScanParameters(Parameters):
         return pattern
 
     def facts(self, schema: pa.Schema) -> dict[str, Fact]:
-        """Return the file property for each output attribute; raise ValueError if an attribute has no known one."""
+        """Return the file property for each output attribute.
+
+        Raise ValueError if one is missing or has a wrong type.
+        """
         facts: dict[str, Fact] = dict(self.metadata) or dict.fromkeys(schema.names[:1], "path")
         for name in facts:
             if name not in schema.names:
@@ -108,11 +111,10 @@ class DirectoryScanParameters(Parameters):
 class DirectoryScan(SourceOperator):
     """Submits a tuple for each file in a directory and for each new file. Subdirectories are left out.
 
-    A file with a changed modification time is submitted again. So write files elsewhere and move them in.
-
-    The files of a scan are in the offset before any of them is submitted, so a replay submits the same ones. The offset
-    holds the names of all files in the directory; this suits some ten thousand files at most. In an operator-driven
-    region an epoch ends with every file.
+    A file whose modification time changes is submitted again, so write files elsewhere and move them in. The offset
+    records the files of a scan before any of them is submitted, so a replay submits the same ones. It holds the names
+    of all files in the directory, which suits some ten thousand files at most. In an operator-driven region an epoch
+    ends with every file.
     """
 
     Parameters = DirectoryScanParameters
@@ -121,7 +123,7 @@ class DirectoryScan(SourceOperator):
 
     @classmethod
     def mentions(cls, parameters: DirectoryScanParameters) -> Mentions:
-        """Return the attributes of the output that are named."""
+        """Return the output attributes that `metadata` names."""
         return Mentions(outputs=tuple(parameters.metadata))
 
     @classmethod
@@ -131,7 +133,10 @@ class DirectoryScan(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DirectoryScanParameters) -> None:
-        """Raise ValueError if the directory is missing or the attributes do not fit; object stores are not asked."""
+        """Raise ValueError if a local directory is missing or the attributes do not fit.
+
+        Object stores are not contacted.
+        """
         parameters.facts(context.output_schema())
         storage_of(parameters.directory, context.base, parameters.storage)
         place = context.base / parameters.directory
@@ -140,7 +145,7 @@ class DirectoryScan(SourceOperator):
             raise ValueError(message)
 
     def setup(self) -> None:
-        """Begin with a scan that is due."""
+        """Start with a scan that is due at once."""
         parameters = self.parameters
         self.facts = parameters.facts(self.context.output_schema())
         self.storage = storage_of(parameters.directory, self.context.base, parameters.storage)
@@ -153,13 +158,13 @@ class DirectoryScan(SourceOperator):
         """Time of the next scan on the monotonic clock."""
         self.waits = False
         self.last: Sequence[Listed] = ()
-        """The files that were submitted last."""
+        """The files of the last submission."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit files that a look has found, or look.
+        """Submit files that a scan has found, or scan.
 
         Raises:
-            DataError: the store refuses for good.
+            DataError: the store refuses permanently.
         """
         waiting = [Listed(*each) for each in offset.get("waiting", ())]
         if self.until is not None and not waiting:
@@ -182,30 +187,30 @@ class DirectoryScan(SourceOperator):
         return ProducedTo(offset, exhausted=ended)
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the files that there are, and those that are new; None while the directory cannot be read."""
+        """Return the offset after a scan of the existing files, or None if the directory cannot be read."""
         self.due = 0.0
         looked = self._look(self.continued(offset))
         return looked if "known" in looked and "again" not in looked else None
 
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
-        """Return the offset without the end of the earlier run, so that it scans again."""
+        """Return the offset marked so that the directory is scanned again, without the end of the earlier run."""
         return offset | {"again": True} if "known" in offset else offset
 
     def brings(self, port: int) -> bool:
-        """Return False: a name of a file is no data."""
+        """Return False, since the name of a file is not data."""
         return False
 
     def pause(self) -> float | None:
-        """Return the time until the next look, or the next try while the store cannot be reached."""
+        """Return the seconds until the next scan, or until the next attempt if the store cannot be reached."""
         return self.hold_up.pause or (max(0.0, self.due - world.monotonic()) if self.waits else 0.0)
 
     def place(self) -> str:
-        """Return the files that were submitted last."""
+        """Return the names of the last submitted files."""
         return f"{self.root}: {', '.join(file.name for file in self.last)}"
 
     def _look(self, offset: Offset) -> Offset:
-        """Return the offset with the files that are new."""
+        """Scan the directory if that is due, and return the offset with the new files."""
         looked = "known" in offset and "again" not in offset
         if world.monotonic() < self.due or (self.parameters.until is not None and looked):
             return offset

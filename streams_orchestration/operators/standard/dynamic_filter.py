@@ -1,4 +1,4 @@
-"""DynamicFilter: tuples whose key is among those that another stream has given."""
+"""DynamicFilter: passes tuples whose key another stream has added."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from streams_orchestration.operators.states.state import State
 
 Expressions = str | list[str]
 _PARAMETERS = ("key", "addKey", "removeKey")
-"""The parameters of input ports 0, 1 and 2."""
+"""The key parameters of input ports 0, 1 and 2."""
 
 
 class DynamicFilterParameters(ExpressionParameters):
-    """Parameters of `DynamicFilter`."""
+    """The parameters of `DynamicFilter`."""
 
     key: Expressions = Field(
         examples=["0"], description="List of expressions over input port 0 that form the key of a tuple."
@@ -42,7 +42,7 @@ class DynamicFilterParameters(ExpressionParameters):
     )
 
     def of_ports(self) -> list[list[str]]:
-        """Return the expressions of each port."""
+        """Return the key expressions of each port."""
         texts = [self.key, self.add_key, *([] if self.remove_key is None else [self.remove_key])]
         return [[text] if isinstance(text, str) else text for text in texts]
 
@@ -59,12 +59,12 @@ class DynamicFilter(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: DynamicFilterParameters) -> Sharding:
-        """Keep the keys of each channel in it."""
+        """Return a refusal, since keys are added on one channel only."""
         return Sharding(refusal="is keys that were given to one channel")
 
     @classmethod
     def mentions(cls, parameters: DynamicFilterParameters) -> Mentions | None:
-        """Return None: the input schemas are known only in `check`."""
+        """Return None, since the input schemas are known only in `check`."""
         return None
 
     @classmethod
@@ -102,11 +102,11 @@ class DynamicFilter(Operator):
         self.passing = KeyedState(key_schema([key.arrow_type for key in self.keys[0]]))
 
     def reset_to_initial_state(self) -> None:
-        """Forget all keys, so that no tuple passes."""
+        """Forget all keys; no tuple passes until keys are added."""
         self.passing.clear()
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Filter tuples, add keys or remove keys."""
+        """Filter tuples (port 0), add keys (port 1) or remove keys (port 2)."""
         tuples, failures = self.sieves[port].sift(batch)
         columns = [tuples.value(key) for key in self.keys[port]]
         heads, codes = distinct(columns, len(tuples))
@@ -127,7 +127,7 @@ class DynamicFilter(Operator):
         return {"passing": self.passing}
 
     def restore(self, state: State) -> None:
-        """Take them back."""
+        """Restore the keys."""
         self.passing = state["passing"]
 
 

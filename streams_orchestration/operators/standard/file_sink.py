@@ -33,14 +33,15 @@ from streams_orchestration.operators.storage.port import File, Storage, is_addre
 from streams_orchestration.operators.storage.storages import storage_of
 
 PENDING = "_pending"
-"""Directory inside of a sink's directory for files that are not visible yet; readers skip names with `_`."""
+"""The directory within a sink's directory for files that are not visible yet; readers skip names that begin with `_`.
+"""
 DEFAULT_ROLL = Roll(seconds=10.0, size=64 << 20)
 _PART = re.compile(r"part-\d{6,}-\d{6,}-\d{3,}(-g\d+|-[0-9a-f]{32})?\.(parquet|csv|jsonl|arrow)")
 _CLOSED_BY = {"size": "bytesPerFile", "time": "timePerFile", "epochs": "epochsPerFile"}
 
 
 class FileSinkParameters(CsvParameters):
-    """Parameters of `FileSink`."""
+    """The parameters of `FileSink`."""
 
     file: str = Field(
         min_length=1, description="Directory or address for the parts. A relative directory is among the results."
@@ -129,14 +130,15 @@ class FileSinkParameters(CsvParameters):
 
 
 def sink_directory(context: OperatorContext, parameters: FileSinkParameters) -> Path | str:
-    """Return the directory or address where the sink publishes its parts."""
+    """Return the directory or address where the sink publishes its files."""
     return parameters.file.rstrip("/") if is_address(parameters.file) else context.results / parameters.file
 
 
 def _pending(context: OperatorContext, parameters: FileSinkParameters) -> Path:
     """Return the directory of pending files.
 
-    It is beside the final directory, so that a file can be moved there. For an object store it is among the deliveries.
+    It is inside the final directory, so that files can be moved there by a rename. For an object store it is among the
+    sink's other waiting deliveries.
     """
     directory = sink_directory(context, parameters)
     return directory / PENDING if isinstance(directory, Path) else waiting_directory(context)
@@ -145,11 +147,12 @@ def _pending(context: OperatorContext, parameters: FileSinkParameters) -> Path:
 class FileSink(GatheringSink):
     """Writes files `part-<epoch>-<batch>-<channel>` into the directory `file`, or into its `partitionBy` directories.
 
-    Every micro-batch with tuples writes a file beside the final directory. Once its epoch is complete, so that no reset
-    takes back what a reader may have seen, the file waits to be merged with others. It is moved to its final name when
-    the merged file is closed (`Roll`). That name has the first epoch and the last batch. With `closeMode: batch` each
-    file is moved unmerged. With `visibility: read_uncommitted` it is moved when its batch is committed. A reset then
-    removes the files after the cut; the names end in `-g<generation>`, so that they are unique.
+    Every micro-batch with tuples writes a pending file. Once its epoch is complete, so that no reset can take it back,
+    the file waits to be merged with others. When a limit of `Roll` is reached, the merged file is moved to its final
+    name, which has the first epoch and the last batch. With `closeMode: batch` each file is moved unmerged.
+
+    With `visibility: read_uncommitted` a file is moved when its batch is committed. A reset then removes the files
+    after the cut. Their names end in `-g<generation>`, so that they are unique.
     """
 
     Parameters = FileSinkParameters
@@ -158,12 +161,12 @@ class FileSink(GatheringSink):
 
     @classmethod
     def mentions(cls, parameters: FileSinkParameters) -> Mentions:
-        """Return the suppressed attributes and those of directories."""
+        """Return the suppressed attributes and those that name directories."""
         return Mentions(inputs=[*parameters.suppress, *parameters.partition_by])
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSinkParameters) -> None:
-        """Raise ValueError if the directory cannot be written, or the tuples cannot be in this format."""
+        """Raise ValueError if the directory cannot be written, or the format cannot represent the tuples."""
         if context.outputs:
             message = "FileSink has no output port here: parts are named in the catalog, `streams status` shows them"
             raise ValueError(message)
@@ -184,7 +187,7 @@ class FileSink(GatheringSink):
 
     @classmethod
     def published(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[File, ...]:
-        """Return the parts in the directory, and in directories for values of attributes."""
+        """Return the published files in the directory and its partition directories."""
         place = str(sink_directory(context, parameters))
         partition = tuple(f"{name}=" for name in context.inputs[0].names)
         return tuple(
@@ -196,12 +199,12 @@ class FileSink(GatheringSink):
 
     @classmethod
     def directory(cls, context: OperatorContext, parameters: FileSinkParameters) -> Path | str:
-        """Return the directory of the parts."""
+        """Return the directory or address where the sink publishes its files."""
         return sink_directory(context, parameters)
 
     @classmethod
     def read_with(cls, context: OperatorContext, parameters: FileSinkParameters) -> dict[str, Any]:
-        """Return the sink's own parameters; attributes that name directories are not in the files."""
+        """Return the sink's format parameters, and a schema without the attributes that are not in the files."""
         left_out = {*parameters.suppress, *parameters.partition_by}
         written = pa.schema([field for field in context.inputs[0] if field.name not in left_out])
         settings = parameters.model_dump(by_alias=True, mode="json")
@@ -210,11 +213,11 @@ class FileSink(GatheringSink):
 
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[Path, ...]:
-        """Return the files of this replica whose epoch is not complete, and what a killed task left of them."""
+        """Return the pending files of this replica, including what a killed task left."""
         return tuple(sorted(_pending(context, parameters).rglob(f"{max(context.channel, 0):03d}-*")))
 
     def setup(self) -> None:
-        """Prepare; the first tuples open a file."""
+        """Prepare. The first tuples open a file."""
         written = _written_schema(self.context, self.parameters).names
         self.names = [*written, *self.parameters.partition_by]
         self.batches: list[pa.RecordBatch] = []
@@ -225,7 +228,7 @@ class FileSink(GatheringSink):
         self.batches.append(batch.arrow if everything else batch.arrow.select(self.names))
 
     def prepare_commit(self) -> tuple[PendingFile, ...]:
-        """Write a file for every directory."""
+        """Write a pending file for each partition directory."""
         if not self.batches:
             return ()
         table = pa.Table.from_batches(self.batches)
@@ -255,7 +258,7 @@ class FileSink(GatheringSink):
         return f"{max(self.context.channel, 0):03d}"
 
     def roll(self) -> Roll | None:
-        """Return the limits from the parameters."""
+        """Return the limits for gathering files, from the parameters."""
         return self.parameters.roll()
 
     def pending(self) -> Path:
@@ -275,14 +278,14 @@ class FileSink(GatheringSink):
         merge_files(files, into, self.parameters.format, self._header())
 
     def _header(self) -> bytes:
-        """Return the header of a file, which merging keeps only of the first one."""
+        """Return the header of a CSV file, which a merge keeps only once; empty for other formats."""
         written = _written_schema(self.context, self.parameters).names
         return header_line(written, self.parameters.dialect()) if self.parameters.format == "csv" else b""
 
     def final(self, pending: Path, epoch: int, batch: int) -> Path | str:
-        """Return the final name, in the directory of the same attribute values.
+        """Return the final name, in the same partition directory.
 
-        In an object store the name has the number of the pending file, so that it is never used again.
+        In an object store the name contains the unique id of the pending file, so it is never reused.
         """
         directory, inner = sink_directory(self.context, self.parameters), pending.parent.relative_to(self.pending())
         part = f"part-{epoch:06d}-{batch:06d}-{self._channel}"

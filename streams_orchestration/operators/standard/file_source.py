@@ -1,4 +1,4 @@
-"""FileSource: the tuples of files, replayable from any row."""
+"""FileSource: reads the tuples of files, replayable from any row."""
 
 from __future__ import annotations
 
@@ -40,33 +40,30 @@ from streams_orchestration.operators.storage.storages import storage_of
 
 
 class Mark(NamedTuple):
-    """Position in a file where a piece begins, as an offset holds it."""
+    """A position in a file from which reading can continue, as an offset stores it."""
 
     row: int = 0
-    """Rows before it."""
+    """The number of rows before the position."""
     place: int = 0
     line: int = 1
     malformed: int = 0
-    """Rows before it that could not be read."""
+    """The number of malformed rows before the position."""
 
 
 class FileSource(SourceOperator):
     """Reads each file once, front to back. The offset is the file and the number of rows read from it.
 
-    For a file that is read in pieces, the offset also holds where the piece with the next row begins. A restore
-    continues there without reading the rows before it.
+    If a file is read in pieces, the offset also holds the start of the piece with the next row. A restore continues
+    there without reading the rows before it. The offset also holds the identity of the file, so a replaced file is
+    reported. A local text file may grow line by line; the new lines are read as well.
 
-    The offset also holds the identity of the file, so a replaced file is reported. A text file on this machine may grow
-    line by line; the new lines are read from the last row on.
+    Only the attributes of the output stream are read, by name if the format has names. The reader stays open between
+    calls. A window marker follows the last tuple of a file. Several files are read in the order of their paths; the
+    next one is looked up when one has ended. In an operator-driven region an epoch ends with every file, as in IBM
+    Streams.
 
-    Only the attributes of the output stream are read, by name where the format has names. The reader stays open between
-    calls. A window marker follows the last tuple of a file. Several files are read in the order of their paths. The
-    next one is looked up when one has ended.
-
-    In an operator-driven region an epoch ends with every file, as in Streams.
-
-    A second output port gets malformed rows. If its tuples are a text and an int, it gets the path of every file read
-    and 0, as in Streams.
+    A second output port gets malformed rows. If its schema is a text and an int, it gets the path of every file that
+    was read, and 0, as in IBM Streams.
     """
 
     Parameters = FileSourceParameters
@@ -80,7 +77,7 @@ class FileSource(SourceOperator):
 
     @classmethod
     def restored(cls, offset: Offset) -> Offset:
-        """Return the offset after a restore, where a copy of the file may stand for it."""
+        """Return the offset after a restore, weakened so that a copy of the file on another machine is accepted."""
         return offset | {"identity": identity_elsewhere(offset["identity"])} if "identity" in offset else offset
 
     @classmethod
@@ -90,19 +87,19 @@ class FileSource(SourceOperator):
 
     @classmethod
     def input_files(cls, parameters: FileSourceParameters) -> tuple[str, ...]:
-        """Return the parameter `file`, where it is of this machine."""
+        """Return the parameter `file`, unless it is an address of an object store."""
         return () if is_address(parameters.file) else (parameters.file,)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: FileSourceParameters) -> str:
-        """Return the file, or the pattern of several; empty where an input port names them."""
+        """Return the file or pattern; empty if an input port names the files."""
         return getattr(parameters, "file", "")
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSourceParameters) -> None:
         """Raise ValueError if a file is missing or does not have the output stream's attributes.
 
-        What is in an object store is looked at when it is read.
+        Files in an object store are examined only when they are read.
         """
         schema = context.output_schema()
         second = context.outputs[1] if len(context.outputs) > 1 else None
@@ -116,32 +113,32 @@ class FileSource(SourceOperator):
             source_file(path, parameters, schema).check()
 
     def load(self) -> None:
-        """Import the modules that read ahead."""
+        """Import the modules that background threads use."""
         import_modules("pyarrow.csv", "pyarrow.json", "pyarrow.parquet", "pyarrow.compute")
 
     def setup(self) -> None:
-        """Find the files of this machine; the first one is opened by the first call of `produce`."""
+        """Find local files. The first call of `produce` opens the first file."""
         self.storage = storage_of(self.parameters.file, self.context.base, self.parameters.storage)
         self.remote = is_address(self.parameters.file)
         self.path = self.storage.file(self.parameters.file) if self.remote else self._files()[0]
         self.several: bool | None = None if self.remote else self._pattern_names_several()
-        """The parameter names a directory or a pattern; None while that is not known of an object store."""
+        """True if the parameter names a directory or a pattern; None while that is unknown for an object store."""
         self.hold_up = HoldUp(self.context)
         self.reached: Offset | None = None
-        """The position from which the next call continues if this one fails; None for the current one."""
+        """The position from which the next call continues if this one fails; None means the current position."""
         self.schema = self.context.output_schema()
         required = self.context.required_at() if self.parameters.parsing == "permissive" else ()
         self.read_as = with_required(self.schema, required)
         self.outputs = FileOutputs(self)
         self.first, self.row = 0, -1
         self.identity, self.ended = FileIdentity(0, 0, ""), False
-        """The identity of the file when it was opened, and whether all of it was read."""
+        """The identity of the file when it was opened, and whether it was read to its end."""
         self.size, self.part = 0, None
-        """Bytes that the file had when it was opened, and how many of them are read; None for all."""
+        """The size of the file when it was opened, and how many bytes of it are read; None for all."""
         self.waits = False
-        """The last line of the file is being written."""
+        """True if the last line of the file is still being written."""
         self.mark = Mark()
-        """The mark of the last piece that has one."""
+        """The start of the last piece that has a known start."""
         self.rest: FileRows | None = None
         self.pieces: ReadAhead[FileRows] | None = None
 
@@ -150,11 +147,12 @@ class FileSource(SourceOperator):
         return not self.parameters.file.startswith("package://") and not place.is_file()
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next rows; none while the store cannot be reached.
+        """Submit the next rows, or none while the store cannot be reached.
 
         Raises:
-            DataError: a row does not fit the schema; names the file and, where it is known, the line. Or the store
-                refuses for good.
+            DataError: a row does not fit the schema, or the store refuses permanently. The message names the file and,
+                if
+                known, the line.
         """
         self.reached = offset
         try:
@@ -170,7 +168,7 @@ class FileSource(SourceOperator):
         return produced
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the last file, and the bytes that it has; None while the store cannot be reached."""
+        """Return the last file and its size; None if the store cannot be reached."""
         try:
             last = self._files()[-1]
             size = last.stat().st_size
@@ -183,7 +181,7 @@ class FileSource(SourceOperator):
         return {"file": self._name(last), "size": size}
 
     def pause(self) -> float | None:
-        """Return the time until the next try while the store cannot be reached."""
+        """Return the seconds until the next attempt if the store cannot be reached, else None."""
         return self.hold_up.pause or None
 
     def _produce(self, offset: Offset, limit: int) -> ProducedTo:
@@ -215,7 +213,7 @@ class FileSource(SourceOperator):
         return ProducedTo(self._offset(), exhausted=False)
 
     def _go_to(self, offset: Offset) -> None:
-        """Open the file of an offset at its row, unless reading stands there."""
+        """Open the file of an offset at its row, unless the reader is already there."""
         path = self.path
         if "file" in offset:
             path = self.storage.file(offset["file"])
@@ -235,7 +233,7 @@ class FileSource(SourceOperator):
             raise DataError(message)
 
     def _has_grown(self, path: File, known: FileIdentity, row: int) -> bool:
-        """Return True if a file that was read to its end has more rows now; a missing file has none."""
+        """Return True if a file that was read to its end has grown; False if it is missing."""
         format = self.parameters.format
         try:
             now = identity_of(path, format)
@@ -248,9 +246,9 @@ class FileSource(SourceOperator):
         return now != known if not row else now.size > known.size
 
     def _goes_on(self) -> bool:
-        """Open the rows that were appended since the file was opened; return False if all were read.
+        """Open the lines that were appended since the file was opened. Return False if everything was read.
 
-        The last line of a growing file is read once it is complete. A run with a bound leaves it.
+        An incomplete last line is read once it is complete. A run with `--available-now` leaves it.
         """
         self.waits = False
         path, format = self.path, self.parameters.format
@@ -277,7 +275,7 @@ class FileSource(SourceOperator):
         return False
 
     def _bound_of(self, path: File) -> int | None:
-        """Return the bytes of a file that a run with a bound reads, or None for all."""
+        """Return how many bytes of a file a run with `--available-now` reads, or None for all."""
         if self.until is None or str(path) != str(self.storage.file(self.until["file"])):
             return None
         return self.until["size"]
@@ -295,7 +293,7 @@ class FileSource(SourceOperator):
         return offset
 
     def _name(self, file: File) -> str:
-        """Return the name of a file in an offset."""
+        """Return the name by which an offset refers to a file."""
         base = self.context.base
         return str(file.relative_to(base) if isinstance(file, Path) and file.is_relative_to(base) else file)
 
@@ -306,7 +304,7 @@ class FileSource(SourceOperator):
             raise (DataError(str(error)) if self.remote else error) from error
 
     def _following(self) -> File | None:
-        """Return the next file: files that come while others are read count, if their names come later."""
+        """Return the next file in the order of paths. A new file counts only if its path comes later."""
         if not self.several:
             return None
         last = None if self.until is None else str(self.storage.file(self.until["file"]))
@@ -317,15 +315,15 @@ class FileSource(SourceOperator):
         self, path: File, mark: Mark, *, check: bool, known: FileIdentity | None = None, offset: Offset | None = None,
         part: int | None = None,
     ) -> None:  # fmt: skip
-        """Open a file at a piece of it.
+        """Open a file at the start of a piece.
 
         Args:
             path: the path of the file.
-            mark: the mark of the piece.
-            check: its columns are to be looked at.
-            known: identity that it had when rows of it were read.
-            offset: of these rows.
-            part: the bytes of it that are read; all, up to the last line that is complete, when None.
+            mark: the start of the piece.
+            check: check the file's columns.
+            known: the identity that the file had when rows of it were read.
+            offset: the offset of those rows.
+            part: the number of bytes to read; None reads up to the last complete line.
         """
         format = self.parameters.format
         try:
@@ -353,15 +351,15 @@ class FileSource(SourceOperator):
         return FilePart(path, self.part) if isinstance(path, Path) and self.part is not None else path
 
     def brings(self, port: int) -> bool:
-        """Return True, but for the names of files that were read."""
+        """Return True, except for a port that gets the names of files."""
         return port == 0 or not is_file_port(self.context.outputs[port])
 
     def place(self) -> str:
-        """Return the file and its rows, counted from 1, that were submitted last."""
+        """Return the file and the rows, from 1, of the last submission."""
         return f"{self.path}, rows {self.first + 1} to {self.row}"
 
     def _advance(self, rows: int, *, submit: bool) -> bool:
-        """Go on by at most `rows` rows; True when the file has ended."""
+        """Read at most `rows` rows, and submit or skip them. Return True at the end of the file."""
         while rows > 0:
             piece = self.rest if self.rest is not None else self._next_piece()
             self.rest = None
@@ -393,7 +391,7 @@ class FileSource(SourceOperator):
 
 
 def source_file(path: File, parameters: FileParameters, schema: pa.Schema) -> SourceFile:
-    """Return a file as the parameters say."""
+    """Return a file with the settings from the parameters."""
     return SourceFile(
         path, parameters.format, schema, parameters.dialect(), parameters.has_header_line,
         permissive=parameters.parsing == "permissive",

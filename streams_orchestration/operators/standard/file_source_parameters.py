@@ -32,7 +32,7 @@ class FileParameters(CsvParameters):
 
 
 class FileSourceParameters(FileParameters):
-    """Parameters of `FileSource`."""
+    """The parameters of `FileSource`."""
 
     file: str = Field(
         min_length=1,

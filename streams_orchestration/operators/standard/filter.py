@@ -1,4 +1,4 @@
-"""Filter: lets through the tuples for which a condition holds."""
+"""Filter: passes the tuples for which a condition is true."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streams_orchestration.operators.mentions import Mentions
 
 
 class FilterParameters(ExpressionParameters):
-    """Parameters of `Filter`."""
+    """The parameters of `Filter`."""
 
     filter: Condition | None = Field(
         default=None, description="A condition for tuples to pass. If omitted, every tuple passes."

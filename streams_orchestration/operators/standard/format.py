@@ -1,4 +1,4 @@
-"""Format: tuples become bytes."""
+"""Format: converts tuples to bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from streams_orchestration.operators.standard.refused import REFUSED
 
 
 class FormatParameters(RowParameters, ExpressionParameters):
-    """Parameters of `Format`."""
+    """The parameters of `Format`."""
 
     suppress: str | list[str] = Field(default_factory=list[str], description="Attributes that are not written.")
     output: dict[str, str] = Field(
@@ -36,7 +36,7 @@ class FormatParameters(RowParameters, ExpressionParameters):
     )
 
     def written(self, schema: pa.Schema) -> list[str]:
-        """Return the attributes of a row; raise ValueError if a suppressed one is missing."""
+        """Return the attributes that a row contains. Raise ValueError if a suppressed one does not exist."""
         suppressed = [self.suppress] if isinstance(self.suppress, str) else self.suppress
         for name in suppressed:
             if name not in schema.names:
@@ -48,15 +48,15 @@ class FormatParameters(RowParameters, ExpressionParameters):
 class _Compiled(NamedTuple):
     written: Sequence[str]
     row: str
-    """The attribute that gets the row."""
+    """The attribute that receives the row."""
     others: Assignments
 
 
 class Format(Operator):
-    """Formats each tuple as a row, as bytes or text, that ends with a line feed.
+    """Formats each tuple as a row that ends with a line feed, as bytes or text.
 
-    Parameters and `Output()` are those of Format of the SPL standard toolkit 1.4 (IBM Streams 4.3), except that only
-    values that need quotes have them. `jsonl` and text output are additions.
+    Parameters and `Output()` are those of Format of the SPL standard toolkit 1.4 (IBM Streams 4.3), except that values
+    are quoted only if needed. `jsonl` and text output are additions.
     """
 
     Parameters = FormatParameters
@@ -94,7 +94,7 @@ class Format(Operator):
         self.sieve = Sieve(self, self.others.expressions)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Write a row for each."""
+        """Submit each tuple with its row."""
         passed, failures = self.sieve.sift(batch)
         rows, unwritten = self._rows(passed.arrow.select(self.written))
         if unwritten:
@@ -111,10 +111,10 @@ class Format(Operator):
         self.submit(TupleBatch.from_columns(columns, schema))
 
     def _rows(self, tuples: pa.RecordBatch) -> tuple[list[bytes], dict[int, str]]:
-        """Return the rows of the tuples that have one, and the reason for each of the others by its position.
+        """Return the rows of the tuples, and the reason for each tuple that has none, by position.
 
         Raises:
-            DataError: a tuple has none, such as for a year beyond 9999, and `onError` is `fail`.
+            DataError: a tuple has no row, for example because of a year beyond 9999, and `onError` is `fail`.
         """
         format, dialect = message_format(self.parameters.format), self.parameters.dialect()
         try:

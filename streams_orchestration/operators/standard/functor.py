@@ -16,7 +16,7 @@ from streams_orchestration.operators.mentions import Mentions
 
 
 class FunctorParameters(ExpressionParameters):
-    """Parameters of `Functor`."""
+    """The parameters of `Functor`."""
 
     filter: Condition | None = Field(
         default=None, description="A condition. Tuples for which it is not true are dropped."
@@ -33,7 +33,7 @@ class FunctorParameters(ExpressionParameters):
 class Functor(Operator):
     """Submits a tuple with the attributes of the output stream, which are computed or copied by name.
 
-    Every output port gets a tuple for every tuple that passes the filter.
+    Every output port gets one tuple for each tuple that passes the filter.
     """
 
     Parameters = FunctorParameters
@@ -41,7 +41,7 @@ class Functor(Operator):
 
     @classmethod
     def mentions(cls, parameters: FunctorParameters) -> Mentions:
-        """Return the attributes of the expressions, and those that they compute."""
+        """Return the attributes that expressions use and compute."""
         return Mentions.of(parameters.filter, output=parameters.output)
 
     @classmethod
@@ -74,7 +74,7 @@ class Functor(Operator):
         self.sieve = Sieve(self, [each for port in self.ports for each in port.expressions], condition)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Filter the tuples, then compute those of every output port."""
+        """Filter the tuples, then compute and submit the tuples of every output port."""
         tuples = self.sieve(batch)
         for output, assignments in enumerate(self.ports):
             self.submit(assignments.of(tuples), output)

@@ -1,4 +1,4 @@
-"""Gate: lets so many tuples pass as were acknowledged."""
+"""Gate: passes only as many tuples as are acknowledged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from streams_orchestration.operators.waiting import WaitingOperator
 
 
 class GateParameters(ExpressionParameters):
-    """Parameters of `Gate`."""
+    """The parameters of `Gate`."""
 
     max_unacked_tuple_count: int = Field(
         gt=0,
@@ -52,7 +52,7 @@ class Gate(WaitingOperator):
 
     @classmethod
     def mentions(cls, parameters: GateParameters) -> Mentions | None:
-        """Return None: the input schemas are known only in `check`."""
+        """Return None if there is an expression, since the control stream's schema is known only in `check`."""
         return None if isinstance(parameters.num_tuples_to_ack, str) else Mentions()
 
     @classmethod
@@ -77,15 +77,15 @@ class Gate(WaitingOperator):
         self.sieve = Sieve(self, [self.count])
         self.passing = Sieve(self, [], passes_on=True)
         self.unacked = 0
-        """Tuples that have passed less those that were acknowledged."""
+        """The number of passed tuples minus the number of acknowledgements; may be negative."""
 
     def reset_to_initial_state(self) -> None:
-        """Drop all waiting tuples and acknowledgements."""
+        """Drop all waiting tuples and reset the count."""
         super().reset_to_initial_state()
         self.unacked = 0
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Let tuples wait, or acknowledge some; then let pass those that may."""
+        """Queue tuples, or count acknowledgements; then submit the tuples that may pass."""
         if port == 0:
             self.waiting.append(self.passing(batch).arrow)
             acknowledged = [0]
@@ -102,7 +102,10 @@ class Gate(WaitingOperator):
         self.release(passing)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Let a window marker of input port 0 wait with the tuples; submit all of them at the end."""
+        """Queue a window marker of input port 0 with the tuples.
+
+        When acknowledgements end, submit all waiting tuples.
+        """
         super().on_punctuation(port, mark)
         if port == 1 and mark is Punctuation.FINAL:
             self.release(len(self.waiting))
@@ -113,6 +116,6 @@ class Gate(WaitingOperator):
         return {**super().checkpoint(), "unacked": self.unacked}
 
     def restore(self, state: State) -> None:
-        """Take both back."""
+        """Restore the waiting tuples and the count."""
         super().restore(state)
         self.unacked = state["unacked"]

@@ -1,4 +1,4 @@
-"""The tuples that groups of an Aggregate become, and the groups that become none, which `onError` decides about."""
+"""Converts the groups of an Aggregate to tuples, and handles failed groups by `onError`."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from streams_orchestration.operators.standard.value_measures import Reached
 class GroupResults:
     """Makes tuples of groups, and sets failed groups aside among the failed tuples in order of arrival.
 
-    A failed group is set aside as a tuple of the input stream with the attributes of its key; the others are null.
+    A failed group is set aside as a tuple of the input stream that has only the attributes of its key; others are null.
     """
 
     def __init__(self, operator: Operator, sieve: Sieve, columns: Mapping[str, Expression]) -> None:
-        """Create for an Aggregate without failed groups.
+        """Prepare for an Aggregate.
 
         Args:
-            operator: its first input port has the attributes of the keys, and its first output port gets the tuples.
+            operator: the Aggregate. Its first input port has the key attributes, and its first output port gets the
+                tuples.
             sieve: sets failed tuples aside.
-            columns: the expression of each attribute of the output stream, over the keys and the values of functions.
+            columns: the expression of each output attribute, over the keys and the values of functions.
         """
         self._sieve = sieve
         self._columns = columns
@@ -33,23 +34,23 @@ class GroupResults:
         self._source: pa.Schema = operator.context.inputs[0]
         self._target: pa.Schema = operator.context.output_schema()
         self._failed: list[tuple[float, str, Mapping[str, pa.Array]]] = []
-        """The position, reason and key of each failed group that is not set aside yet."""
+        """The position, reason and key of each failed group that is yet to be set aside."""
 
     def tuples(
         self, keys: Mapping[str, pa.Array], reached: Mapping[str, Reached], at: np.ndarray
     ) -> tuple[TupleBatch, np.ndarray]:
-        """Make tuples of groups.
+        """Convert groups to output tuples.
 
         Args:
-            keys: the parts of the groups' keys by their attributes.
-            reached: the values of functions by the attributes of the output stream.
-            at: the position among the tuples that pass at which each group is submitted.
+            keys: the groups' keys by attribute.
+            reached: the values of functions by output attribute.
+            at: for each group, the position among the passed tuples at which it is submitted.
 
         Returns:
-            The tuples, and for each group whether it has one.
+            The tuples, and a mask of the groups that have one.
 
         Raises:
-            DataError: a group has no value, and `onError` is `fail`; names the group.
+            DataError: a group has no value, and `onError` is `fail`; the message names the group.
         """
         failures: dict[int, str] = {}
         for name, each in reached.items():
@@ -73,7 +74,7 @@ class GroupResults:
         self._failed.append((at, reason, key))
 
     def set_aside(self, tuples: pa.RecordBatch, failures: Mapping[int, str]) -> None:
-        """Set the failed tuples of a batch aside with the failed groups, in the order in which they failed.
+        """Set the failed tuples of a batch aside together with the failed groups, in the order of failure.
 
         Args:
             tuples: the batch.
@@ -84,7 +85,7 @@ class GroupResults:
             self._sieve.set_aside(tuples, failures)
             return
         places = np.array(list(failures), np.int64)
-        # a failed tuple comes before the tuple that passes next
+        # a failed tuple comes before the next passing tuple
         before = places - np.arange(len(places)) - 0.5
         order = np.argsort(np.r_[before, [at for at, _, _ in groups]], kind="stable")
         together = pa.concat_batches([tuples.take(pa.array(places)), *(self._as_tuple(key) for _, _, key in groups)])

@@ -1,4 +1,4 @@
-"""HttpSink: posts tuples to an address, each at least once, and once where the receiver knows idempotency keys."""
+"""HttpSink: posts tuples to an HTTP address at least once, or exactly once if the receiver knows idempotency keys."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ KINDS: dict[BodyFormat, str] = {
     "json": "application/json",
     "csv": "text/csv; header=present",
 }
-"""Media types."""
+"""Map each format to its media type."""
 
 
 class HttpSinkParameters(HttpParameters):
-    """Parameters of `HttpSink`."""
+    """The parameters of `HttpSink`."""
 
     format: BodyFormat = Field(
         default="jsonl", description="jsonl: one object per line. json: an array of objects. csv: names, then rows."
@@ -54,12 +54,11 @@ class HttpSinkParameters(HttpParameters):
 
 
 class HttpSink(EpochSink):
-    """Posts every epoch in one request or several, in order, each with an `Idempotency-Key`.
+    """Posts every epoch in one or more requests, in order, each with an `Idempotency-Key`.
 
-    The key is application/life/operator/channel/epoch/part. The same tuples have the same key whenever they are posted
-    again, after a crash or a lost answer. So a receiver that remembers keys gets each tuple once; any other gets it at
-    least once. With `visibility: read_uncommitted` the key names the batch, and a reset posts the replayed tuples under
-    other keys.
+    The key is application/life/operator/channel/epoch/part. Tuples that are posted again, after a crash or a lost
+    response, have the same key. So a receiver that remembers keys gets each tuple once, any other at least once. With
+    `visibility: read_uncommitted` the key names the batch, and a reset posts the replayed tuples under other keys.
     """
 
     Parameters = HttpSinkParameters
@@ -71,7 +70,7 @@ class HttpSink(EpochSink):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: HttpSinkParameters) -> None:
-        """Raise ValueError if the format cannot hold the attributes; connects to nothing."""
+        """Raise ValueError if the format cannot represent the attributes. Connects to nothing."""
         names = context.inputs[0].names
         for name in parameters.suppress:
             if name not in names:
@@ -82,7 +81,7 @@ class HttpSink(EpochSink):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: HttpSinkParameters) -> str:
-        """Return the address, with references as they are written, and without other secrets."""
+        """Return the address with unresolved references and other secrets masked."""
         return masked(parameters.url)
 
     def load(self) -> None:
@@ -90,13 +89,13 @@ class HttpSink(EpochSink):
         import_modules("requests")
 
     def open(self) -> None:
-        """Resolve references; nothing is connected before the first request."""
+        """Resolve references. The first request connects."""
         self.target: HttpTarget | None = HttpTarget(self.parameters)
         self.patience: Patience = self.__dict__.get("patience") or Patience()
         self.taken: tuple[str, int] = self.__dict__.get("taken") or ("", 0)
-        """The delivery that was under way last, and how many of its requests were taken."""
+        """The last delivery that was started, and the number of its requests that the receiver accepted."""
         self.refused: list[Undeliverable] = self.__dict__.get("refused") or []
-        """Tuples of these requests that the receiver refuses."""
+        """The tuples of those requests that the receiver refused."""
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
         """Post the delivery. Requests that an earlier attempt of this object completed are not posted again."""
@@ -122,14 +121,14 @@ class HttpSink(EpochSink):
             self.set_aside(key, self.refused)
 
     def _post(self, part: pa.RecordBatch, names: list[str], key: str, first: int, refused: list[Undeliverable]) -> None:
-        """Post tuples; those whose content is refused are found by halving, where they may be set aside.
+        """Post tuples. If refused tuples may be set aside, find them by bisection.
 
         Args:
             part: the tuples.
-            names: attributes that are posted.
+            names: the attributes to post.
             key: the key of the request.
-            first: number of the first tuple in the delivery.
-            refused: gets the tuples that are refused.
+            first: the number of the first tuple in the delivery.
+            refused: the list that refused tuples are added to.
         """
         assert self.target is not None
         last = first + part.num_rows - 1
@@ -157,7 +156,7 @@ class HttpSink(EpochSink):
 
 
 def parts(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
-    """Yield the same tuples in parts of one size, but for the last: however they were divided before."""
+    """Yield the tuples in parts of equal size, except for the last one, however they were divided before."""
     waiting: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:
@@ -174,7 +173,7 @@ def parts(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBat
 
 
 def body(batch: pa.RecordBatch, format: BodyFormat) -> bytes:
-    """Return the body of a request."""
+    """Return the body of a request in the given format."""
     match format:
         case "jsonl":
             return b"".join(value + b"\n" for value in encode(batch, "json") if value is not None)

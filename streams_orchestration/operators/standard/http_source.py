@@ -1,4 +1,4 @@
-"""HttpSource: bodies of requests, from a journal."""
+"""HttpSource: receives HTTP requests, by way of a journal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ END_SECONDS = 2
 
 
 class HttpSourceParameters(JournalParameters):
-    """Parameters of `HttpSource`."""
+    """The parameters of `HttpSource`."""
 
     address: str = Field(default="127.0.0.1", min_length=1, description="Address to listen at.")
     port: int = Field(ge=0, le=65535, description="Port to listen at. 0: any free port, which the host's log names.")
@@ -69,18 +69,18 @@ class HttpSourceParameters(JournalParameters):
 
 
 class HttpSource(JournalSource):
-    """Receives messages by HTTP. A request is answered 202 once all messages of its body are in the journal.
+    """Receives messages by HTTP. A request is answered with 202 once all messages of its body are in the journal.
 
-    Otherwise none of them is in it. A client without an answer posts again. If its `Idempotency-Key` is known, the
-    answer is 202 and nothing is written; if the body differs from the earlier one, it is 409. The journal remembers the
-    last 10,000 keys.
+    With any other status none of them is. A client without a response should repeat its request. If its
+    `Idempotency-Key` is known, the status is 202 and nothing is written, or 409 if the body differs. The journal
+    remembers the last 10,000 keys.
     """
 
     Parameters = HttpSourceParameters
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raise ValueError if attributes and messages do not go together, or libraries are missing."""
+        """Raise ValueError if attributes and format do not fit, or libraries are missing."""
         super().check(context, parameters)
         for package in ("starlette", "uvicorn"):
             require_package("HttpSource", package, "http")
@@ -103,7 +103,7 @@ class HttpSource(JournalSource):
         )
 
     async def receive(self, intake: Intake) -> None:
-        """Listen, and answer requests."""
+        """Listen and answer requests until cancelled."""
         settings: HttpSourceParameters = self.parameters
         listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port))
         try:

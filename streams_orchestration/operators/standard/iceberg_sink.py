@@ -1,4 +1,4 @@
-"""IcebergSink: writes tuples to a table of Iceberg, each exactly once."""
+"""IcebergSink: writes each tuple exactly once to an Iceberg table."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class IcebergSinkParameters(LakeSinkParameters, IcebergParameters):
-    """Parameters of `IcebergSink`."""
+    """The parameters of `IcebergSink`."""
 
 
 class IcebergSink(LakeSink):
-    """Commits every epoch to the table once. The commit names application, operator and epoch."""
+    """Adds every epoch to the table in one commit, which stores application, operator and epoch."""
 
     Parameters = IcebergSinkParameters
     module = "pyiceberg"
@@ -31,21 +31,21 @@ class IcebergSink(LakeSink):
 
     @classmethod
     def advice(cls, parameters: IcebergSinkParameters) -> str | None:
-        """Return the advice to name a catalog in a SQL database."""
+        """Return advice if a SQL catalog has no name."""
         return advice_of(parameters.catalog)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: IcebergSinkParameters) -> str:
-        """Return the table and catalog."""
+        """Return the names of the table and the catalog."""
         return f"{parameters.table} in {shown_catalog(parameters.catalog)}"
 
     def load(self) -> None:
-        """Import the library, and its parts for the kind of the catalog."""
+        """Import the library, and its modules for the kind of catalog."""
         super().load()
         load_parts(self.parameters.catalog)
 
     def table(self) -> LakeTarget:
-        """Return the table in the catalog."""
+        """Return the table in the catalog, without connecting."""
         from streams_orchestration.operators.lakes.iceberg_table import IcebergTarget
 
         parameters: IcebergSinkParameters = self.parameters

@@ -1,4 +1,4 @@
-"""IcebergSource: the tuples of a table of Iceberg, replayable from any row of any snapshot."""
+"""IcebergSource: reads the tuples of an Iceberg table, replayable from any row of any snapshot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streams_orchestration.operators.lakes.source import LakeSource, LakeSourceP
 
 
 class IcebergSourceParameters(LakeSourceParameters, IcebergParameters):
-    """Parameters of `IcebergSource`; a version is the id of a snapshot."""
+    """The parameters of `IcebergSource`. A version is a snapshot's id."""
 
     on_change: Literal["fail", "skip", "rewritten"] = Field(  # type: ignore[assignment]
         default="fail",
@@ -34,12 +34,12 @@ class IcebergSource(LakeSource):
 
     @classmethod
     def advice(cls, parameters: IcebergSourceParameters) -> str | None:
-        """Return the advice to name a catalog in a SQL database."""
+        """Return advice if a SQL catalog has no name."""
         return advice_of(parameters.catalog)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: IcebergSourceParameters) -> str:
-        """Return the table and catalog."""
+        """Return the names of the table and the catalog."""
         return f"{parameters.table} in {shown_catalog(parameters.catalog)}"
 
     def history(self) -> TableHistory:

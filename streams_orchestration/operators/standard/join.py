@@ -26,12 +26,12 @@ from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.windows.clause import Policy, parse_window
 
 PAIRS_AT_ONCE = 1_000_000
-"""Candidates that are laid out together when every tuple meets every tuple."""
+"""The largest number of candidate pairs formed at once when there are no equality attributes."""
 SIDES = ("LHS", "RHS")
 
 
 class JoinParameters(ExpressionParameters):
-    """Parameters of `Join`."""
+    """The parameters of `Join`."""
 
     window: str | list[str] = Field(
         examples=["sliding, count(1)"],
@@ -78,7 +78,7 @@ class JoinParameters(ExpressionParameters):
         return self
 
     def eviction(self, side: int) -> Policy:
-        """Return the policy that drops tuples from the window of a stream."""
+        """Return the policy that evicts tuples from the window of a stream."""
         return parse_window(self.window if isinstance(self.window, str) else self.window[side], least=0).eviction
 
 
@@ -98,7 +98,7 @@ class Join(Operator):
 
     @classmethod
     def keeps_state(cls, before: JoinParameters, after: JoinParameters) -> bool:
-        """Return True if only window sizes change, or outer sides become inner ones.
+        """Return True if only window sizes change, or outer sides become inner.
 
         A side that becomes outer would lack the flags of matched tuples.
         """
@@ -110,7 +110,7 @@ class Join(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: JoinParameters) -> Sharding:
-        """Return that any attributes can divide the state, since it holds whole tuples."""
+        """Return how the state is divided: by any attributes, unless windows count the tuples of a channel."""
         if any(parameters.eviction(side).kind == "count" for side in (0, 1)):
             return Sharding(refusal="is windows that count the tuples of one channel; delta and time go by values")
         return Sharding(keys=tuple(tuple(schema.names) for schema in context.inputs))
@@ -170,7 +170,7 @@ class Join(Operator):
             side.clear()
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Pair the tuples with the other window."""
+        """Pair the tuples with the other window, and submit the pairs."""
         size = len(batch)
         if not self.parameters.equality_lhs:
             size = max(1, PAIRS_AT_ONCE // max(len(self.sides[1 - port].log), 1))
@@ -198,7 +198,7 @@ class Join(Operator):
         came = own.insert(batch)
         own.meet(came[here])
         left_at, left = own.evict(came)
-        # a tuple that leaves does so before the one that drives it out is paired
+        # a tuple that is evicted is submitted before the pairs of the tuple that evicts it
         order = np.lexsort((np.r_[np.zeros(len(left)), np.ones(len(here))], np.r_[left_at, here]))
         mine = np.r_[left, came[here]][order]
         theirs = np.r_[np.full(len(left), -1), there][order]
@@ -209,7 +209,7 @@ class Join(Operator):
         return pa.RecordBatch.from_arrays([*left.columns, *right.columns], schema=self.joined)
 
     def _send(self, port: int, mine: np.ndarray, theirs: np.ndarray) -> None:
-        """Submit pairs of places in the two logs; -1 in the other one is nothing."""
+        """Submit pairs of positions in the two logs; -1 in `theirs` means an unmatched tuple."""
         if not len(mine):
             return
         own, other = self.sides[port].log, self.sides[1 - port].log
@@ -221,7 +221,7 @@ class Join(Operator):
         self.submit(self.assignments.of(pairs))
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Submit unmatched tuples of outer sides after the end of both streams."""
+        """Submit unmatched tuples of outer sides once both streams have ended."""
         if mark is not Punctuation.FINAL:
             return
         self.sides[port].ended = True
@@ -247,7 +247,7 @@ class Join(Operator):
         return [PortKeys(port, log.take(log.places())) for port, log in enumerate(logs)]
 
     def restore(self, state: State) -> None:
-        """Take both back."""
+        """Restore both windows."""
         for number, side in enumerate(self.sides):
             side.load(state, str(number))
 

@@ -18,32 +18,33 @@ from streams_orchestration.operators.windows.rescaling import divide_log
 
 
 class JoinSide:
-    """The window of one stream. On an outer side, tuples that have matched are flagged."""
+    """The window of one stream. On an outer side, matched tuples are flagged."""
 
     def __init__(self, schema: pa.Schema, policy: Policy, keys: list[str], *, outer: bool) -> None:
         self.policy = policy
         self.keys = keys
         self.outer = outer
         self.log = TupleLog(schema, {"key": np.int64, "value": policy.value_type(schema).to_pandas_dtype()})
-        """Noted are the row of the key in the index, -1 where a part is null, and what differences are made of."""
+        """For each tuple, the row of its key in the index (-1 if a part is null), and the value that the policy
+        compares."""
         self.index: KeyIndex = KeyIndex(key_schema([schema.field(name).type for name in keys]))
         self.ended = False
 
     def clear(self) -> None:
-        """Drop all tuples."""
+        """Remove all tuples."""
         self.log.clear()
         self.index.clear()
         self.ended = False
 
     def partners(self, keys: list[pa.Array], count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the tuples with the same keys as others, ordered by both; all of them if there are no keys.
+        """Return the pairs of given tuples and tuples in this window with equal keys; all pairs if there are no keys.
 
         Args:
-            keys: the parts of the others' keys.
-            count: the count of the others.
+            keys: the keys of the given tuples.
+            count: the number of given tuples.
 
         Returns:
-            Rows of the others, and places in the log.
+            Rows of the given tuples, and positions in the log, ordered by both.
         """
         places = self.log.places()
         if not keys:
@@ -63,7 +64,7 @@ class JoinSide:
         return np.repeat(np.arange(count), counts), places[order[starts + np.arange(len(starts))]]
 
     def insert(self, batch: pa.RecordBatch) -> np.ndarray:
-        """Let tuples enter; returns their places."""
+        """Add tuples to the window, and return their positions in the log."""
         if self.index.rows > 2 * len(self.log) + FEW:
             self.index.clear()
             at = self.log.places()
@@ -71,13 +72,13 @@ class JoinSide:
         return self.log.append(batch, key=self._index(batch), value=self.policy.values(batch))
 
     def evict(self, came: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Let tuples leave; they can still be taken from the log until others enter.
+        """Evict tuples. They can still be read from the log until others are inserted.
 
         Args:
-            came: the places of those that have entered last.
+            came: the positions of the tuples that were inserted last.
 
         Returns:
-            Of those that left without a match in an outer join: which tuple drove each out, and their places.
+            For unmatched tuples of an outer side: the index of the tuple that evicted each, and their positions.
         """
         places, count = self.log.places(), len(came)
         entering = np.arange(len(places) - count, len(places))
@@ -92,17 +93,17 @@ class JoinSide:
         return np.searchsorted(lows, alone, side="right"), left[alone]
 
     def meet(self, places: np.ndarray) -> None:
-        """Flag tuples as matched."""
+        """Flag tuples as matched, if this is an outer side."""
         if self.outer:
             self.log.flag(places)
 
     def alone(self) -> np.ndarray:
-        """Return the places of the tuples without a match, which an outer join submits at the end."""
+        """Return the positions of unmatched tuples, which an outer join submits at the end; none on an inner side."""
         places = self.log.places()
         return places[~self.log.flags[places]] if self.outer else places[:0]
 
     def _index(self, tuples: pa.RecordBatch) -> np.ndarray:
-        """Return the rows of keys in the index."""
+        """Return the index row of each tuple's key; -1 if a part of it is null."""
         keys = [tuples.column(name) for name in self.keys]
         rows = np.full(tuples.num_rows, -1)
         if keys:
@@ -115,16 +116,16 @@ class JoinSide:
         return {f"{prefix}.tuples": self.log, f"{prefix}.ended": self.ended}
 
     def load(self, state: Mapping[str, Any], prefix: str) -> None:
-        """Take over what `dump` gave."""
+        """Restore what `dump` returned."""
         self.clear()
         self.log, self.ended = state[f"{prefix}.tuples"], state[f"{prefix}.ended"]
         tuples = self.log.take(np.arange(self.log.size))
         self.log.notes = {"key": self._index(tuples), "value": self.policy.values(tuples).copy()}
 
     def divided(self, states: Sequence[State], prefix: str, route: Route, port: int) -> list[dict[str, Any]]:
-        """Divide the windows of several replicas among others; the tuples of a window are in the order of values.
+        """Divide the windows of several replicas among new channels, merging tuples by the policy's values.
 
-        Those of one replica stay in the order in which they came.
+        Tuples of one replica keep their order.
         """
         logs = [divide_log(state[f"{prefix}.tuples"], route, port) for state in states]
         divided: list[dict[str, Any]] = []
@@ -143,7 +144,7 @@ class JoinSide:
 
 
 def _known(keys: list[pa.Array]) -> np.ndarray:
-    """Return the rows without a null."""
+    """Return the rows in which no key part is null."""
     known = np.ones(len(keys[0]), bool)
     for column in keys:
         if column.null_count:

@@ -1,4 +1,4 @@
-"""KafkaSink: writes tuples as messages of a topic, each exactly once."""
+"""KafkaSink: writes each tuple exactly once as a message of a topic."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from streams_orchestration.operators.undeliverable import REMEDY, OnUndeliverabl
 
 
 class KafkaSinkParameters(KafkaParameters, CsvParameters):
-    """Parameters of `KafkaSink`."""
+    """The parameters of `KafkaSink`."""
 
     topic: str = Field(min_length=1, description="Topic that messages are written to.")
     format: TopicFormat = Field(default="json", description="Format of a message.")
@@ -96,12 +96,12 @@ class KafkaSinkParameters(KafkaParameters, CsvParameters):
 
 @dataclass(frozen=True)
 class Refused:
-    """The known messages of a delivery that the broker refuses for their content."""
+    """The messages of a delivery that are known to be refused for their content."""
 
     key: str = ""
     """The key of the delivery."""
     rows: dict[int, Any] = field(default_factory=dict)
-    """Row -> error of the client library."""
+    """Maps each row to the error of the client library."""
     alone: bool = False
     """True if each message is sent in a batch of its own, so that no other one is refused with it."""
 
@@ -110,7 +110,7 @@ class KafkaSink(EpochSink):
     """Writes every epoch in one transaction, together with a mark.
 
     A retry after a crash finds the mark and sends nothing. A process that resumes late is fenced. Readers with
-    `read_committed` see an epoch whole or not at all. With `visibility: read_uncommitted` the waiting batches form a
+    `read_committed` see an epoch whole or not at all. With `visibility: read_uncommitted` the waiting batches form one
     transaction. A reset cannot take messages back, so its replay sends them again.
     """
 
@@ -124,7 +124,7 @@ class KafkaSink(EpochSink):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: KafkaSinkParameters) -> None:
-        """Raise ValueError if attributes and messages do not go together; connects to nothing."""
+        """Raise ValueError if attributes and format do not fit. Connects to nothing."""
         schema = context.inputs[0]
         for parameter, name in parameters.named():
             if name not in schema.names:
@@ -161,14 +161,14 @@ class KafkaSink(EpochSink):
             encode(pa.RecordBatch.from_pylist([], schema=written), self.parameters.format, self.parameters.dialect())
 
     def open(self) -> None:
-        """Resolve the parameters; connect with the first delivery, whose name the producer has."""
+        """Prepare. The first delivery connects, since its key determines the producer's name."""
         self.producer: TransactionalProducer | None = None
         self.refused: Refused = self.__dict__.get("refused") or Refused()
         self.encoder: RegisteredEncoder | None = None
-        """Made for the first delivery; the registry is asked no more then."""
+        """The encoder, created for the first delivery. After that the registry is not asked again."""
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
-        """Send them, unless that was done before."""
+        """Send the tuples of an epoch, unless that was done before."""
         if self.refused.key != str(key):
             self.refused = Refused(str(key))
         producer = self._producer(key)
@@ -184,7 +184,7 @@ class KafkaSink(EpochSink):
             raise self._explained(error, key, producer.refused) from None
 
     def deliver_files(self, key: DeliveryKey, files: Sequence[Path]) -> None:
-        """Send them, again without those that are refused for what they are until no more are found."""
+        """Send the tuples of an epoch. Repeat without refused messages until no more are found."""
         while True:
             try:
                 return super().deliver_files(key, files)
@@ -195,7 +195,7 @@ class KafkaSink(EpochSink):
     def _parts(
         self, batches: Iterator[TupleBatch], producer: TransactionalProducer, left: list[Undeliverable], epoch: int
     ) -> Iterator[Iterator[KafkaMessage]]:
-        """Yield the messages of each batch but those that are refused, whose tuples are added to `left`."""
+        """Yield the messages of each batch except refused ones, whose tuples are added to `left`."""
         begin = 1
         for batch in batches:
             known = self.refused.rows
@@ -216,7 +216,7 @@ class KafkaSink(EpochSink):
             begin = end
 
     def _explained(self, error: Exception, key: DeliveryKey, refused: Mapping[int, Any]) -> Exception:
-        """Return the error with the row that is refused; MessagesRefusedError where it can be done without that."""
+        """Return the error with the row at fault, or MessagesRefusedError if a retry without that row can succeed."""
         if not refused:
             return error
         if not self.sets_aside:
@@ -227,7 +227,7 @@ class KafkaSink(EpochSink):
         new = {row: each for row, each in refused.items() if row not in self.refused.rows}
         if self.refused.alone and not new:
             return error
-        # of a batch all messages are reported, so that each is sent alone before it is known which one it was
+        # the broker reports all messages of a batch, so each is sent alone to identify the one at fault
         self.refused = Refused(str(key), self.refused.rows | (new if self.refused.alone else {}), alone=True)
         return MessagesRefusedError(str(error))
 
@@ -239,14 +239,14 @@ class KafkaSink(EpochSink):
         return (self.parameters.timestamp or "") if error.code() == KafkaError.INVALID_TIMESTAMP else ""
 
     def is_made(self, key: DeliveryKey) -> bool:
-        """Return True if the mark says so.
+        """Return True if the mark shows that the delivery was made.
 
-        A process that delivers meanwhile fences this one, whose next transaction fails.
+        If another process delivers meanwhile, it fences this one, whose next transaction then fails.
         """
         return self._producer(key).is_made(key)
 
     def _producer(self, key: DeliveryKey) -> TransactionalProducer:
-        """Return the producer, which the first delivery creates and its key names."""
+        """Return the producer. The first call creates it with a name from the delivery's key."""
         if self.producer is None:
             self.producer = TransactionalProducer(
                 self.parameters, self.parameters.topic, key, alone=self.refused.alone, routes=self.sets_aside
@@ -261,7 +261,7 @@ class KafkaSink(EpochSink):
             producer.close()
 
     def _messages(self, batch: pa.RecordBatch, begin: int) -> Iterator[KafkaMessage]:
-        """Yield a message for each tuple; `begin` is the number of the first one in the delivery."""
+        """Yield a message for each tuple. `begin` is the number of the first one in the delivery."""
         settings, count = self.parameters, batch.num_rows
         rows = range(begin, begin + count)
         names = _written(batch.schema, settings).names
@@ -285,7 +285,7 @@ class KafkaSink(EpochSink):
         return [None if isinstance(each, RefusedError) else each for each in values]
 
     def _connect_registry(self) -> None:
-        """Find the schema out, before a transaction begins."""
+        """Request the schema from the registry, before a transaction begins."""
         settings = self.parameters
         if not is_registered(settings.format) or self.encoder is not None:
             return
@@ -298,7 +298,7 @@ class KafkaSink(EpochSink):
 
 
 def _written(schema: pa.Schema, parameters: KafkaSinkParameters) -> pa.Schema:
-    """Return the schema of the message values. With format raw it has only the attribute without another use."""
+    """Return the schema of the message values. With format raw it is only the attribute that no parameter names."""
     left_out = set(parameters.suppress)
     if parameters.format == "raw":
         left_out |= {attribute for _, attribute in parameters.named()}

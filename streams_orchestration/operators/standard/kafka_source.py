@@ -1,4 +1,4 @@
-"""KafkaSource: the messages of topics as tuples, replayable from the offset of every partition."""
+"""KafkaSource: reads the messages of topics as tuples, replayable from an offset of every partition."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from streams_orchestration.operators.states.rescaling import Route
 from streams_orchestration.operators.states.state import State
 
 LOGGED = 5
-"""Bad messages that are logged one by one."""
+"""The number of bad messages that are logged individually."""
 NEVER = float("-inf")
 
 
@@ -49,35 +49,35 @@ class Piece(NamedTuple):
 
     tuples: TupleBatch
     bad: Sequence[tuple[Any, str]]
-    """Messages that are no tuples, each with the reason."""
+    """The messages that could not be decoded, each with the reason."""
     newest: float
-    """Time of the last message, in seconds since 1970."""
+    """The time of the last message, in seconds since 1970."""
 
 
 class Taken(NamedTuple):
     """The result of reading from an offset."""
 
     positions: Positions
-    """The positions behind it."""
+    """The positions after reading."""
     read: dict[Partition, tuple[int, int]]
-    """The first offset of each partition, and the one behind the last."""
+    """The first offset read of each partition, and the one after the last."""
     tuples: TupleBatch | None = None
     bad: Sequence[tuple[Any, str]] = ()
     newest: float | None = None
-    """Time of the newest message of all pieces; None without messages."""
+    """The time of the newest message, in seconds since 1970; None without messages."""
 
     def nbytes(self) -> int:
-        """Return the bytes of the tuples."""
+        """Return the size of the tuples in bytes."""
         return 0 if self.tuples is None else self.tuples.nbytes
 
 
 class KafkaSource(SourceOperator):
     """Reads topics. The offset is the next offset of every partition. A channel reads `partition % width`.
 
-    The messages of one partition keep their order; those of several are read as they arrive. The beginning, and the end
-    of a finite run, are determined once and stored in the state directory, so a reset to the beginning begins there,
-    too. New partitions are read from their first message on. The offset holds the ids of the topics, so a topic that
-    was deleted and created again is noticed.
+    The messages of one partition keep their order; those of several are read as they arrive. The starting offsets, and
+    the end of a finite run, are determined once and stored in the state directory, so a reset to the beginning starts
+    there, too. New partitions are read from their first message on. The offset holds the ids of the topics, to detect a
+    topic that was deleted and created again.
     """
 
     Parameters = KafkaSourceParameters
@@ -88,12 +88,12 @@ class KafkaSource(SourceOperator):
 
     @classmethod
     def mentions(cls, parameters: KafkaSourceParameters) -> Mentions:
-        """Return the attributes of the metadata."""
+        """Return the attributes that `metadata` names."""
         return Mentions(outputs=list(parameters.metadata))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: KafkaSourceParameters) -> None:
-        """Raise ValueError if attributes and messages do not go together; connects to nothing."""
+        """Raise ValueError if attributes and format do not fit. Connects to nothing."""
         schema = context.output_schema()
         for attribute in parameters.metadata:
             if attribute not in schema.names:
@@ -115,7 +115,7 @@ class KafkaSource(SourceOperator):
         import_modules("confluent_kafka", "confluent_kafka.admin")
 
     def setup(self) -> None:
-        """Prepare; the first call of `produce` connects."""
+        """Prepare. The first call of `produce` connects."""
         schema = self.context.outputs[0]
         assert schema is not None
         self.schema, self.decoded = schema, _decoded(schema, self.parameters)
@@ -123,18 +123,18 @@ class KafkaSource(SourceOperator):
         self.reader: KafkaReader | None = None
         self.registered: RegisteredDecoder | None = None
         self.looked = NEVER
-        """Time of the last check for partitions."""
+        """The time of the last check for new partitions."""
         self.bad = 0
         self.ahead: tuple[Offset, ReadAhead[Taken]] | None = None
-        """Messages that are read ahead, and the positions from which they were read."""
+        """The positions and the result of a read that was started ahead."""
         self.read: dict[Partition, tuple[int, int]] = {}
-        """Result of the last call: the first offset of each partition, and the one behind the last."""
+        """For the last call: the first offset read of each partition, and the one after the last."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next messages; none while the cluster, or the registry with their schema, cannot be reached.
+        """Submit the next messages, or none while the cluster or the schema registry cannot be reached.
 
         Raises:
-            DataError: a message is no tuple, offsets are lost, or the cluster or the registry refuses for good.
+            DataError: a message cannot be decoded, offsets are lost, or the cluster or registry refuses permanently.
         """
         try:
             taken = self._taken(offset, limit)
@@ -161,7 +161,7 @@ class KafkaSource(SourceOperator):
         return produced
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the offset behind the last message of every partition; None while the cluster cannot be reached."""
+        """Return the offset after the last message of every partition; None if the cluster cannot be reached."""
         try:
             reader = self._opened()
             ends = {each: reader.range_of(each)[1] for each in self._mine(reader)}
@@ -180,21 +180,21 @@ class KafkaSource(SourceOperator):
         return {name: value for name, value in offset.items() if name != "end"}
 
     def pause(self) -> float | None:
-        """Return the time until the next try while the cluster or the registry cannot be reached."""
+        """Return the seconds until the next attempt if the cluster or the registry cannot be reached, else None."""
         return self.hold_up.pause or None
 
     def place(self) -> str:
-        """Return the offsets that were read last, by partition."""
+        """Return the offsets of the last read, by partition."""
         return "; ".join(
             f"{shown(each)}, offsets {first} to {behind - 1}" for each, (first, behind) in self.read.items()
         )
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide the partitions among the channels that now read them."""
+        """Divide the partitions among the new channels."""
         return divided([dict(state) for state in states], route.width)
 
     def _taken(self, offset: Offset, limit: int) -> Taken:
-        """Return the next messages, which may have been read ahead."""
+        """Return the next messages, from the background read if it began at this offset."""
         if self.ahead is not None:
             (begin, reading), self.ahead = self.ahead, None
             if begin == offset:
@@ -204,7 +204,7 @@ class KafkaSource(SourceOperator):
         return self._take(offset, limit)
 
     def _read_ahead(self, offset: Offset, limit: int) -> None:
-        """Begin to read the next batch, since most of it has arrived."""
+        """Start to read the next batch in the background."""
         read = partial(self._take, offset, limit, patient=True)
         self.ahead = (offset, ReadAhead(self.background, iter([read]), lambda read: read(), Taken.nbytes))
 
@@ -266,7 +266,7 @@ class KafkaSource(SourceOperator):
         return mine(every, self.context.channel, self.context.max_channels)
 
     def _discover(self, reader: KafkaReader, positions: Positions) -> None:
-        """See that the topics are those that were read, and where there are more partitions.
+        """Check that the topics are the ones read before, and add new partitions.
 
         A finite run does not read new partitions.
         """
@@ -279,7 +279,7 @@ class KafkaSource(SourceOperator):
                 self.context.logger.info("%s is new", shown(partition))
 
     def _identify(self, reader: KafkaReader, positions: Positions, partitions: Sequence[Partition]) -> None:
-        """Find topics that were created again since the positions were taken: read them from the start, or fail."""
+        """Handle topics that were created again since the positions were taken: read them from the start, or fail."""
         for topic in made_anew(reader, positions, {topic for topic, _ in partitions}):
             text = (
                 f"topic {topic} at {self.parameters.brokers} was deleted and created again since it was read up to "
@@ -297,7 +297,7 @@ class KafkaSource(SourceOperator):
             positions.begin(topic, {each: reader.range_of(each) for each in partitions if each[0] == topic})
 
     def _beginning(self, reader: KafkaReader) -> Offset:
-        """Return the positions where reading begins; they are the same at every call."""
+        """Return the starting positions, which are the same on every call."""
         name = f"begin-{self.context.channel}-{self.context.max_channels}.json"
         place = waiting_directory(self.context) / name
         if place.exists():
@@ -318,7 +318,7 @@ class KafkaSource(SourceOperator):
         return offset
 
     def _lost(self, reader: KafkaReader, positions: Positions, partition: Partition) -> None:
-        """Skip messages that are lost at a position, or fail."""
+        """Handle deleted messages at the position of a partition: skip them, or fail."""
         next = positions.next[partition]
         self._discover(reader, positions)
         if positions.next.get(partition) != next:  # of a topic that was created again
@@ -339,7 +339,7 @@ class KafkaSource(SourceOperator):
         positions.next[partition] = first
 
     def _measure(self, newest: float | None) -> int:
-        """Return the number of messages that are not read yet, and report it."""
+        """Return the number of unread messages, and set the lag gauges."""
         assert self.reader is not None
         lag = self.reader.lag()
         metrics = self.context.metrics
@@ -360,7 +360,7 @@ class KafkaSource(SourceOperator):
         return self.registered.decode(values)
 
     def _set_aside(self, rows: Sequence[tuple[Any, str]]) -> None:
-        """Handle bad messages: fail, drop and count them, or send them to the second output port."""
+        """Handle bad messages by `onBadTuple`: fail, drop and count them, or send them to the second output port."""
         first, reason = rows[0]
         if self.parameters.on_bad_tuple == "fail":
             place = f"{shown((first.topic(), first.partition()))}, offset {first.offset()}"
@@ -394,5 +394,5 @@ class KafkaSource(SourceOperator):
 
 
 def _decoded(schema: pa.Schema, parameters: KafkaSourceParameters) -> pa.Schema:
-    """Return the schema of the attributes that are decoded from the values of messages."""
+    """Return the schema of the attributes that are decoded from message values."""
     return pa.schema([field for field in schema if field.name not in parameters.metadata])

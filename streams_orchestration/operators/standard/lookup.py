@@ -22,13 +22,13 @@ from streams_orchestration.operators.states.keys import count_keys, key_batch, k
 from streams_orchestration.operators.storage.input_files import resolve_input
 
 REPEATED = 4
-"""Times that a value comes on the average, from which on values are looked up once each rather than tuple by tuple."""
+"""The average number of repetitions of a value from which distinct values are looked up instead of tuples."""
 _ROW = "@row"
-"""Name of the added column with the number of the table's row; no column of a table can have it."""
+"""The name of an added column with the table's row number. No column of a table can have it."""
 
 
 class LookupParameters(Parameters):
-    """Parameters of `Lookup`."""
+    """The parameters of `Lookup`."""
 
     table: str = Field(min_length=1, description="CSV or Parquet file, with a path as in FileSource.")
     key: str | list[str] = Field(
@@ -54,11 +54,11 @@ class LookupParameters(Parameters):
         return self
 
     def columns(self) -> list[str]:
-        """Return the columns of the table that make a key."""
+        """Return the columns of the table that form its key."""
         return [self.key] if isinstance(self.key, str) else self.key
 
     def attributes(self) -> list[str]:
-        """Return the attributes of the stream that are compared with them."""
+        """Return the attributes of the stream that are compared with the key columns."""
         return self.columns() if self.attribute is None else _listed(self.attribute)
 
 
@@ -74,12 +74,12 @@ class Lookup(Operator):
 
     @classmethod
     def input_files(cls, parameters: LookupParameters) -> tuple[str, ...]:
-        """Return the table."""
+        """Return the file of the table."""
         return (parameters.table,)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: LookupParameters) -> None:
-        """Raise ValueError if an attribute or a column is missing, or the table has a key twice."""
+        """Raise ValueError if an attribute or a column is missing, or several rows have the same key."""
         source, target = context.inputs[0], context.outputs[0] or context.inputs[0]
         for attribute in parameters.attributes():
             if attribute not in source.names:
@@ -110,7 +110,7 @@ class Lookup(Operator):
         if len(self.keys) > 1:
             self.index.add(_key_columns(table, self.parameters.columns()))
         self.repeating = True
-        """The attribute has had the same values again and again."""
+        """True while the attribute's values repeat often enough to look up distinct values only."""
         self.taken = {
             name: table.column(column).cast(self.schema.field(name).type).combine_chunks()
             for name, column in self.parameters.take.items()
@@ -119,7 +119,7 @@ class Lookup(Operator):
             self.taken[_ROW] = pa.array(np.arange(table.num_rows))
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Look up and append."""
+        """Submit the tuples with the attributes of their table rows."""
         source = batch.arrow
         attributes = [source.column(name) for name in self.parameters.attributes()]
         repeats = self.repeating and len(attributes) == 1
@@ -134,7 +134,7 @@ class Lookup(Operator):
         self.submit(result)
 
     def _looked_up(self, attribute: pa.Array) -> dict[str, pa.Array]:
-        """Return the values for a column. Every distinct value is looked up once."""
+        """Return the looked-up values for a column, looking up each distinct value once."""
         encoding = encoded(attribute)
         self.repeating = len(encoding.dictionary) * REPEATED <= len(attribute)
         taken = {}
@@ -166,7 +166,7 @@ def _key_columns(table: pa.Table, names: list[str]) -> pa.RecordBatch:
 
 
 def _read_table(context: OperatorContext, parameters: LookupParameters) -> pa.Table:
-    """Return the keys and the columns to take, in the types of the stream's attributes."""
+    """Return the key columns and the columns to take, in the types of the stream's attributes."""
     path = resolve_input(parameters.table, context.base)
     target = context.outputs[0] or context.inputs[0]
     types = {column: target.field(name).type for name, column in parameters.take.items()}
@@ -186,9 +186,9 @@ def _read_table(context: OperatorContext, parameters: LookupParameters) -> pa.Ta
 
 
 def _read(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
-    """Return the columns that there are of those that are wanted, in their types.
+    """Read those of the wanted columns that exist, in their types.
 
-    A key 007 that was guessed to be a number would never match.
+    Types are not guessed: a key 007 guessed to be a number would never match.
     """
     if path.suffix == ".parquet":
         table = pq.read_table(path)

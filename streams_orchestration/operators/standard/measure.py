@@ -1,4 +1,4 @@
-"""Output functions of Aggregate: counts, sums, averages and extremes of all groups at once."""
+"""Output functions of Aggregate: counts, sums, averages and extremes, computed for all groups at once."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from streams_orchestration.operators.standard.value_measures import (
 from streams_orchestration.operators.windows.ranges import reduce_ranges
 
 FUNCTIONS: dict[str, OutputFunction] = {each.name: each for each in OUTPUT_FUNCTIONS}
-"""The table of output functions by name."""
+"""The output functions by name."""
 
 
 _FAILED = -(1 << 60)
-"""The count of a group whose sum left 64 bits; further tuples, and merges with other such groups, leave it below 0."""
+"""The count of a group whose sum overflowed. It stays negative whatever tuples or groups are added later."""
 _OVERFLOW = "the sum is beyond the range of bigint; CAST the argument to DOUBLE"
 
 
 class NumberMeasure:
-    """One output function over all groups. Its running values do not depend on batch borders.
+    """One numeric output function over all groups.
 
-    Sums are added tuple by tuple in order of arrival (`numpy.add.at`), so a replay with other batch borders gives the
-    same bits.
+    Sums are added tuple by tuple in order of arrival (`numpy.add.at`), so a replay with other batch boundaries gives
+    bit-identical results.
     """
 
     def __init__(self, function: str, expression: Any = None, *, whole: bool = False) -> None:
@@ -51,12 +51,12 @@ class NumberMeasure:
         self.expression = expression
         self.expressions = () if expression is None else (expression,)
         self.type = np.dtype(np.int64 if whole else np.float64)
-        # of a minimum NaN is the start, since every number is below it
+        # the initial minimum is NaN, since any number replaces it
         least, most = (np.iinfo(np.int64).min, np.iinfo(np.int64).max) if whole else (-np.inf, np.nan)
         self.start = {"Min": most, "Max": least}.get(function, 0)
 
     def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: Evaluated) -> None:
-        """Take in a batch, as `Measure.add` says; the running value is the sum or the extreme."""
+        """Add a batch to the running values, which are sums or extremes; see `Measure.add`."""
         if self.expression is None:
             counts += np.bincount(groups, minlength=len(counts))
             return
@@ -87,7 +87,7 @@ class NumberMeasure:
         more_counts: np.ndarray,
         more_values: np.ndarray,
     ) -> None:
-        """Take in what others have come to: the arguments of `add`, with counts and values instead of tuples."""
+        """Add the counts and running values of other groups instead of tuples; the other arguments are as for `add`."""
         there = np.flatnonzero(more_counts)
         groups, more_values = groups[there], more_values[there]
         if self.start:
@@ -106,7 +106,10 @@ class NumberMeasure:
         counts[counts < 0] = _FAILED
 
     def over(self, batch: Evaluated, starts: np.ndarray, ends: np.ndarray) -> Reached:
-        """Return the values of ranges that may overlap, each added up in order; null where there is no value."""
+        """Return the value of each range of tuples, added in order; null for a range without values.
+
+        Ranges may overlap.
+        """
         if self.expression is None:
             return Reached(pa.array(ends - starts))
         array = pc.cast(batch.value(self.expression), pa.from_numpy_dtype(self.type))
@@ -128,14 +131,14 @@ class NumberMeasure:
         return Reached(pa.array(reached, mask=counts == 0), failures)
 
     def _may_overflow(self, values: np.ndarray, added: np.ndarray) -> bool:
-        """Return True if a sum of integers may leave 64 bits; a cheap upper estimate."""
+        """Return True if a sum of integers may exceed 64 bits, by a cheap upper estimate."""
         if self.type != np.int64 or not len(added):
             return False
         return _largest(values) + _largest(added) * len(added) > np.iinfo(np.int64).max
 
     @staticmethod
     def _add_exactly(counts: np.ndarray, values: np.ndarray, groups: np.ndarray, added: np.ndarray) -> None:
-        """Add tuple by tuple; a group whose sum leaves 64 bits has no value from then on."""
+        """Add tuple by tuple. A group whose sum exceeds 64 bits is marked as failed."""
         for group, value in zip(groups.tolist(), added.tolist(), strict=True):
             total = int(values[group]) + value
             if _in_range(total):
@@ -150,13 +153,13 @@ class NumberMeasure:
 
     @property
     def result_type(self) -> pa.DataType:
-        """The Arrow type of the values."""
+        """The Arrow type of the results."""
         if self.function == "Count":
             return pa.int64()
         return pa.float64() if self.function == "Average" else pa.from_numpy_dtype(self.type)
 
     def result(self, counts: np.ndarray, values: np.ndarray) -> Reached:
-        """Return the value of groups; null where no tuple of a group had one."""
+        """Return the results of groups; null if no tuple of a group had a value."""
         if self.function == "Count":
             return Reached(pa.array(counts))
         divided = values / np.maximum(counts, 1) if self.function == "Average" else values
@@ -165,7 +168,7 @@ class NumberMeasure:
 
 
 def _in_range(total: int) -> bool:
-    """Return True if a sum is a bigint."""
+    """Return True if a sum fits a bigint."""
     return -(1 << 63) <= total < 1 << 63
 
 
@@ -175,7 +178,7 @@ def _largest(values: np.ndarray) -> int:
 
 
 def parse_measure(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Measure:
-    """Read an output function, as `_measure` does, and note its canonical text."""
+    """Parse an output function, as `_measure` does, and record its canonical text."""
     measure = _measure(text, schema, parameter, zone)
     note(parameter, text, lambda: _canonical(text, schema, parameter, zone))
     return measure
@@ -189,16 +192,16 @@ def _canonical(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) ->
 
 
 def _measure(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Measure:
-    """Read an output function, for example `Average(dep_delay > 15)`.
+    """Parse an output function such as `Average(dep_delay > 15)`.
 
     Args:
         text: the function with its argument.
         schema: the schema of the stream whose attributes it may use.
-        parameter: named in errors.
+        parameter: the name of the parameter, for errors.
         zone: the time zone of the application.
 
     Raises:
-        ValueError: no such function, or its argument does not fit.
+        ValueError: there is no such function, or its argument does not fit.
     """
 
     def fault(message: str, offset: int | None = None) -> FaultyExpressionError:
@@ -255,7 +258,7 @@ def _measure(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> M
 
 
 def _argument(whole: str, part: Part, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Expression:
-    """Read an argument; its errors name the place in the whole text."""
+    """Parse an argument. Errors give its position within the whole text."""
     try:
         return read_expression(part.text, schema, parameter, zone)
     except FaultyExpressionError as error:

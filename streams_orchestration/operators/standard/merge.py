@@ -1,4 +1,4 @@
-"""Merge: several streams that are in order as one that is."""
+"""Merge: merges several sorted streams into one sorted stream."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.operators.windows.clause import Policy
 
 _VALUE = "@value"
-"""Column of the tuples that wait: what they are ordered by. No attribute has such a name."""
+"""The column of a waiting tuple that holds its sort value. No attribute can have this name."""
 
 
 class MergeParameters(Parameters):
-    """Parameters of `Merge`."""
+    """The parameters of `Merge`."""
 
     order_by: str | list[str] = Field(
         min_length=1,
@@ -33,7 +33,10 @@ class MergeParameters(Parameters):
     )
 
     def policies(self, schemas: tuple[pa.Schema, ...]) -> list[Policy]:
-        """Return the policy that orders the tuples of each port; raise ValueError if a stream lacks the attribute."""
+        """Return the policy that reads the sort value of each port.
+
+        Raise ValueError if a stream lacks the attribute.
+        """
         names = [self.order_by] * len(schemas) if isinstance(self.order_by, str) else self.order_by
         if len(names) != len(schemas):
             message = f"orderBy: one attribute for each of the {len(schemas)} input ports is wanted"
@@ -57,8 +60,8 @@ class Merge(Operator):
     """Merges sorted streams. A tuple is submitted once no other port can deliver an earlier one.
 
     Of equal tuples, the one of the lower port is first. So the result does not depend on which stream is read first,
-    but a stream without tuples delays the others until the end. A tuple that is out of order in its own stream stays
-    behind those before it.
+    but a stream without tuples delays the others until the end. A tuple that is out of order within its own stream
+    stays after the tuples before it.
     """
 
     Parameters = MergeParameters
@@ -66,17 +69,17 @@ class Merge(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: MergeParameters) -> Sharding:
-        """Keep the waiting tuples of a channel in that channel."""
+        """Return a refusal, since waiting tuples belong to their channel."""
         return Sharding(refusal="is tuples that wait for those of other ports in one channel")
 
     @classmethod
     def mentions(cls, parameters: MergeParameters) -> Mentions | None:
-        """Return the attribute, where all ports have the same."""
+        """Return the attribute, if all ports use the same one."""
         return Mentions(inputs=(parameters.order_by,)) if isinstance(parameters.order_by, str) else None
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: MergeParameters) -> None:
-        """Raise ValueError if the streams do not fit each other, or the output."""
+        """Raise ValueError if the streams do not fit each other or the output."""
         parameters.policies(context.inputs)
         cls._assignments(context)
 
@@ -85,14 +88,14 @@ class Merge(Operator):
         return assignments_of_ports(context.inputs, context.outputs[0] or context.inputs[0], context.zone)
 
     def setup(self) -> None:
-        """Begin without waiting tuples."""
+        """Start without waiting tuples."""
         inputs = self.context.inputs
         self.policies, self.ports = self.parameters.policies(inputs), self._assignments(self.context)
         kind = self.policies[0].value_type(inputs[0])
         target = self.context.outputs[0] or inputs[0]
         self.logs = [TupleLog(target.append(pa.field(_VALUE, kind))) for _ in inputs]
         self.reached: list[Any] = [None] * len(inputs)
-        """The largest value so far of each port."""
+        """The largest value of each port so far."""
 
     def reset_to_initial_state(self) -> None:
         """Drop all waiting tuples."""
@@ -101,7 +104,7 @@ class Merge(Operator):
         self.reached = [None] * len(self.logs)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Let them wait, and submit what cannot be preceded any more."""
+        """Queue the tuples, and submit those that no later tuple can precede."""
         values = self.policies[port].values(batch.arrow)
         if not len(values):
             return
@@ -114,7 +117,7 @@ class Merge(Operator):
             self._release(min(zip(self.reached, range(len(self.logs)), strict=True)))
 
     def _release(self, until: tuple[Any, int] | None) -> None:
-        """Submit the tuples up to a value of a port, inclusive; all of them without a value."""
+        """Submit the waiting tuples up to a value and port, inclusive; all of them if `until` is None."""
         parts: list[pa.RecordBatch] = []
         ports: list[np.ndarray] = []
         for port, log in enumerate(self.logs):
@@ -132,7 +135,7 @@ class Merge(Operator):
         self.submit(TupleBatch(together.take(pa.array(order)).select(together.schema.names[:-1])))
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Submit all tuples at the end."""
+        """Submit all waiting tuples when the last stream ends."""
         if mark is Punctuation.FINAL and port == len(self.logs) - 1:
             self._release(None)
             self.reset_to_initial_state()
@@ -142,6 +145,6 @@ class Merge(Operator):
         return {f"port {port}": log for port, log in enumerate(self.logs)} | {"reached": list(self.reached)}
 
     def restore(self, state: State) -> None:
-        """Take both back."""
+        """Restore the waiting tuples and the progress of the ports."""
         self.logs = [state[f"port {port}"] for port in range(len(self.logs))]
         self.reached = list(state["reached"])

@@ -29,7 +29,7 @@ def _listed(texts: Any) -> list[Any]:
 
 
 class MetricsSinkParameters(ExpressionParameters):
-    """Parameters of `MetricsSink`."""
+    """The parameters of `MetricsSink`."""
 
     metrics: Texts = Field(
         description=(
@@ -70,7 +70,7 @@ class MetricsSinkParameters(ExpressionParameters):
         return _listed(self.metrics if self.names is None else self.names)
 
     def begin(self) -> dict[str, float]:
-        """Return the values of the metrics before the first tuple, by name."""
+        """Return the initial values of the metrics by name."""
         names = self.all_names()
         values = [0] * len(names) if self.initial_values is None else _listed(self.initial_values)
         return dict(zip(names, values, strict=True))
@@ -88,7 +88,7 @@ class MetricsSink(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: MetricsSinkParameters) -> Sharding:
-        """Keep the values of each channel, which shows those of its own tuples."""
+        """Return that the state may be divided anyhow: each channel shows values of its own tuples."""
         return Sharding(anyhow=True)
 
     @classmethod
@@ -114,7 +114,7 @@ class MetricsSink(Operator):
         return dict(zip(parameters.all_names(), expressions, strict=True))
 
     def setup(self) -> None:
-        """Parse the expressions, and show the values at the beginning."""
+        """Parse the expressions and set the initial values."""
         self.expressions = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, self.expressions.values())
         self.values: dict[str, float] = {}
@@ -145,7 +145,7 @@ class MetricsSink(Operator):
         self.values |= values
 
     def rescale(self, states: Any, route: Route) -> list[State]:
-        """Give each replica the values of the replica with its number; a new one gets the initial values."""
+        """Give each channel the values of the old channel with its number. A new channel gets the initial values."""
         return [states[channel] if channel < len(states) else {} for channel in range(route.width)]
 
     def checkpoint(self) -> State:
@@ -153,5 +153,5 @@ class MetricsSink(Operator):
         return dict(self.values)
 
     def restore(self, state: State) -> None:
-        """Show them again."""
+        """Restore the values."""
         self._show({name: value for name, value in state.items() if name in self.expressions})

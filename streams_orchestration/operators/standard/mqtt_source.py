@@ -1,4 +1,4 @@
-"""MQTTSource: messages of topics of an MQTT broker, from a journal."""
+"""MQTTSource: reads messages of an MQTT broker's topics, by way of a journal."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from streams_orchestration.operators.libraries import import_modules
 from streams_orchestration.operators.packages import require_package
 
 WAITING = 10_000
-"""Messages that may wait to be written; of quality 1 a broker sends no more than its own limit without an answer."""
+"""The largest number of unwritten messages of quality of service 0. For 1 the broker's own limit applies."""
 KEEP_ALIVE_SECONDS = 30
 LONGEST_TOPIC = 65535
-"""Bytes of a filter."""
+"""The longest topic filter in bytes."""
 _FILTER = re.compile(r"(([^/+#\0]*|\+)/)*([^/+#\0]+|\+|#|(?<=/))")
 _REFUSALS = {
     133: "see clientId",
     134: "see user, password",
     135: "see user, password",
 }
-"""Reasons for which a broker never takes a connection, with their remedies."""
+"""Maps reason codes of a permanent refusal to their remedies."""
 
 
 class MqttSourceParameters(BrokerParameters):
-    """Parameters of `MQTTSource`."""
+    """The parameters of `MQTTSource`."""
 
     schemes: ClassVar[dict[str, int]] = {"mqtt": 1883, "mqtts": 8883}
     topics: list[str] = Field(min_length=1, description="Topic filters such as sensors/+/temperature or sensors/#.")
@@ -60,13 +60,13 @@ class MqttSourceParameters(BrokerParameters):
 
 
 class _Connected(NamedTuple):
-    """A connection that the broker has taken."""
+    """The event that the broker has accepted the connection."""
 
     session_is_kept: bool
 
 
 class _Session(BrokerPosition):
-    """The session of a client, in which the broker keeps what comes while nobody is connected."""
+    """The session in which the broker keeps messages while the client is disconnected."""
 
     lost = (
         "the broker does not have the session any more, as when it was started anew without persistence; what it had "
@@ -79,8 +79,9 @@ class _Session(BrokerPosition):
 class MQTTSource(JournalSource):
     """Acknowledges a message to the broker once it is in the journal.
 
-    The session is persistent, so the broker keeps messages while no host runs. A message whose acknowledgement was lost
-    comes again, and MQTT does not identify it. So between broker and journal a message comes at least once.
+    The session is persistent, so the broker keeps messages while no host runs. If an acknowledgement is lost, the
+    message is delivered again, and MQTT has no key to recognise it. So delivery from broker to journal is at least
+    once.
     """
 
     Parameters = MqttSourceParameters
@@ -88,7 +89,7 @@ class MQTTSource(JournalSource):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raise ValueError if attributes and messages do not go together, or the library is missing."""
+        """Raise ValueError if attributes and format do not fit, or the library is missing."""
         super().check(context, parameters)
         require_package("MQTTSource", "paho", "mqtt", "paho-mqtt")
 
@@ -102,7 +103,7 @@ class MQTTSource(JournalSource):
         import_modules("paho.mqtt.client")
 
     async def receive(self, intake: Intake) -> None:
-        """Subscribe, and receive messages."""
+        """Connect, subscribe, and receive messages until cancelled."""
         settings: MqttSourceParameters = self.parameters
         arrived: asyncio.Queue[Any] = asyncio.Queue()
         name = settings.client_id or f"streams-{intake.journal.files.id}"
@@ -143,14 +144,14 @@ class MQTTSource(JournalSource):
                     raise event
 
     def _enter(self, session: _Session, *, kept: bool) -> None:
-        """Record the session, and check that the broker has kept it if messages wait in it."""
+        """Record the session, and check that the broker kept it if it may hold messages."""
         settings: MqttSourceParameters = self.parameters
         if session.is_known and not kept and settings.qos > 0:
             session.lose()  # the next connection finds the session that this one has made
         session.enter("", kept=True, about=f"{settings.url}, session {session.name}")
 
     def _client(self, intake: Intake, loop: asyncio.AbstractEventLoop, arrived: asyncio.Queue[Any], name: str) -> Any:
-        """Return a client whose thread puts what happens into the queue."""
+        """Return a client whose thread puts events into the queue."""
         from paho.mqtt.client import Client, MQTTv311
         from paho.mqtt.enums import CallbackAPIVersion
 

@@ -20,7 +20,7 @@ from streams_orchestration.operators.storage.storages import storage_of
 class NamedFiles(Operator):
     """Reads the file that each tuple names to its end. A window marker follows its last tuple.
 
-    The second output port gets the same tuples as with a `FileSource` without an input port.
+    The second output port is the same as that of a `FileSource` without an input port.
     """
 
     Parameters = FileParameters
@@ -34,7 +34,7 @@ class NamedFiles(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileParameters) -> None:
-        """Raise ValueError if the tuples name no file, or no file of the format has the output's attributes."""
+        """Raise ValueError if no attribute can name files, or the format cannot represent the output's attributes."""
         cls._attribute(context)
         schema = context.output_schema()
         if len(context.outputs) > 1:
@@ -43,7 +43,7 @@ class NamedFiles(Operator):
 
     @staticmethod
     def _attribute(context: OperatorContext) -> str:
-        """Return the attribute that names the file."""
+        """Return the attribute that names the file, the only string attribute of the input."""
         texts = [field.name for field in context.inputs[0] if pa.types.is_string(field.type)]
         if len(texts) != 1:
             message = (
@@ -53,7 +53,7 @@ class NamedFiles(Operator):
         return texts[0]
 
     def setup(self) -> None:
-        """Begin without an open file."""
+        """Start without an open file."""
         self.attribute = self._attribute(self.context)
         schema = self.context.outputs[0]
         assert schema is not None
@@ -61,14 +61,14 @@ class NamedFiles(Operator):
         self.background = Background()
 
     def brings(self, port: int) -> bool:
-        """Return True, but for the names of files that were read."""
+        """Return True, except for a port that gets the names of files."""
         return port == 0 or not is_file_port(self.context.outputs[port])
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Read the files, one after the other.
+        """Read the named files one after the other, and submit their rows.
 
         Raises:
-            DataError: a file is not there, or a row does not fit; names the file.
+            DataError: a file is missing or a row does not fit; the message names the file.
         """
         for name in batch.arrow.column(self.attribute).to_pylist():
             if name is None:

@@ -1,4 +1,4 @@
-"""NATSSource: messages of a stream of NATS JetStream, by a durable consumer, from a journal."""
+"""NATSSource: reads messages of a NATS JetStream stream with a durable consumer, by way of a journal."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ from streams_orchestration.operators.packages import require_package
 
 AT_ONCE = 500
 MOST_UNACKNOWLEDGED = 1000
-"""Most unacknowledged messages; far fewer than the remembered keys, since unacknowledged messages come again."""
+"""The largest number of unacknowledged messages. It is far below the number of remembered keys, since these may repeat.
+"""
 FETCH_SECONDS = 2.0
 ACKNOWLEDGE_SECONDS = 30.0
-"""Seconds after which an unacknowledged message is delivered again."""
+"""Seconds after which the server delivers an unacknowledged message again."""
 
 
 class NatsSourceParameters(BrokerParameters):
-    """Parameters of `NATSSource`."""
+    """The parameters of `NATSSource`."""
 
     schemes: ClassVar[dict[str, int]] = {"nats": 4222, "tls": 4222}
     stream: str = Field(min_length=1, description="Name of the JetStream stream.")
@@ -66,7 +67,7 @@ class NATSSource(JournalSource):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raise ValueError if attributes and messages do not go together, or the library is missing."""
+        """Raise ValueError if attributes and format do not fit, or the library is missing."""
         super().check(context, parameters)
         require_package("NATSSource", "nats", "nats", "nats-py")
 
@@ -80,7 +81,7 @@ class NATSSource(JournalSource):
         import_modules("nats", "nats.js", "nats.js.api", "nats.js.errors")
 
     async def receive(self, intake: Intake) -> None:
-        """Fetch as the durable consumer."""
+        """Fetch messages through the durable consumer until cancelled."""
         import nats
         from nats import errors
         from nats.js import errors as js_errors
@@ -111,7 +112,7 @@ class NATSSource(JournalSource):
                     await asyncio.wait_for(client.close(), CLOSE_SECONDS)
 
     def _explained(self, error: Exception, heard: list[Exception]) -> Exception:
-        """Return an error of the library in words: a RefusedError where trying again does not help."""
+        """Translate an error of the library: a RefusedError if a retry cannot help, else a ConnectionError."""
         from nats.js import errors
 
         url, stream = self.parameters.url, self.parameters.stream

@@ -1,4 +1,4 @@
-"""The table of output functions of Aggregate: forms, documentation and examples, as data."""
+"""The table of Aggregate's output functions: forms, documentation and examples, as data."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class OutputFunction:
-    """A function over the tuples of a group.
+    """The documentation of a function over the tuples of a group.
 
     Attributes:
         name: the name in the spec.
-        arguments: their names.
-        forms: the types of the arguments and of the value, as the documentation shows them.
+        arguments: the names of the arguments.
+        forms: the types of arguments and result, as the documentation shows them.
         summary: one sentence for the documentation.
-        nulls: the tuples that are left out, and the value of a group without others.
-        examples: calls over `EXAMPLE_ROWS` with their values.
-        optional: how many of the last arguments may be left out.
+        nulls: which tuples are left out, and the result for a group without others.
+        examples: calls over `EXAMPLE_ROWS` with their results.
+        optional: how many of the last arguments may be omitted.
     """
 
     name: str
@@ -29,7 +29,7 @@ class OutputFunction:
 
     @property
     def call(self) -> str:
-        """The function with the names of its arguments."""
+        """The call with argument names, such as `Sum(e)`."""
         return f"{self.name}({', '.join(self.arguments)})"
 
 
@@ -40,7 +40,7 @@ EXAMPLE_ROWS: tuple[tuple[int | None, float | None, str | None], ...] = (
     (1, 2.5, "a"),
     (3, 5.0, "c"),
 )
-"""The tuples of the examples."""
+"""The tuples that the examples are computed over."""
 
 _LEFT_OUT = "Null is left out; null without a value."
 _TAKEN = "Null is a value; null without a tuple."
@@ -161,4 +161,4 @@ OUTPUT_FUNCTIONS: tuple[OutputFunction, ...] = (
         (("CollectList(s, 2)", ["b", "a"]),),
     ),
 )
-"""All of them, in the order of the documentation."""
+"""All output functions in the order of the documentation."""

@@ -1,4 +1,4 @@
-"""Pair: tuples of several streams that belong together, one behind the other."""
+"""Pair: submits matching tuples of several streams one after the other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streams_orchestration.operators.standard.refused import REFUSED
 class Pair(MatchingOperator):
     """Submits matching tuples in port order, then a marker, once every input port has delivered one.
 
-    Tuples without a partner at the end of the streams are dropped, as in Streams.
+    Tuples without a partner at the end of the streams are dropped, as in IBM Streams.
     """
 
     Parameters = MatchingParameters
@@ -29,7 +29,7 @@ class Pair(MatchingOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: MatchingParameters) -> None:
-        """Raise ValueError if the streams do not fit each other, or the output."""
+        """Raise ValueError if the streams do not fit each other or the output."""
         parameters.keys_of(context.inputs)
         cls._assignments(context)
 
@@ -38,12 +38,12 @@ class Pair(MatchingOperator):
         return assignments_of_ports(context.inputs, context.outputs[0] or context.inputs[0], context.zone)
 
     def setup(self) -> None:
-        """Begin without waiting tuples."""
+        """Start without waiting tuples."""
         self.assignments = self._assignments(self.context)
         super().setup()
 
     def submit_matched(self, matched: Sequence[pa.RecordBatch]) -> None:
-        """Submit the tuples of each set in port order, followed by a marker."""
+        """Submit the tuples of each match in port order, followed by a marker."""
         count, ports = matched[0].num_rows, len(matched)
         tuples = [each.apply(part).arrow for each, part in zip(self.assignments, matched, strict=True)]
         alternating = np.arange(count * ports).reshape(ports, count).T.ravel()

@@ -1,4 +1,4 @@
-"""Parse: bytes become tuples."""
+"""Parse: converts bytes to tuples."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from streams_orchestration.operators.states.state import State
 
 RowFormat = Literal["csv", "line", "jsonl"]
 LONGEST_ROW_BYTES = 1 << 20
-"""A quote that is not paired within so many bytes ends with its line."""
+"""A quote without its pair within this many bytes is malformed; the row then ends with its line."""
 
 
 def message_format(format: RowFormat) -> MessageFormat:
-    """Return the message format that decodes a row of bytes."""
+    """Return the message format in which a row is decoded."""
     formats: dict[RowFormat, MessageFormat] = {"csv": "csv", "line": "raw", "jsonl": "json"}
     return formats[format]
 
 
 class RowParameters(CsvParameters):
-    """The common parameters of Parse and Format."""
+    """The parameters that Parse and Format share."""
 
     format: RowFormat = Field(
         default="csv", description="Format of a row, which ends with a line feed: csv, line, jsonl."
@@ -53,14 +53,14 @@ class RowParameters(CsvParameters):
         return self
 
     def check_line(self, names: Sequence[str], port: str) -> None:
-        """Raise ValueError if a line would have several attributes, or none."""
+        """Raise ValueError if format `line` is used with any number of attributes other than one."""
         if self.format == "line" and len(names) != 1:
             message = f"format line: a line is one attribute, but the {port} has {', '.join(names) or 'none'}"
             raise ValueError(message)
 
 
 class ParseParameters(RowParameters):
-    """Parameters of `Parse`."""
+    """The parameters of `Parse`."""
 
     parse_input: str | None = Field(
         default=None,
@@ -72,7 +72,7 @@ class ParseParameters(RowParameters):
     )
 
     def attribute(self, schema: pa.Schema) -> str:
-        """Return the attribute with the bytes; raise ValueError if it is missing or of another type."""
+        """Return the attribute that holds the bytes. Raise ValueError if it is missing or has another type."""
         name = self.parse_input or schema.names[0]
         if self.parse_input is None and len(schema) != 1:
             message = f"parseInput: say which attribute has the bytes: {', '.join(schema.names)}"
@@ -90,8 +90,8 @@ class ParseParameters(RowParameters):
 class Parse(Operator):
     """Joins the bytes of all tuples into one text and submits its rows as tuples.
 
-    So a row may begin in one tuple and end in another. A window marker and the end of the stream also end a row. A
-    marker is passed on behind that row.
+    So a row may begin in one tuple and end in another. A window marker or the end of the stream also ends a row. The
+    marker is forwarded after that row.
 
     Parameters and semantics follow Parse of the SPL standard toolkit 1.4 (IBM Streams 4.3), which also keeps an
     unfinished row in its checkpoints. `jsonl` and text input are additions.
@@ -105,7 +105,7 @@ class Parse(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: ParseParameters) -> Sharding:
-        """Refuse to divide: the beginning of a row belongs to the bytes that follow it."""
+        """Return a refusal, since the start of a row belongs with the bytes that follow it."""
         return Sharding(refusal="is the beginning of a row in one channel")
 
     @classmethod
@@ -115,14 +115,14 @@ class Parse(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: ParseParameters) -> None:
-        """Raise ValueError if there are no bytes, or no row of the format has the attributes of the output."""
+        """Raise ValueError if no attribute holds bytes, or the format cannot represent the output's attributes."""
         parameters.attribute(context.inputs[0])
         target = context.output_schema()
         parameters.check_line(target.names, "output stream")
         check_decodable(target, message_format(parameters.format))
 
     def setup(self) -> None:
-        """Begin without an unfinished row."""
+        """Start without an unfinished row."""
         self.attribute = self.parameters.attribute(self.context.inputs[0])
         schema = self.context.outputs[0]
         assert schema is not None
@@ -130,12 +130,12 @@ class Parse(Operator):
         self.reset_to_initial_state()
 
     def reset_to_initial_state(self) -> None:
-        """Drop an unfinished row."""
+        """Drop the unfinished row."""
         self.rest = b""
         self.rows = 0
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit the rows that are whole now."""
+        """Submit the rows that are complete now."""
         column = pc.drop_null(batch.arrow.column(self.attribute))
         self._parse(b"".join(pc.cast(column, pa.binary()).to_pylist()), ended=False)
 
@@ -161,27 +161,27 @@ class Parse(Operator):
         self.submit(TupleBatch(decoded.batch))
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Submit the rest as a row, and pass a window marker on."""
+        """Submit the rest as a row, and forward a window marker."""
         self._parse(b"", ended=True)
         if mark is Punctuation.WINDOW:
             self.punctuate(mark)
 
     def checkpoint(self) -> State:
-        """Return the beginning of a row, and how many there were."""
+        """Return the unfinished row and the number of rows so far."""
         return {"rest": pa.table({"rest": pa.array([self.rest], pa.binary())}), "rows": self.rows}
 
     def restore(self, state: State) -> None:
-        """Take both back."""
+        """Restore the unfinished row and the number of rows."""
         self.rest, self.rows = state["rest"].column("rest")[0].as_py(), state["rows"]
 
 
 def split_rows(text: bytes, *, quoted: bool, ended: bool) -> tuple[Sequence[bytes], bytes]:
-    """Return the rows of a text with their line feeds, and the beginning of an unfinished row.
+    """Split a text into rows with their line feeds, and the unfinished rest.
 
     Args:
-        text: from the beginning of a row on.
-        quoted: a line feed between quotes ends no row.
-        ended: nothing follows, so that what is left is a row.
+        text: a text that begins with a row.
+        quoted: a line feed between quotes does not end a row.
+        ended: nothing follows, so the rest is a row as well.
     """
     lines = text.splitlines(keepends=True) if b"\r" not in text else _lines(text)
     rows: list[bytes] = []

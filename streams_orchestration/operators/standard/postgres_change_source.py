@@ -1,4 +1,4 @@
-"""PostgresChangeSource: the rows of a table of PostgreSQL and then all that is inserted, updated and deleted."""
+"""PostgresChangeSource: reads the rows of a PostgreSQL table, then its inserts, updates and deletes."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from streams_orchestration.operators.databases.replication import Slot
 
 EPOCH = 946_684_800_000_000
-"""2000-01-01, from which PostgreSQL counts, in microseconds since 1970."""
+"""2000-01-01, PostgreSQL's epoch, in microseconds since 1970."""
 MOVED = 16 << 20
-"""Bytes of the log without a change of the table after which the offset moves nevertheless."""
+"""The offset moves after this many bytes of the log even if the table has no change in them."""
 PATIENCE = 3
-"""Tries that find the slot in use by another session before the log says so."""
+"""The number of attempts that may find the slot in use by another session before that is logged."""
 
 
 class PostgresChangeSource(SourceOperator):
     """Peeks at a replication slot. The offset is a position in the server's log.
 
-    The host advances the slot up to the cut (`confirm`), so a reset can read the later changes again. The existing rows
-    are one batch at the beginning; the changes of transactions that were visible to it are skipped. The offset holds
-    the server's identifier, so another server in its place is reported.
+    The host advances the slot up to the cut (`confirm`), so a reset can read later changes again. The existing rows are
+    one batch at the beginning; changes that it already contains are skipped. The offset holds the server's identifier,
+    so another server in its place is detected.
     """
 
     Parameters = PostgresChangeSourceParameters
@@ -50,12 +50,12 @@ class PostgresChangeSource(SourceOperator):
 
     @classmethod
     def mentions(cls, parameters: PostgresChangeSourceParameters) -> Mentions:
-        """Return the attributes whose columns have other names, and those of the metadata."""
+        """Return the attributes that `columns` and `metadata` name."""
         return Mentions(outputs=[*parameters.columns, *parameters.metadata])
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: PostgresChangeSourceParameters) -> None:
-        """Raise ValueError if the URL cannot be used, or attributes do not fit; connects to nothing."""
+        """Raise ValueError if the URL cannot be used or attributes do not fit. Connects to nothing."""
         check_url(parameters.url)
         if not shown_url(parameters.url).startswith(("postgresql:", "{env:", "${")):
             message = "url: only PostgreSQL has replication slots; SqlSource reads other databases by a growing column"
@@ -67,7 +67,7 @@ class PostgresChangeSource(SourceOperator):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: PostgresChangeSourceParameters) -> str:
-        """Return the table and database."""
+        """Return the table and the database, for messages."""
         return f"changes of {parameters.table} in {shown_url(parameters.url)}"
 
     def load(self) -> None:
@@ -78,7 +78,7 @@ class PostgresChangeSource(SourceOperator):
         load_driver(self.parameters.url)
 
     def setup(self) -> None:
-        """Connect to nothing yet."""
+        """Prepare without connecting."""
         schema = self.context.outputs[0]
         assert schema is not None
         self.schema = schema
@@ -91,10 +91,10 @@ class PostgresChangeSource(SourceOperator):
         self._place = ""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next changes; the first calls make the slot and read the table.
+        """Submit the next changes. The first calls create the slot and read the table.
 
         Raises:
-            DataError: the database refuses for good, a row does not fit, or changes are lost.
+            DataError: the database refuses permanently, a row does not fit, or changes are lost.
         """
         from streams_orchestration.operators.databases.errors import DatabaseAwayError, DatabaseError
         from streams_orchestration.operators.databases.replication import SlotInUseError
@@ -114,7 +114,7 @@ class PostgresChangeSource(SourceOperator):
         return produced
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the end of the server's log; None while the database cannot be reached."""
+        """Return the end of the server's log; None if the database cannot be reached."""
         from streams_orchestration.operators.databases.errors import DatabaseAwayError, DatabaseError
 
         try:
@@ -140,11 +140,11 @@ class PostgresChangeSource(SourceOperator):
         return 0.0 if self._changes is not None and self._changes.more else self.parameters.poll_period
 
     def place(self) -> str:
-        """Return the table and the transactions that were submitted last."""
+        """Return the table and the transactions of the last submission."""
         return self._place
 
     def confirm(self, offset: Offset) -> None:
-        """Advance the slot."""
+        """Advance the slot, so that the server can discard changes before the offset."""
         if offset.get("lsn"):
             self._connected().advance(offset["lsn"])
 
@@ -174,10 +174,11 @@ class PostgresChangeSource(SourceOperator):
         return produced._replace(offset=produced.offset | {"server": slot.server()})
 
     def _begun(self, slot: Slot) -> Offset:
-        """Return the first offset, once the slot exists."""
+        """Prepare the slot, and return the first offset."""
         slot.prepare(list(self.columns.values()))
         if self.parameters.start_at == SNAPSHOT:
-            # those that write now may have committed before the slot begins, and not be visible yet
+            # transactions that write now may commit before the slot begins, and be invisible to a snapshot taken at
+            # once
             return {"writers": slot.next_transaction()}
         state = slot.state()
         assert state is not None
@@ -187,7 +188,7 @@ class PostgresChangeSource(SourceOperator):
         return offset | {"end": slot.newest()} if self.parameters.until and self.until is None else offset
 
     def _snapshot(self, slot: Slot, offset: Offset) -> Offset:
-        """Submit all rows that there are."""
+        """Submit all existing rows of the table, once older transactions have ended."""
         slot.prepare(list(self.columns.values()))
         oldest = slot.oldest_transaction()
         if oldest < offset["writers"]:

@@ -1,4 +1,4 @@
-"""The parameters of PostgresChangeSource, and what its attributes come from."""
+"""The parameters of PostgresChangeSource, and the columns that its attributes come from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streams_orchestration.operators.libraries import pa
 
 Kind = Literal["insert", "update", "delete", "truncate"]
 SNAPSHOT = "snapshot"
-"""The kind of a row that was there before the first change."""
+"""The kind of change reported for a row that existed at the start."""
 METADATA: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "change": ("a string", pa.types.is_string),
     "committed": ("a timestamp", pa.types.is_timestamp),
@@ -26,7 +26,7 @@ METADATA: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 class PostgresChangeSourceParameters(Parameters):
-    """Parameters of `PostgresChangeSource`."""
+    """The parameters of `PostgresChangeSource`."""
 
     url: str = Field(
         min_length=1,
@@ -87,11 +87,11 @@ class PostgresChangeSourceParameters(Parameters):
 
 
 def changed_columns(context: OperatorContext, parameters: PostgresChangeSourceParameters) -> dict[str, str]:
-    """Return a mapping from attributes to the columns that are read from the table.
+    """Map attributes to the columns that are read from the table.
 
     Raises:
         UnknownAttributeError: `columns` or `metadata` names an attribute that the stream does not have.
-        ValueError: an output stream has no schema, or one that columns cannot give.
+        ValueError: an output stream has no schema, or a type that no column can have.
     """
     schema = context.output_schema()
     for parameter, names in (("columns", parameters.columns), ("metadata", parameters.metadata)):

@@ -1,4 +1,4 @@
-"""Punctor: puts window markers between tuples."""
+"""Punctor: inserts window markers between tuples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streams_orchestration.operators.mentions import Mentions
 
 
 class PunctorParameters(ExpressionParameters):
-    """Parameters of `Punctor`."""
+    """The parameters of `Punctor`."""
 
     punctuate: Condition = Field(
         examples=["true"], description="A condition. A tuple for which it is true gets a window marker."
@@ -29,14 +29,14 @@ class PunctorParameters(ExpressionParameters):
 
 
 class Punctor(Operator):
-    """Passes all tuples on, computed as by Functor, with a window marker before or after some of them."""
+    """Computes tuples as Functor does, and inserts a window marker before or after some of them."""
 
     Parameters = PunctorParameters
     pure = True
 
     @classmethod
     def mentions(cls, parameters: PunctorParameters) -> Mentions:
-        """Return the attributes of the expressions, and those that they compute."""
+        """Return the attributes that expressions use and compute."""
         return Mentions.of(parameters.punctuate, output=parameters.output)
 
     @classmethod
@@ -59,7 +59,7 @@ class Punctor(Operator):
         self.sieve = Sieve(self, [self.condition, *self.assignments.expressions])
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Add markers by the condition; null counts as false."""
+        """Submit the tuples, with markers where the condition is true; null counts as false."""
         known = self.sieve(batch)
         mask = pc.fill_null(known.value(self.condition), fill_value=False).to_numpy(zero_copy_only=False)
         tuples, done = self.assignments.of(known), 0

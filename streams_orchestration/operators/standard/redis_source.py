@@ -1,4 +1,4 @@
-"""RedisSource: entries of a Redis stream, by a consumer group, from a journal."""
+"""RedisSource: reads entries of a Redis stream with a consumer group, by way of a journal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from streams_orchestration.operators.libraries import import_modules
 from streams_orchestration.operators.packages import require_package
 
 AT_ONCE = 500
-"""Entries that are read at once, far fewer than keys are remembered: those that were not acknowledged come again."""
+"""Entries per read. It is far below the number of remembered keys, since unacknowledged entries may be repeated."""
 BLOCK_MILLISECONDS = 2000
 CONSUMER = "streams"
 _PASSING = (
@@ -41,11 +41,11 @@ _PASSING = (
     "NOREPLICAS",
     "UNBLOCKED",
 )
-"""Beginnings of errors that pass: of a server that starts, has no room, or has another one take over."""
+"""Prefixes of temporary errors: of a server that is starting, out of memory, or failing over."""
 
 
 class RedisSourceParameters(BrokerParameters):
-    """Parameters of `RedisSource`."""
+    """The parameters of `RedisSource`."""
 
     schemes: ClassVar[dict[str, int]] = {"redis": 6379, "rediss": 6379}
     stream: str = Field(min_length=1, description="Key of the stream, which is created if it is missing.")
@@ -68,7 +68,7 @@ class RedisSource(JournalSource):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raise ValueError if attributes and messages do not go together, or the library is missing."""
+        """Raise ValueError if attributes and format do not fit, or the library is missing."""
         super().check(context, parameters)
         require_package("RedisSource", "redis", "redis")
 
@@ -82,7 +82,7 @@ class RedisSource(JournalSource):
         import_modules("redis", "redis.asyncio")
 
     async def receive(self, intake: Intake) -> None:
-        """Read as a consumer of the group."""
+        """Read as a consumer of the group until cancelled."""
         from redis import exceptions
         from redis.asyncio import Redis
 
@@ -100,7 +100,7 @@ class RedisSource(JournalSource):
                 await asyncio.wait_for(client.aclose(), CLOSE_SECONDS)
 
     def _explained(self, error: Exception) -> Exception:
-        """Return an error of the library in words: a RefusedError where trying again does not help."""
+        """Translate an error of the library: a RefusedError if a retry cannot help, else a ConnectionError."""
         from redis import exceptions
 
         url, stream = self.parameters.url, self.parameters.stream
@@ -130,7 +130,7 @@ class RedisSource(JournalSource):
                 position = ">"
                 continue
             deliveries = [
-                # an entry that was removed meanwhile has no fields, and is empty as one without the field
+                # an entry removed meanwhile has no fields; it counts as empty, like one without the field
                 Delivery((fields or {}).get(settings.field.encode(), b""), settings.stream, place.key(id))
                 for id, fields in entries
             ]
@@ -138,7 +138,10 @@ class RedisSource(JournalSource):
             await client.xack(settings.stream, place.name, *(id for id, _ in entries))
 
     async def _make_group(self, client: Any, place: BrokerPosition) -> None:
-        """Create the group unless it exists. Redis keeps it with the stream, so deleting the stream deletes it."""
+        """Create the group unless it exists.
+
+        Redis stores it in the stream, so deleting the stream deletes the group.
+        """
         from redis.exceptions import ResponseError
 
         settings: RedisSourceParameters = self.parameters
@@ -154,7 +157,7 @@ class RedisSource(JournalSource):
         place.enter("", kept=True, about=about)
 
     async def _has_group(self, client: Any, name: str) -> bool:
-        """Return False if the stream has no such group; True also where the user may not ask."""
+        """Return False if the stream has no such group. Return True if the user has no right to ask."""
         from redis.exceptions import NoPermissionError, ResponseError
 
         try:
@@ -169,7 +172,7 @@ class RedisSource(JournalSource):
 
 
 def _entries(answer: Any) -> list[tuple[str, dict[bytes, bytes] | None]]:
-    """Return ids and fields; the answer is a list or a mapping, depending on the protocol's version."""
+    """Return the entries' ids and fields. The response is a list or a mapping, depending on the protocol version."""
     streams = list(answer.values()) if isinstance(answer, dict) else [each[1] for each in answer or ()]
     decoded: list[tuple[str, dict[bytes, bytes] | None]] = []
     for entries in streams:

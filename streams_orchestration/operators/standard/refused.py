@@ -1,4 +1,4 @@
-"""Parameters and values of Streams' standard operators that are not supported here, with the alternative."""
+"""Parameters and values of IBM Streams' standard operators that are not supported here, with the alternative."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "UDPSource": _RECEIVED,
 }
-"""Operator -> parameter -> reason."""
+"""Maps operator and parameter to the reason and the alternative."""
 
 _TRUTH = ("true", "false")
 _FORMATS = ("txt", "csv", "bin", "block", "line")
@@ -153,4 +153,4 @@ STREAMS_VALUES: dict[str, dict[str, tuple[str, ...]]] = {
     "Throttle": {"includePunctuations": _TRUTH, "precise": _TRUTH},
     "UDPSource": {"format": _FORMATS},
 }
-"""Operator -> parameter -> its values in Streams, where some of them, or all, cannot be used here."""
+"""Maps operator and parameter to the values in IBM Streams, if not all of them are supported here."""

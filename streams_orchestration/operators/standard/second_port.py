@@ -13,12 +13,12 @@ from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.storage.port import File
 
 LOGGED = 5
-"""Malformed rows that are logged one by one; then the log has their number whenever it has grown tenfold."""
+"""The number of malformed rows that are logged individually; then only every power of ten is logged."""
 _MALFORMED = {"file": "string", "line": "int64", "column": "string", "reason": "string", "text": "string"}
 
 
 class FileOutputs:
-    """The output ports for a file: its tuples, its malformed rows, and its end."""
+    """Handles a file's malformed rows and its end on the output ports."""
 
     def __init__(self, operator: Operator) -> None:
         """Store the operator, whose second output port was checked by `check_second_port`."""
@@ -26,7 +26,7 @@ class FileOutputs:
         outputs = operator.context.outputs
         self._second = outputs[1] if len(outputs) > 1 else None
         self.malformed = 0
-        """Rows of the file so far that could not be read."""
+        """The number of malformed rows in the file so far."""
 
     def set_aside(self, file: File, rows: Sequence[Malformed]) -> None:
         """Count, log and route malformed rows."""
@@ -44,7 +44,7 @@ class FileOutputs:
         self._operator.submit(TupleBatch.from_columns(malformed_columns(file, rows), self._second), 1)
 
     def end(self, file: File) -> None:
-        """Submit a window marker at the end of a file, and its name if the second port takes names."""
+        """Submit a window marker at the end of a file, and the file's name if the second port takes names."""
         self._operator.punctuate(Punctuation.WINDOW)
         if self.malformed > LOGGED:
             self._operator.context.logger.warning("%s: %d malformed rows in all", file, self.malformed)
@@ -54,12 +54,12 @@ class FileOutputs:
 
 
 def is_file_port(schema: pa.Schema | None) -> bool:
-    """Return True if the tuples are a text and an int, as on the second output port in Streams."""
+    """Return True if the schema is a text and an int, so the port gets the names of files as in IBM Streams."""
     return schema is not None and {field.type for field in schema} == {pa.string(), pa.int32()} and len(schema) == 2
 
 
 def check_second_port(schema: pa.Schema | None, *, permissive: bool) -> None:
-    """Raise ValueError if the port would never get a tuple, or tuples of another type."""
+    """Raise ValueError if the second port has wrong attributes or would never get a tuple."""
     if is_file_port(schema):
         return
     if schema is None or any(_MALFORMED.get(field.name) != str(field.type) for field in schema):
@@ -85,7 +85,7 @@ def malformed_columns(file: object, rows: Sequence[Malformed]) -> dict[str, list
 
 
 def log_malformed(logger: logging.Logger, file: object, rows: Sequence[Malformed], before: int) -> None:
-    """Log malformed rows of a file; a number of them was logged before."""
+    """Log malformed rows of a file; `before` is the number of earlier ones."""
     for count, row in enumerate(rows, before + 1):
         if count <= LOGGED:
             column = f", column {row.column}" if row.column else ""

@@ -1,4 +1,4 @@
-"""Sort: the tuples of a window in order."""
+"""Sort: sorts the tuples of a window."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from streams_orchestration.operators.windows.tumbling import TumblingWindows
 
 Order = Literal["ascending", "descending"]
 _WINDOW = "@window"
-"""Column of the tuples that wait: the number of their window. No attribute can have such a name."""
+"""The column of a waiting tuple that holds its window's number. No attribute can have this name."""
 
 
 class SortParameters(ExpressionParameters):
-    """Parameters of `Sort`."""
+    """The parameters of `Sort`."""
 
     window: str = Field(default="tumbling, punct()", description="Window clause. A sliding window must be a count.")
     sort_by: list[str] = Field(
@@ -67,10 +67,10 @@ class SortParameters(ExpressionParameters):
 
 
 class Sort(Operator):
-    """Sorts windows. A tumbling window is submitted in order when it closes, with a window marker behind it.
+    """Sorts windows. A tumbling window is submitted in order when it closes, followed by a window marker.
 
-    When a tuple arrives at a full sliding window, the first tuple by the order is submitted. At the end of the stream
-    all tuples that wait are submitted. Equal tuples keep their order of arrival; nulls are last.
+    When a tuple arrives at a full sliding window, the first tuple in sort order is submitted. At the end of the stream
+    all waiting tuples are submitted. Equal tuples keep their order of arrival; nulls are last.
     """
 
     Parameters = SortParameters
@@ -79,7 +79,7 @@ class Sort(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: SortParameters) -> Sharding:
-        """Keep the waiting tuples of a channel together."""
+        """Return a refusal, since waiting tuples belong to their channel."""
         return Sharding(refusal="is tuples that wait in the windows of one channel")
 
     @classmethod
@@ -152,7 +152,7 @@ class Sort(Operator):
         self.waiting.append(tuples.append_column(self.waiting.schema.field(_WINDOW), pa.array(windows, pa.int64())))
 
     def _close(self, windows: np.ndarray, *, mark: bool = True) -> None:
-        """Submit these windows, each in order with a marker behind it."""
+        """Submit windows, each sorted and followed by a marker if `mark`."""
         if not len(windows):
             return
         places = self.waiting.places()
@@ -171,12 +171,12 @@ class Sort(Operator):
         self.submit(self.assignments.apply(tuples.select(self.context.inputs[0].names)))
 
     def _sorted(self, tuples: pa.RecordBatch) -> pa.Array:
-        """Return the positions of tuples in order."""
+        """Return the positions of the tuples in sort order."""
         columns = {str(position): evaluate(key, tuples) for position, key in enumerate(self.keys)}
         return pc.sort_indices(pa.table(columns), sort_keys=self.orders)
 
     def _slide(self, tuples: pa.RecordBatch, size: int) -> None:
-        """Submit the first tuple of a window for each one that comes when it is full."""
+        """Add tuples to sliding windows, and submit the first tuple in order for each one added to a full window."""
         places = self.waiting.places()
         held = self.waiting.take(places).select(self.context.inputs[0].names)
         together = pa.concat_batches([held, tuples])
@@ -203,7 +203,7 @@ class Sort(Operator):
         self._submit(together.take(pa.array(leaving)), sort=False)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Close `punct()` windows at a window marker; submit all waiting tuples at the end."""
+        """Close `punct()` windows at a window marker. At the end, submit all waiting tuples."""
         if mark is Punctuation.FINAL:
             if self.window.tumbling:
                 self._close(self.tumbling.close(), mark=False)
@@ -221,7 +221,7 @@ class Sort(Operator):
         return {"waiting": self.waiting} | (self.tumbling.dump() if self.window.tumbling else {})
 
     def restore(self, state: State) -> None:
-        """Take both back."""
+        """Restore the waiting tuples and the open windows."""
         self.waiting = state["waiting"]
         if self.window.tumbling:
             self.tumbling.load(state)

@@ -1,4 +1,4 @@
-"""Split: sends every tuple to one of its output ports, or to several."""
+"""Split: sends every tuple to one or more of its output ports."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.storage.input_files import resolve_input
 
 DEFAULT = "default"
-"""The line of a mapping file for keys that have none."""
+"""The key in a mapping file whose ports apply to all keys not listed."""
 
 
 class SplitParameters(ExpressionParameters):
-    """Parameters of `Split`."""
+    """The parameters of `Split`."""
 
     index: str | int | list[str | int] | None = Field(
         default=None,
@@ -84,7 +84,7 @@ class Split(Operator):
         return indexes, {}
 
     def setup(self) -> None:
-        """Parse the expressions, read the file."""
+        """Parse the expressions and read the file."""
         self.expressions, self.mapping = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, self.expressions)
         self.width = len(own_outputs(self.context, self.parameters))

@@ -1,4 +1,4 @@
-"""Sql: a query of Spark's over streams."""
+"""Sql: a Spark SQL query over streams."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SqlParameters(FrameParameters):
-    """Parameters of `Sql`."""
+    """The parameters of `Sql`."""
 
     query: str = Field(description="SELECT statement of Spark SQL. Each input stream is a view with its name.")
 
@@ -28,12 +28,12 @@ class SqlParameters(FrameParameters):
 
 
 class Sql(FrameOperator):
-    """Runs a query over the input streams as Spark's Structured Streaming does: windows, joins, aggregates."""
+    """Runs a query over the input streams with Spark Structured Streaming, including windows, joins and aggregates."""
 
     Parameters = SqlParameters
 
     def compose(
         self, spark: SparkSession, inputs: Mapping[str, DataFrame], tables: Mapping[str, DataFrame]
     ) -> list[DataFrame]:
-        """Return the query's answer."""
+        """Return the query's result as a DataFrame."""
         return [spark.sql(self.parameters.query)]

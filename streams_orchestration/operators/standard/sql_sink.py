@@ -1,4 +1,4 @@
-"""SqlSink: writes tuples to a table of a database, each exactly once."""
+"""SqlSink: writes each tuple exactly once to a database table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class SqlSinkParameters(Parameters):
-    """Parameters of `SqlSink`."""
+    """The parameters of `SqlSink`."""
 
     url: str = Field(
         min_length=1,
@@ -68,7 +68,7 @@ class SqlSink(EpochSink):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SqlSinkParameters) -> None:
-        """Raise ValueError if the URL cannot be used, or attributes and columns do not fit; connects to nothing."""
+        """Raise ValueError if the URL cannot be used, or attributes and columns do not match. Connects to nothing."""
         check_url(parameters.url)
         columns = _columns(context, parameters)
         from streams_orchestration.operators.databases.columns import column_type
@@ -104,11 +104,14 @@ class SqlSink(EpochSink):
         self.target.prepare(create=parameters.create_table)
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
-        """Write them, unless that was done before."""
+        """Write the tuples of an epoch, unless that was done before."""
         self._write(key, batches)
 
     def deliver_files(self, key: DeliveryKey, files: Sequence[Path]) -> None:
-        """Write the tuples, again with immediate checks if a constraint checked at the commit names no row."""
+        """Write the tuples of an epoch.
+
+        Repeat with immediate checks if a deferred constraint refuses an unknown row.
+        """
         from streams_orchestration.operators.databases.errors import DeferredError
 
         try:
@@ -130,5 +133,5 @@ class SqlSink(EpochSink):
 
 
 def _columns(context: OperatorContext, parameters: SqlSinkParameters) -> dict[str, str]:
-    """Return a mapping from attributes to the columns that are written."""
+    """Map the attributes that are written to their columns."""
     return target_columns(context.inputs[0].names, parameters.columns, parameters.suppress, parameters.key)

@@ -1,4 +1,4 @@
-"""SqlSource: the rows of a table or a query, in the order of a column whose values grow."""
+"""SqlSource: reads the rows of a table or query in the order of a column whose values grow."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from streams_orchestration.operators.databases.growing import GrowingTable
 
 RECENT_ROWS = 10_000
-"""Rows behind the position that are counted again, to see whether others have come between them."""
+"""The number of recent rows that are counted again to detect late rows among them."""
 LOOKS_PER_SETTLE = 10
 LAG_LIMIT = 100_000
-"""More rows are not counted to tell how far the source is behind."""
+"""The row count beyond which the lag is not counted."""
 
 
 class _Seen(NamedTuple):
@@ -38,11 +38,11 @@ class _Seen(NamedTuple):
 
 
 class SqlSource(SourceOperator):
-    """Reads rows by a growing column. The offset is the last value read and the number of rows read last.
+    """Reads rows by a growing column. The offset is the last value read and the number of rows read recently.
 
-    Rows with the same value are read in one call. The largest value seen is read up to after `settle` seconds, so that
-    rows of slower transactions are visible by then. Rows that appear behind the position after that are counted and
-    lost; the application fails unless `onLostData: skip`.
+    Rows with equal values are read in one call. A value is read only `settle` seconds after it was first seen, so that
+    rows of slower transactions are visible by then. Rows that appear behind the position later are counted and lost;
+    the application fails unless `onLostData: skip`.
 
     The offset also holds the identity of the table. A table that was dropped and created again is reported, or read
     from its first row.
@@ -53,12 +53,12 @@ class SqlSource(SourceOperator):
 
     @classmethod
     def mentions(cls, parameters: SqlSourceParameters) -> Mentions:
-        """Return the attributes whose columns have other names."""
+        """Return the attributes that `columns` names."""
         return Mentions(outputs=list(parameters.columns))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SqlSourceParameters) -> None:
-        """Raise ValueError if the URL cannot be used, or attributes do not fit; connects to nothing."""
+        """Raise ValueError if the URL cannot be used or attributes do not fit. Connects to nothing."""
         check_url(parameters.url)
         source_columns(context, parameters)
 
@@ -68,7 +68,7 @@ class SqlSource(SourceOperator):
         return f"{parameters.table or 'a query'} in {shown_url(parameters.url)}"
 
     def setup(self) -> None:
-        """Connect to nothing yet.
+        """Prepare without connecting.
 
         Raises:
             DataError: several channels would read the same rows.
@@ -94,7 +94,7 @@ class SqlSource(SourceOperator):
         """Submit the next rows that have settled.
 
         Raises:
-            DataError: the database refuses for good, a row does not fit, or rows came behind the position.
+            DataError: the database refuses permanently, a row does not fit, or rows appeared behind the position.
         """
         from streams_orchestration.operators.databases.errors import DatabaseAwayError, DatabaseError
 
@@ -110,7 +110,7 @@ class SqlSource(SourceOperator):
         return produced
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the largest value of the growing column; None while the database cannot be reached."""
+        """Return the largest value of the growing column; None if the database cannot be reached."""
         from streams_orchestration.operators.databases.errors import DatabaseAwayError, DatabaseError
 
         try:
@@ -131,7 +131,7 @@ class SqlSource(SourceOperator):
 
     @classmethod
     def restored(cls, offset: Offset) -> Offset:
-        """Return the offset after a restore, where a copy of the table may stand for it."""
+        """Return the offset after a restore, without the table's identity, so that a copy of the table is accepted."""
         return {name: value for name, value in offset.items() if name != "table"}
 
     def pause(self) -> float | None:
@@ -144,7 +144,7 @@ class SqlSource(SourceOperator):
         return min([self.parameters.poll_period, *(seconds for seconds in settling if seconds > 0)])
 
     def place(self) -> str:
-        """Return the table and its rows that were submitted last."""
+        """Return the table and the range of rows of the last submission."""
         return self._place
 
     def _produce(self, offset: Offset, limit: int) -> ProducedTo:
@@ -190,7 +190,7 @@ class SqlSource(SourceOperator):
         return ProducedTo(offset, exhausted=True)
 
     def _warn_of_scans(self) -> None:
-        """Say once that each look reads the whole table."""
+        """Warn once if no index begins with the growing column, so that each check reads the whole table."""
         assert self._source is not None
         if self._source.unindexed and not self._scans:
             self._scans = True
@@ -201,7 +201,7 @@ class SqlSource(SourceOperator):
             )  # fmt: skip
 
     def _begun(self, offset: Offset) -> Offset:
-        """Return the offset with where production begins, and where it ends if it does."""
+        """Return the offset with the starting value, and with the end of a finite run."""
         if "rows" not in offset:
             start = self.parameters.start_at
             value = None if start == "earliest" else self._highest() if start == "latest" else start
@@ -223,7 +223,7 @@ class SqlSource(SourceOperator):
             raise DataError(message) from error
 
     def _look(self, until: Any) -> None:
-        """See from time to time how far the table has grown."""
+        """Record the largest value of the growing column, at intervals."""
         from streams_orchestration.operators.databases.values import value_of
 
         now = world.monotonic()
@@ -235,7 +235,7 @@ class SqlSource(SourceOperator):
         self._looked = now
 
     def _inspect(self, offset: Offset, after: Any, until: Any) -> Offset:
-        """See now and then whether rows can be read in order, and how many there are to read."""
+        """Check at intervals that rows can be read in order, and measure the lag."""
         now = world.monotonic()
         if now < self._inspected + self.parameters.poll_period:
             return offset
@@ -247,7 +247,7 @@ class SqlSource(SourceOperator):
         return offset
 
     def _settled(self) -> Any:
-        """Return the value up to which no transaction can still add rows, or None while it is unknown."""
+        """Return the value up to which rows have settled, or None if none is known."""
         now = world.monotonic()
         settled = [seen for seen in self._seen if seen.at + self.parameters.settle <= now]
         if settled:
@@ -267,7 +267,7 @@ class SqlSource(SourceOperator):
         self.context.logger.warning("%s", message)
 
     def _identify(self, offset: Offset, after: Any) -> Offset:
-        """Find out whether the table was dropped and created again since it was read."""
+        """Check whether the table was dropped and created again since it was read."""
         assert self._source is not None
         now = self._source.identity()
         if now is None:
@@ -295,7 +295,7 @@ class SqlSource(SourceOperator):
         return offset | {"value": None, "since": None, "rows": 0, "table": now.sign}
 
     def _look_behind(self, offset: Offset, after: Any) -> Offset:
-        """Have rows come between those that were read last?"""
+        """Check whether rows have appeared among those that were read recently."""
         from streams_orchestration.operators.databases.values import value_of
 
         assert self._source is not None

@@ -15,7 +15,7 @@ from streams_orchestration.operators.libraries import pa
 
 
 class SqlSourceParameters(Parameters):
-    """Parameters of `SqlSource`."""
+    """The parameters of `SqlSource`."""
 
     url: str = Field(
         min_length=1,
@@ -62,11 +62,11 @@ class SqlSourceParameters(Parameters):
 
 
 def source_columns(context: OperatorContext, parameters: SqlSourceParameters) -> dict[str, str]:
-    """Return a mapping from attributes to the columns that are read.
+    """Map attributes to the columns that are read.
 
     Raises:
         UnknownAttributeError: `columns` names an attribute that the stream does not have.
-        ValueError: an output stream has no schema, or one that columns cannot give.
+        ValueError: an output stream has no schema, or a type that no column can have.
     """
     schema = context.output_schema()
     for name in parameters.columns:

@@ -1,4 +1,4 @@
-"""Switch: lets tuples pass while it is closed, and wait while it is open."""
+"""Switch: passes tuples while it is closed, and holds them while it is open."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streams_orchestration.operators.waiting import WaitingOperator
 
 
 class SwitchParameters(ExpressionParameters):
-    """Parameters of `Switch`."""
+    """The parameters of `Switch`."""
 
     status: Condition = Field(
         description="A condition over input port 1. True closes the switch; anything else opens it."
@@ -30,8 +30,8 @@ class SwitchParameters(ExpressionParameters):
 class Switch(WaitingOperator):
     """Passes the tuples of input port 0 while the switch is closed; while it is open they wait in order.
 
-    Each tuple of input port 1, the control port, closes or opens it. Waiting tuples are in the operator's state. Those
-    that still wait at the end are dropped and counted.
+    Each tuple of input port 1, the control port, closes or opens the switch. Waiting tuples are in the operator's
+    state. Tuples that still wait at the end are dropped and counted.
 
     Parameters and semantics follow Switch of the SPL standard toolkit 1.4 (IBM Streams 4.3), which blocks the sender
     instead.
@@ -42,7 +42,7 @@ class Switch(WaitingOperator):
 
     @classmethod
     def mentions(cls, parameters: SwitchParameters) -> Mentions | None:
-        """Return None: the input schemas are known only in `check`."""
+        """Return None if the status is an expression, since the control stream's schema is known only in `check`."""
         return None if parameters.status not in ("true", "false") else Mentions()
 
     @classmethod
@@ -69,7 +69,7 @@ class Switch(WaitingOperator):
         self.closed = self.parameters.initial_status
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Let tuples pass or wait, or close or open the switch."""
+        """Pass or queue tuples, or set the switch by control tuples."""
         if port == 1:
             statuses = pc.fill_null(self.sieve(batch).value(self.status), fill_value=False).to_pylist()
             if any(statuses):  # closed for a moment, too, it lets pass what waits
@@ -81,17 +81,17 @@ class Switch(WaitingOperator):
             self.waiting.append(self.passing(batch).arrow)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Let a window marker of input port 0 wait with the tuples; drop them at the end."""
+        """Queue a window marker of input port 0 with the tuples. When the control stream ends, drop waiting tuples."""
         super().on_punctuation(port, mark)
         if port == 1 and mark is Punctuation.FINAL:
             self.context.metrics.dropped.add(len(self.waiting))
             self.reset_to_initial_state()
 
     def checkpoint(self) -> State:
-        """Return the waiting tuples, and whether the switch is closed."""
+        """Return the waiting tuples and the switch's status."""
         return {**super().checkpoint(), "closed": self.closed}
 
     def restore(self, state: State) -> None:
-        """Take both back."""
+        """Restore the waiting tuples and the switch's status."""
         super().restore(state)
         self.closed = state["closed"]

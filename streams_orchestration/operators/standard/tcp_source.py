@@ -1,4 +1,4 @@
-"""TCPSource: messages of TCP connections, from a journal."""
+"""TCPSource: reads messages from TCP connections, by way of a journal."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from streams_orchestration.operators.serving.listener import BACKLOG, Activity, 
 from streams_orchestration.operators.standard.refused import REFUSED
 
 CHUNK_BYTES = 1 << 18
-"""Most bytes of one read. The messages of one chunk are one record of the journal."""
+"""The largest number of bytes per read. The messages of one read are one record of the journal."""
 CONNECT_SECONDS = 10.0
 SILENT_SECONDS = 30.0
-"""Seconds without a message after which a connection yields its place to another one that needs it."""
+"""Seconds without a message after which a connection may be closed to make room for another one."""
 
 
 class TcpSourceParameters(JournalParameters):
-    """Parameters of `TCPSource`."""
+    """The parameters of `TCPSource`."""
 
     role: Literal["server", "client"] = Field(
         default="server", description="server: listen for connections. client: connect."
@@ -72,11 +72,11 @@ class TCPSource(JournalSource):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: TcpSourceParameters) -> str:
-        """Return the address."""
+        """Return the address to listen on or to connect to."""
         return f"tcp://{parameters.address}:{parameters.port}"
 
     async def receive(self, intake: Intake) -> None:
-        """Serve connections, or read one."""
+        """Serve connections, or connect and read, by `role`."""
         settings: TcpSourceParameters = self.parameters
         listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port))
         if settings.role == "client":
@@ -171,7 +171,7 @@ class TCPSource(JournalSource):
 
     @staticmethod
     async def _put(intake: Intake, messages: list[bytes], peer: str, held: Connection | None) -> None:
-        """Have messages written; a connection that waits for room keeps its place."""
+        """Write messages to the journal. Meanwhile the connection counts as working, so it keeps its place."""
         if held is None or not messages:
             return await intake.put(messages, peer)
         held.note(Activity.WORKING)

@@ -1,4 +1,4 @@
-"""ThreadedSplit: spreads tuples over its output ports, behind which threads of their own work."""
+"""ThreadedSplit: distributes tuples over its output ports, each of which may feed a thread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streams_orchestration.operators.states.state import State
 class ThreadedSplit(Operator):
     """Sends tuples to the output ports in turn.
 
-    Streams sends a tuple to any port with an idle thread, which no replay could repeat.
+    IBM Streams sends a tuple to any port with an idle thread, which a replay could not repeat.
     """
 
     unsupported = REFUSED["ThreadedSplit"]
@@ -22,7 +22,7 @@ class ThreadedSplit(Operator):
 
     @classmethod
     def sharding(cls, context: object, parameters: object) -> Sharding:
-        """Return that the state can be divided anyhow: it is the next port of each channel, and any will do."""
+        """Return a refusal, since the next port is a position within one channel."""
         return Sharding(refusal="is the port that is next in one channel")
 
     @classmethod
@@ -31,11 +31,11 @@ class ThreadedSplit(Operator):
         return Mentions()
 
     def reset_to_initial_state(self) -> None:
-        """Begin with port 0."""
+        """Start with port 0."""
         self.next = 0
 
     def setup(self) -> None:
-        """Begin with port 0."""
+        """Start with port 0."""
         self.reset_to_initial_state()
 
     def process(self, port: int, batch: TupleBatch) -> None:
@@ -47,9 +47,9 @@ class ThreadedSplit(Operator):
         self.next = (self.next + len(batch)) % ports
 
     def checkpoint(self) -> State:
-        """Return the port that is next."""
+        """Return the next port."""
         return {"next": self.next}
 
     def restore(self, state: State) -> None:
-        """Take it back."""
+        """Restore the next port."""
         self.next = state["next"]

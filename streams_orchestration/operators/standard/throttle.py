@@ -1,4 +1,4 @@
-"""Throttle: slows a stream down to a rate."""
+"""Throttle: limits a stream to a rate."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.refused import REFUSED
 
 LONGEST_PAUSE = 5.0
-"""Seconds that one batch may hold up its task: resets, boundaries and the host's other work wait for tasks."""
+"""The longest pause in seconds after one batch, since resets, epoch boundaries and other work wait for tasks."""
 
 
 class ThrottleParameters(Parameters):
-    """Parameters of `Throttle`."""
+    """The parameters of `Throttle`."""
 
     rate: float = Field(gt=0, description="Most tuples per second.")
 
@@ -24,7 +24,7 @@ class Throttle(Operator):
     """Passes every batch on, then pauses for as long as the rate requires.
 
     The pause delays the whole PE and its inputs. A batch of more than five seconds' worth of tuples exceeds the rate,
-    which the log reports; smaller batches (STREAMS_SOURCE_LIMIT) keep to lower rates.
+    which the log reports. To keep lower rates, make batches smaller (STREAMS_SOURCE_LIMIT).
     """
 
     Parameters = ThrottleParameters
@@ -36,11 +36,11 @@ class Throttle(Operator):
         return Mentions()
 
     def setup(self) -> None:
-        """Begin without a pause."""
+        """Start without a pause."""
         self.free = 0.0
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Pass on, then wait until the rate is kept."""
+        """Submit the batch, then pause until the rate is kept."""
         self.submit(batch)
         now = world.monotonic()
         self.free = max(self.free, now) + len(batch) / self.parameters.rate

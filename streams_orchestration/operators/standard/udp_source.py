@@ -1,4 +1,4 @@
-"""UDPSource: datagrams, from a journal."""
+"""UDPSource: receives datagrams, by way of a journal."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from streams_orchestration.operators.journal.source import JournalParameters, Jo
 from streams_orchestration.operators.standard.refused import REFUSED
 
 WAITING = 10_000
-"""Datagrams that may wait to be written."""
+"""The largest number of unwritten datagrams."""
 WAITING_BYTES = 64 << 20
-"""Bytes that they may have."""
+"""The largest total size in bytes of unwritten datagrams."""
 BUFFER_BYTES = 4 << 20
-"""Bytes that the system is asked to buffer for the socket."""
+"""The socket buffer size in bytes that is requested from the system."""
 
 
 class UdpSourceParameters(JournalParameters):
-    """Parameters of `UDPSource`."""
+    """The parameters of `UDPSource`."""
 
     address: str = Field(default="127.0.0.1", min_length=1, description="Address to listen at.")
     port: int = Field(ge=0, le=65535, description="Port to listen at. 0: any free port, which the host's log names.")
@@ -33,7 +33,7 @@ class UdpSourceParameters(JournalParameters):
 class UDPSource(JournalSource):
     """Receives each datagram as a message, without a line feed at its end.
 
-    A datagram is not acknowledged and a sender never waits. Datagrams that arrive while no host runs, or while there is
+    Datagrams are not acknowledged, so a sender never waits. Datagrams that arrive while no host runs, or while there is
     no room, are lost. Each message in the journal becomes one tuple.
     """
 
@@ -42,7 +42,7 @@ class UDPSource(JournalSource):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: UdpSourceParameters) -> str:
-        """Return the address."""
+        """Return the address to listen on."""
         return f"udp://{parameters.address}:{parameters.port}"
 
     async def receive(self, intake: Intake) -> None:
