@@ -37,6 +37,7 @@ from streams_orchestration.orchestration.sensors import SENSOR, WORKERS, failed_
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.orchestration.spec_state import WatchedSpec, in_time, specs_sensor
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
+from streams_orchestration.orchestration.yaml_schema import Checked
 from streams_orchestration.runtime import api
 
 EXAMPLE = """\
@@ -64,7 +65,7 @@ class StreamsApplicationScaffolder(dg.Scaffolder[Any]):
         (request.target_path / "application.yaml").write_text(EXAMPLE.format(name=name))
 
 
-class Rescale(dg.Model, dg.Resolvable):
+class Rescale(Checked, dg.Model):
     """The policy by which the sensor `APP__rescale` changes the width of a parallel region; see `Rescaling`."""
 
     target: float = Field(default=0.7, description="Processors that the busiest channel may keep busy.")
@@ -118,7 +119,7 @@ def _resource(context: dg.ResolutionContext, given: Any) -> Any:
 
 
 @dg.scaffold_with(StreamsApplicationScaffolder)
-class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
+class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
     """Compiles a streaming application, runs it on Spark, and resets what fails.
 
     Example:
@@ -173,7 +174,9 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
         TranslationFn[dg.AssetSpec] | None,
         TranslationFnResolver[dg.AssetSpec](template_vars_for_translation_fn=lambda spec: {"spec": spec}),
     ] = Field(default=None, description="Attributes of assets, such as key_prefix, group_name and owners.")
-    timezone: str | None = Field(default=None, description="Of these expressions, an IANA name; UTC by default.")
+    timezone: str | None = Field(
+        default=None, description="Time zone of the cron expressions, an IANA name; UTC by default."
+    )
     strict: bool = Field(
         default=False, description="Errors of the spec fail the load, and so `dg check defs`, not just its check."
     )

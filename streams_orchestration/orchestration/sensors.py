@@ -13,10 +13,11 @@ import dagster as dg
 
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys
-from streams_orchestration.orchestration.cut_checks import judge
+from streams_orchestration.orchestration.cut_checks import CHECKS, judge
 from streams_orchestration.orchestration.definition_names import sensor_name
 from streams_orchestration.orchestration.deployment_checks import evaluation
 from streams_orchestration.orchestration.deployments import shown_rows
+from streams_orchestration.orchestration.open_checks import left_open, said_again
 from streams_orchestration.orchestration.ops import ResetUnit
 from streams_orchestration.orchestration.progress import progress_events
 from streams_orchestration.orchestration.remedies import in_dagster
@@ -162,24 +163,32 @@ class _Tick:
         self.check_anew()
 
     def check_anew(self) -> None:
-        """Record the checks of deployments that a run has materialized since the last tick.
+        """Record the checks of deployments that a run has materialized, or left open, since the last tick.
 
-        Dagster takes the checks that were recorded last, and shows them as not evaluated if they are older than the
-        materialization: those that the sensor has recorded while the run was under way.
+        Dagster takes the checks that were recorded last. It shows them as not evaluated if they are older than the
+        materialization, as those are that the sensor has recorded while the run was under way, or if a run was to
+        evaluate them and has failed before.
         """
         known = self.deployed & self.memories.keys()
         keys = {self.keys_of(name).of(name, "deployment"): name for name in known}
+        still_open = left_open(self.context.instance, keys)
+        due = {keys[check.asset_key] for check in still_open if check.name in CHECKS}
         for record in self.context.instance.get_asset_records([*keys]) if keys else ():
             last, name = record.asset_entry.last_materialization, keys[record.asset_entry.asset_key]
             memory = self.memories[name]
             if last is None or last.run_id in ("", memory.checked_run):
                 continue
             if time.time() < last.timestamp + RECORD_SECONDS:
+                due.discard(name)
                 continue
             self.memories[name] = replace(memory, checked_run=last.run_id)
+            due.add(name)
+        for name in sorted(due):
             with suppress(api.NotDeployedError):  # since the pulses were read
                 judged = judge(api.read_status(self.home, name), api.now(), api.read_machines(self.home))
                 self.events += [evaluation(self.keys_of(name), name, each) for each in judged]
+        again = (said_again(self.context.instance, check) for check in still_open if check.name not in CHECKS)
+        self.events += [event for event in again if event is not None]
 
     def look_alone(self, application: str, mark: str, *, late: bool) -> list[api.UnitFailure]:
         """Look at an application; an error that is its own keeps no other one from being looked after."""

@@ -70,8 +70,9 @@ class Deployed:
         records = self.instance.event_log_storage.get_latest_asset_check_execution_by_key([*self.checks(*assets)])
 
         def stands(key: dg.AssetCheckKey) -> bool:
-            latest = records[key].targets_latest_materialization(LoadingContextForTest(self.instance))
-            return asyncio.run(latest)
+            context, record = LoadingContextForTest(self.instance), records[key]
+            ended = asyncio.run(record.resolve_status(context)).value in ("SUCCEEDED", "FAILED")
+            return ended and asyncio.run(record.targets_latest_materialization(context))
 
         return {key.name for key in self.checks(*assets) if key not in records or not stands(key)}
 
@@ -119,6 +120,20 @@ def test_checks_of_the_sensor_stand_after_a_run(deployed: Deployed, job: str):
         deployed.run("demo__compile")
     deployed.run(job)
     assert deployed.not_evaluated(DEPLOYMENT) == set()
+
+
+def test_checks_stand_soon_after_a_run_that_failed_before_it_evaluated_them(deployed: Deployed, spec: Path):
+    deployed.look()
+    deployed.runtime.status = deployed.status
+    deployed.run("demo__redeploy")
+    until(lambda: deployed.look() and not deployed.not_evaluated(DEPLOYMENT), "checks are not evaluated")
+    spec.write_text(spec.read_text().replace("n % 2", "m % 2"))
+    job = deployed.defs.resolve_job_def("demo__redeploy")
+    assert not job.execute_in_process(instance=deployed.instance, raise_on_error=False).success
+    assert deployed.not_evaluated(DEPLOYMENT) == {each.name for each in deployed.checks(DEPLOYMENT)}
+    deployed.look()
+    assert deployed.not_evaluated(DEPLOYMENT) == set()
+    assert not deployed.look()
 
 
 def test_checks_stand_soon_after_a_run_beside_which_the_sensor_has_recorded_some(

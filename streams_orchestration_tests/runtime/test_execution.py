@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,13 @@ import pytest
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import (
+    compiled,
     expected_totals,
+    node,
     published,
     rows,
+    sink,
+    source,
     totals,
     write_rows,
 )
@@ -53,6 +59,22 @@ def test_results_do_not_depend_on_the_threading_model(tmp_path: Path, threading:
 @pytest.mark.parametrize("source_limit", [1, 7, COUNT - 1, COUNT, COUNT + 1, 10_000])
 def test_results_do_not_depend_on_the_size_of_batches(tmp_path: Path, source_limit: int):
     check(results(tmp_path, source_limit))
+
+
+def test_a_pe_may_be_a_chain_of_more_operators_than_python_has_frames(tmp_path: Path):
+    before, length = sys.getrecursionlimit(), 300
+    file = write_rows(tmp_path / "rows.parquet", COUNT)
+    names = ["Rows", *(f"Twice{number}" for number in range(length))]
+    chain = [
+        node(name, "Functor", upstream, parameters={"output": {"n": "n + 1"}}) for upstream, name in pairwise(names)
+    ]
+    plan = compiled([source("Rows", file), *chain, sink("Out", names[-1])], fusion="manual", pes=1)
+    application = LocalApplication(Home(tmp_path / "home"), plan, COUNT)
+    try:
+        application.run()
+    finally:
+        sys.setrecursionlimit(before)
+    assert [n for _, n in published(application.published("Out"))] == [n + length for _, n in sorted(rows(COUNT))]
 
 
 @pytest.mark.parametrize("channels", ["noChannelInfluence", "channelExlocation", "channelIsolation"])

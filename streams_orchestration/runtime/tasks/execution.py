@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -45,6 +46,16 @@ from streams_orchestration.runtime.tasks.routing import hash_channels, round_rob
 from streams_orchestration.runtime.tasks.selection import selected
 from streams_orchestration.runtime.transport.segments import Item, SegmentError, read_segment
 
+FRAMES_OF_OPERATOR = 20
+"""Most frames of Python's stack between an operator that submits and the next one that is called, with a margin."""
+
+
+def allow_calls(operators: int) -> None:
+    """Raise Python's recursion limit to what a chain of so many operators in one PE needs."""
+    needed = 1_000 + FRAMES_OF_OPERATOR * operators
+    if sys.getrecursionlimit() < needed:
+        sys.setrecursionlimit(needed)
+
 
 class TaskRun:
     """One task of one micro-batch."""
@@ -53,6 +64,7 @@ class TaskRun:
         self, program: PeProgram, task: Task, plan: BatchPlan, directories: Directories, new_sender: NewSender,
         cache: InstanceCache, *, measured: bool = True,
     ) -> None:  # fmt: skip
+        allow_calls(len(program.operators))
         self.meter = Meter(program) if measured else NoMeter(program)
         self.program = program
         self.task = task
