@@ -11,17 +11,17 @@ from streams_orchestration.operators.errors import UnknownAttributeError
 def target_columns(
     names: Sequence[str], columns: Mapping[str, str], suppress: Sequence[str], key: Sequence[str]
 ) -> dict[str, str]:
-    """Return a mapping from attributes to the columns that are written.
+    """Map the attributes that are written to their columns.
 
     Args:
         names: the attributes of the stream.
-        columns: attribute -> column, where the names differ.
+        columns: maps attributes to columns where the names differ.
         suppress: attributes that are not written.
-        key: attributes that say which row a tuple replaces.
+        key: attributes that decide which row a tuple replaces.
 
     Raises:
         UnknownAttributeError: a parameter names an attribute that the stream does not have.
-        ValueError: nothing is written, or two attributes go to one column, or the key is not written.
+        ValueError: nothing is written, two attributes have the same column, or a key attribute is not written.
     """
     for parameter, named in (("columns", columns), ("suppress", suppress), ("key", key)):
         for name in named:

@@ -1,4 +1,4 @@
-"""A test kit: one operator by itself, without Spark, as the runtime would treat it."""
+"""A test kit: runs a single operator without Spark, in the same way as the runtime."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from streams_orchestration.operators.states.state import dump_state, load_state,
 
 Row = tuple[Any, ...]
 Checkpoint = tuple[tuple[int, bytes], ...]
-"""A stored state: version and content of its files, a whole one and then what changed."""
+"""A stored state: version and content of each file in its chain."""
 
 
 class OperatorHarness:
-    """An operator that is checked and set up, and everything that it has submitted.
+    """An operator under test, with everything that it has submitted.
 
     Example:
         harness = OperatorHarness(LongWords, ["word string"], ["word string"], parameters={"letters": 3})
@@ -55,19 +55,19 @@ class OperatorHarness:
 
         Args:
             kind: its class, or a function under `@operator`.
-            inputs: the tuple type of every input port, in Spark's DDL.
-            outputs: the same of the output ports; None stands for a stream without a schema.
+            inputs: the tuple type of every input port, as Spark DDL.
+            outputs: the tuple type of every output port; None stands for a stream without a schema.
             parameters: the parameters as in a spec.
-            base: directory that relative input paths start from.
-            results: directory that relative output paths start from.
+            base: the directory against which relative input paths are resolved.
+            results: the directory against which relative output paths are resolved.
             channel: the replica's channel in a parallel region.
             max_channels: the number of channels.
             time_zone: the time zone of the application, an IANA name.
-            trigger: it drives an operator-driven region; `consistent` counts how often it ended an epoch.
+            trigger: the operator drives an operator-driven region; `consistent` counts the epochs that it has ended.
 
         Raises:
-            pydantic.ValidationError: a parameter is unknown, missing or of another type.
-            ValueError: what the operator's `check` finds, or that it lacks the method that handles tuples.
+            pydantic.ValidationError: a parameter is unknown, missing or of a wrong type.
+            ValueError: the operator's `check` finds a fault, or it has no method for tuples.
         """
         self.context = OperatorContext(
             name=kind.__name__,
@@ -110,7 +110,7 @@ class OperatorHarness:
         return make_operator(self.kind, self.context, self.parameters)
 
     def send(self, rows: Sequence[Row] | TupleBatch, port: int = 0) -> Self:
-        """Pass a batch to an input port; const unless the class's model declares the port mutable."""
+        """Pass a batch to an input port. It is const unless the class's model declares the port mutable."""
         if isinstance(rows, TupleBatch):
             batch = rows
         else:
@@ -123,25 +123,25 @@ class OperatorHarness:
         return self
 
     def mark(self, mark: Punctuation = Punctuation.WINDOW, port: int = 0) -> Self:
-        """Let a punctuation arrive."""
+        """Pass a punctuation mark to an input port."""
         check_nothing(self.operator.on_punctuation(port, mark), "on_punctuation")
         return self
 
     def end(self) -> Self:
-        """Let the final punctuation arrive on every input port, as at the end of an application."""
+        """Pass the final mark to every input port, as at the end of an application."""
         for port in range(len(self.context.inputs)):
             self.mark(Punctuation.FINAL, port)
         return self
 
     def produce(self, offset: Offset | None = None, limit: int = 1000) -> ProducedTo:
-        """Let a source produce from an offset on, from its beginning if there is none."""
+        """Let a source produce from an offset; without one, from its initial offset."""
         assert isinstance(self.operator, SourceOperator), f"{self.kind.__name__} is no SourceOperator"
         return check_produced(
             self.operator.produce(self.operator.initial_offset() if offset is None else offset, limit)
         )
 
     def checkpoint(self) -> Checkpoint:
-        """Drain the operator and store its state, as at the end of an epoch: only what changed, where that pays."""
+        """Drain the operator and store its state, as at the end of an epoch. Returns the chain of files."""
         check_nothing(self.operator.drain(), "drain")
         self._version += 1
         chain = [(version, len(data)) for version, data in self._stored]
@@ -152,10 +152,11 @@ class OperatorHarness:
         return self._stored
 
     def restart(self, stored: Checkpoint | None = None) -> Self:
-        """Replace the operator by a new one that takes over a stored state, as after a reset.
+        """Replace the operator by a new one that restores a stored state, as after a reset.
 
         Args:
-            stored: what `checkpoint` gave; without it a checkpoint is made now, so that nothing may be noticed.
+            stored: a result of `checkpoint`; without it a checkpoint is taken now, so the restart should be
+                unnoticeable.
         """
         self._stored = self.checkpoint() if stored is None else stored
         state = load_state(data for _, data in self._stored)
@@ -165,13 +166,16 @@ class OperatorHarness:
         return self
 
     def reset(self) -> Self:
-        """Take the operator back to where it began."""
+        """Reset the operator to its initial state."""
         self.operator.reset_to_initial_state()
         self._stored = ()
         return self
 
     def commit(self, batch: int = 0) -> tuple[PendingFile, ...]:
-        """End the micro-batch: the files that a sink finished; the next one is `batch`."""
+        """End the micro-batch and return the files that a sink finished.
+
+        The next micro-batch has the number `batch`.
+        """
         files = check_files(self.operator.prepare_commit())
         self.context.batch = batch
         return files
@@ -190,7 +194,7 @@ class OperatorHarness:
 
     @property
     def metrics(self) -> dict[str, int | float]:
-        """The operator's custom metrics by name, counted over restarts."""
+        """The operator's custom metrics by name, accumulated over restarts."""
         return self.context.metrics.values
 
     def batches(self, port: int = 0) -> list[TupleBatch]:

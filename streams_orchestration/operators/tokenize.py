@@ -10,13 +10,13 @@ from streams_orchestration.operators.libraries import compute as pc
 
 
 class Tokenize(Operator):
-    """One tuple per word of the input's only attribute, in lower case, without punctuation marks."""
+    """Submits one tuple per word of the input's only attribute, in lower case and without punctuation."""
 
     pure = True
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: object) -> None:
-        """Raise ValueError when input or output is not one string attribute."""
+        """Raise ValueError if the input or output schema is not a single string attribute."""
         for schema in (*context.inputs[:1], *context.outputs[:1]):
             if schema is None or len(schema) != 1 or not pa.types.is_string(schema.field(0).type):
                 message = "Tokenize needs streams with exactly one string attribute"

@@ -14,17 +14,17 @@ from streams_orchestration.operators.function import schema_for
 
 
 class TupleOutputs:
-    """Collects tuples, values by attribute, and submits them in batches; marks keep their place among them."""
+    """Collects tuples given as values by attribute, and submits them in batches. Marks keep their place among them."""
 
     def __init__(self, operator: Operator) -> None:
         self.operator = operator
         self.tuples: dict[int, _Collected] = {}
 
     def add(self, position: int, port: int, part: Mapping[str, Any] | Punctuation) -> None:
-        """Add the function's result for the input tuple at a position: a tuple's values, or a mark.
+        """Add one result of the function for the input tuple at a position: a tuple's values, or a mark.
 
         Raises:
-            ResultError: the attributes are not those of the output stream, or there is no such port.
+            ResultError: the attributes are not those of the output stream, or the port does not exist.
         """
         collected = self.tuples.get(port)
         if collected is not None and type(part) is dict and part.keys() == collected.names:
@@ -36,12 +36,12 @@ class TupleOutputs:
             self._begin(port, part).add(position, part)
 
     def _begin(self, port: int, part: Mapping[str, Any]) -> _Collected:
-        """Return the tuples of a port that this one may join."""
+        """Return the collected tuples of a port, after checking the attributes of a new one."""
         schema = schema_for(part, self.operator.context, port)
         return self.tuples.setdefault(port, _Collected(schema))
 
     def submit(self, port: int | None = None) -> None:
-        """Submit what there is, for one output port or all.
+        """Submit the collected tuples of one output port, or of all.
 
         Raises:
             TupleError: a value does not fit its attribute.
@@ -52,7 +52,7 @@ class TupleOutputs:
 
 
 class _Collected:
-    """Tuples of one output port, each with the position of the input tuple that it was made of."""
+    """Collected tuples of one output port, each with the position of its input tuple."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema

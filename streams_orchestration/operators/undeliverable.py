@@ -1,4 +1,4 @@
-"""Tuples that a target can never take: named by row and column, or set aside so that the others are delivered."""
+"""Tuples that a target permanently refuses: reported by row and column, or set aside so that others are delivered."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ OnUndeliverable = Annotated[
     ),
 ]
 DIRECTORY = "undeliverable"
-"""The directory among the results for tuples that were set aside."""
+"""The directory for tuples that were set aside, relative to the results."""
 REMEDY = "onUndeliverable: route sets such tuples aside and delivers the others"
 LOGGED = 5
-"""Tuples of a delivery that are logged one by one."""
+"""The number of tuples per delivery that are logged individually."""
 
 
 class Undeliverable(NamedTuple):
-    """A tuple that a target refuses for good."""
+    """A tuple that a target permanently refuses."""
 
     row: int
     """Number of the tuple in its delivery, from 1."""
     column: str
-    """Column or attribute; empty where the tuple is refused as a whole."""
+    """The column or attribute at fault; empty if the tuple is refused as a whole."""
     reason: str
     """The target's reason, without values of the tuple."""
     values: Mapping[str, Any]
 
     @property
     def place(self) -> str:
-        """Row and column, for messages."""
+        """The row and column, for messages."""
         return f"row {self.row}" + (f", column {self.column}" if self.column else "")
 
 
 SetAside = Callable[[Sequence[Undeliverable]], None]
-"""Takes the tuples that a delivery leaves out, before it is committed."""
+"""Receives the tuples that a delivery leaves out, before the delivery is committed."""
 
 
 def set_aside(context: OperatorContext, key: DeliveryKey, tuples: Sequence[Undeliverable]) -> None:
-    """Have the tuples that one delivery leaves out in its file, and no others.
+    """Write exactly the tuples that a delivery leaves out to its file, or remove the file if there are none.
 
-    Call it before the delivery is committed: whoever repeats the delivery writes the same file again.
+    Call this before the delivery is committed: a repetition of the delivery then writes the same file again.
 
     Raises:
         OSError: the file cannot be written.
@@ -76,7 +76,7 @@ def set_aside(context: OperatorContext, key: DeliveryKey, tuples: Sequence[Undel
 
 
 def count_set_aside(context: OperatorContext, key: DeliveryKey) -> int:
-    """Return the number of tuples of a finished delivery that are set aside."""
+    """Return the number of tuples that a finished delivery has set aside."""
     try:
         with file_of(context, key).open("rb") as file:
             return sum(1 for _ in file)
@@ -85,7 +85,7 @@ def count_set_aside(context: OperatorContext, key: DeliveryKey) -> int:
 
 
 def file_of(context: OperatorContext, key: DeliveryKey) -> Path:
-    """Return the file for what a delivery leaves out, which no other delivery has."""
+    """Return the file for the tuples that a delivery sets aside. Every delivery has its own."""
     part = f"-{key.generation}-{key.number:06d}" if key.generation else ""
     operator = context.name.replace("[", "(").replace("]", ")")
     return context.results / DIRECTORY / operator / f"{key.life[:8]}-{key.epoch:06d}{part}.jsonl"

@@ -1,4 +1,4 @@
-"""Tuples that wait until something lets them pass, with the window marks between them."""
+"""Queues of tuples that wait until they may pass, with the window marks between them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from streams_orchestration.operators.states.tuple_log import TupleLog
 
 
 class Waiting:
-    """A queue of tuples and window marks, in order of arrival. A mark leaves with the last tuple before it."""
+    """A queue of tuples and window marks in order of arrival. A mark leaves with the last tuple before it."""
 
     def __init__(self, schema: pa.Schema, notes: Mapping[str, Any] | None = None) -> None:
-        """Create without tuples; `notes` as in `TupleLog`."""
+        """Create an empty queue; `notes` as in `TupleLog`."""
         self.log = TupleLog(schema, notes)
         self._marks: list[int] = []
-        """The number of the first tuple behind each mark."""
+        """For each mark, the number of the first tuple after it."""
 
     def __len__(self) -> int:
         return len(self.log)
@@ -35,11 +35,11 @@ class Waiting:
         self.log.append(tuples, **notes)
 
     def mark(self) -> None:
-        """Let a mark come."""
+        """Append a window mark."""
         self._marks.append(self.log.next)
 
     def release(self, count: int) -> Iterator[pa.RecordBatch | Punctuation]:
-        """Take the first tuples out, and the marks that nothing is in front of any more, in order."""
+        """Remove and yield the first `count` tuples, and the marks that no waiting tuple precedes, in order."""
         places = self.log.places()
         leaving = places[:count]
         tuples, numbers = self.log.take(leaving), self.log.numbers[leaving]
@@ -61,23 +61,23 @@ class Waiting:
         return {"waiting": self.log, "marks": list(self._marks)}
 
     def load(self, state: State) -> None:
-        """Take over what `dump` gave."""
+        """Restore what `dump` returned."""
         self.log, self._marks = state["waiting"], list(state["marks"])
 
 
 class WaitingOperator(Operator):
-    """Lets the tuples and window marks of input port 0 wait; how long is up to the class."""
+    """Base class of operators that queue the tuples and window marks of input port 0 until they may pass."""
 
     stateful = True
     passes_marks = False
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: object) -> Sharding:
-        """Return that waiting tuples of a channel cannot be divided."""
+        """Return a refusal, since waiting tuples belong to their channel."""
         return Sharding(refusal="is tuples that wait in one channel, in their order")
 
     def setup(self) -> None:
-        """Create without waiting tuples."""
+        """Start without waiting tuples."""
         self.waiting = Waiting(self.context.inputs[0])
 
     def reset_to_initial_state(self) -> None:
@@ -85,7 +85,7 @@ class WaitingOperator(Operator):
         self.waiting.clear()
 
     def release(self, count: int) -> None:
-        """Submit the first tuples that wait, and the marks that nothing is in front of any more."""
+        """Submit the first `count` waiting tuples, and the marks that no waiting tuple precedes."""
         for item in self.waiting.release(count):
             if isinstance(item, Punctuation):
                 self.punctuate(item)
@@ -93,7 +93,7 @@ class WaitingOperator(Operator):
                 self.submit(TupleBatch(item))
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Let a window marker of input port 0 wait behind the tuples."""
+        """Queue a window marker of input port 0 after the tuples."""
         if port == 0 and mark is Punctuation.WINDOW:
             self.waiting.mark()
             self.release(0)

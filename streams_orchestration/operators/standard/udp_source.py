@@ -46,7 +46,7 @@ class UDPSource(JournalSource):
         return f"udp://{parameters.address}:{parameters.port}"
 
     async def receive(self, intake: Intake) -> None:
-        """Listen, and write the datagrams."""
+        """Listen, and write datagrams to the journal until cancelled."""
         settings: UdpSourceParameters = self.parameters
         listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port))
         waiting = _Waiting()
@@ -75,14 +75,14 @@ class UDPSource(JournalSource):
 
 
 class _Waiting:
-    """The datagrams that are not written yet, limited by number and bytes."""
+    """Received datagrams that are not yet written, limited by number and size."""
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[tuple[bytes, str]] = asyncio.Queue()
         self._number = self._bytes = 0
 
     def add(self, value: bytes, sender: str) -> bool:
-        """Return False if there is no room for the datagram."""
+        """Add a datagram. Return False if there is no room for it."""
         if self._number >= WAITING or self._bytes + len(value) > WAITING_BYTES:
             return False
         self._number += 1
@@ -91,14 +91,14 @@ class _Waiting:
         return True
 
     async def taken(self) -> list[tuple[bytes, str]]:
-        """Return all that wait, at least one; they need their room until they are written."""
+        """Wait for datagrams and return all of them. They count against the limits until `written` is called."""
         datagrams = [await self._queue.get()]
         while not self._queue.empty():
             datagrams.append(self._queue.get_nowait())
         return datagrams
 
     def written(self, datagrams: list[tuple[bytes, str]]) -> None:
-        """Give the room of datagrams away."""
+        """Free the room of datagrams that were written."""
         self._number -= len(datagrams)
         self._bytes -= sum(len(value) for value, _ in datagrams)
 

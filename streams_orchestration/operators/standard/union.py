@@ -1,4 +1,4 @@
-"""Union: several streams as one."""
+"""Union: combines several streams into one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streams_orchestration.operators.mentions import Mentions
 
 
 class Union(Operator):
-    """Passes on the tuples of all ports in order of arrival, with the attributes of the output stream."""
+    """Forwards the tuples of all ports in order of arrival, with the attributes of the output stream."""
 
     @classmethod
     def mentions(cls, parameters: object) -> Mentions:
@@ -33,9 +33,9 @@ class Union(Operator):
         return assignments_of_ports(context.inputs, target, context.zone)
 
     def setup(self) -> None:
-        """Match the attributes."""
+        """Match the attributes of each port with those of the output stream."""
         self.ports = self._compile(self.context)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Pass on."""
+        """Submit the tuples with the output stream's attributes."""
         self.submit(self.ports[port].apply(batch.arrow))

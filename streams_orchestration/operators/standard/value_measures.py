@@ -1,4 +1,4 @@
-"""Output functions of Aggregate over values of any type, one value after another, with Spark's meaning (ANSI)."""
+"""Output functions of Aggregate over values of any type, computed value by value with Spark's semantics (ANSI)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ _EXACT = decimal.Context(prec=2 * MAX_PRECISION + 2, rounding=decimal.ROUND_HALF
 
 @dataclass(frozen=True)
 class ValueFunction:
-    """A table function: how it takes values in, and how it computes the result.
+    """An output function, defined by how it updates a state and computes the result from it.
 
     Attributes:
-        accepts: the types of the first argument, and of the second.
-        state: the type of a group's state, from the arguments' types; each state is in a list or a struct.
-        result: the type of the value, from the arguments' types.
-        step: the state with one more tuple's values; the state of a new group is None.
-        merge: the state of two parts of a group, the first one of earlier tuples.
-        finish: the value of a state.
-        takes_null: whether tuples whose first argument is null count.
+        accepts: for each argument, a check of its type.
+        state: returns the type of a group's state, given the arguments' types; the state is stored as a list or a
+            struct.
+        result: returns the type of the result, given the arguments' types.
+        step: returns the state after one more tuple; the state of a new group is None.
+        merge: returns the state of a whole group from the states of an earlier and a later part.
+        finish: returns the result for a state.
+        takes_null: True if tuples with a null argument count.
     """
 
     accepts: tuple[Callable[[pa.DataType], bool], ...]
@@ -42,23 +43,23 @@ class ValueFunction:
 
 
 class Reached(NamedTuple):
-    """The values of groups."""
+    """The results of an output function for several groups."""
 
     values: pa.Array
-    """The value of each group; null where it has none."""
+    """The value of each group; null if it has none."""
     failures: Mapping[int, str] = {}
-    """The reason for each group that has no value, by its position."""
+    """Maps the position of each group whose computation failed to the reason."""
 
 
 class Measure(Protocol):
-    """An output function over all groups of an Aggregate. Its values do not depend on batches or windows.
+    """An output function over all groups of an Aggregate. Its results do not depend on batch boundaries.
 
     The state of a group is a count and a running value. The states of two parts of a group can be merged.
     """
 
     @property
     def expressions(self) -> Sequence[Expression]:
-        """The arguments."""
+        """The arguments of the function."""
         ...
 
     @property
@@ -68,15 +69,15 @@ class Measure(Protocol):
 
     @property
     def result_type(self) -> pa.DataType:
-        """The Arrow type of the values."""
+        """The Arrow type of the results."""
         ...
 
     def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: Evaluated) -> None:
-        """Take in a batch whose tuple i belongs to group `groups[i]`.
+        """Add a batch in which tuple i belongs to group `groups[i]`.
 
         Args:
-            counts: the counted tuples of every group so far, updated in place; below 0 once it has no value.
-            values: the running values, likewise; 0 or None for a group without tuples.
+            counts: the number of tuples of every group so far, updated in place; negative once the group has failed.
+            values: the running values, updated in place; 0 or None for a group without tuples.
             groups: the group of every tuple.
             batch: the tuples.
         """
@@ -90,22 +91,22 @@ class Measure(Protocol):
         more_counts: np.ndarray,
         more_values: np.ndarray,
     ) -> None:
-        """Take in counts and running values of later parts of groups, as `add` takes in tuples."""
+        """Merge counts and running values of later parts of groups, in the same way as `add` adds tuples."""
         ...
 
     def over(self, batch: Evaluated, starts: np.ndarray, ends: np.ndarray) -> Reached:
-        """Return the values of ranges of tuples, which may overlap."""
+        """Return the results for ranges of tuples, which may overlap."""
         ...
 
     def result(self, counts: np.ndarray, values: np.ndarray) -> Reached:
-        """Return the values of groups."""
+        """Return the results for groups, given their counts and running values."""
         ...
 
 
 class ValueMeasure:
-    """A table function over all groups. The state of a group is one Python object, stored as a list or struct.
+    """An output function over all groups, where the state of a group is a Python object.
 
-    Values are taken in order of arrival, so batches make no difference.
+    Values are added in order of arrival, so batch boundaries make no difference.
     """
 
     def __init__(self, function: ValueFunction, expressions: Sequence[Any], types: Sequence[Any]) -> None:
@@ -115,7 +116,7 @@ class ValueMeasure:
         self.result_type = function.result(types)
 
     def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: Evaluated) -> None:
-        """Take in a batch whose tuple i belongs to group `groups[i]`, as `Measure.add` does."""
+        """Add a batch in which tuple i belongs to group `groups[i]`; see `Measure.add`."""
         for group, row in zip(groups.tolist(), self._rows(batch), strict=True):
             if self._counts(row):
                 values[group] = self.function.step(values[group], row)
@@ -129,14 +130,14 @@ class ValueMeasure:
         more_counts: np.ndarray,
         more_values: np.ndarray,
     ) -> None:
-        """Take in the states of others, as `Measure.merge` does."""
+        """Merge the states of later parts of groups; see `Measure.merge`."""
         for group, count, state in zip(groups.tolist(), more_counts.tolist(), more_values, strict=True):
             if count:
                 values[group] = state if values[group] is None else self.function.merge(values[group], state)
                 counts[group] += count
 
     def over(self, batch: Evaluated, starts: np.ndarray, ends: np.ndarray) -> Reached:
-        """Return the values of ranges of tuples, which may overlap."""
+        """Return the results for ranges of tuples, which may overlap."""
         rows, reached = list(self._rows(batch)), list[Any]()
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             state = None
@@ -146,7 +147,7 @@ class ValueMeasure:
         return self._finished(reached)
 
     def result(self, counts: np.ndarray, values: np.ndarray) -> Reached:
-        """Return the value of groups."""
+        """Return the results for groups."""
         return self._finished(values.tolist())
 
     def _finished(self, states: Sequence[Any]) -> Reached:
@@ -160,7 +161,7 @@ class ValueMeasure:
         return Reached(pa.array(values, self.result_type), failures)
 
     def _rows(self, batch: Evaluated) -> Any:
-        """Return the arguments of every tuple."""
+        """Return an iterator over the arguments of every tuple."""
         columns = [normalised(batch.value(each)).to_pylist() for each in self.expressions]
         return zip(*columns, strict=True)
 
@@ -169,7 +170,7 @@ class ValueMeasure:
 
 
 def _rank(value: Any) -> tuple[bool, Any]:
-    """Return what orders values as Spark does: NaN is above all numbers."""
+    """Return a sort key that orders values as Spark does, with NaN above all numbers."""
     return (True, 0) if isinstance(value, float) and math.isnan(value) else (False, value)
 
 
@@ -178,7 +179,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def is_ordered(kind: pa.DataType) -> bool:
-    """Return True if values of a type have an order: all but arrays, maps and structs."""
+    """Return True if values of a type have an order, as all types but arrays, maps and structs do."""
     return _is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind) or _is_bytes(kind)
 
 
@@ -246,7 +247,7 @@ def _extreme_by(*, largest: bool) -> tuple[Callable[[Any, Sequence[Any]], Any], 
 
 
 def _distinct(state: Any, row: Sequence[Any]) -> Any:
-    """Keep the values in a set; a state that was read is a list."""
+    """Add a value to the set of distinct values. A state that was restored is a list."""
     known = state if isinstance(state, set) else {_same(each) for each in state or ()}
     known.add(_same(row[0]))
     return known
@@ -257,7 +258,7 @@ def _same(value: Any) -> Any:
 
 
 def _moments(state: Any, row: Sequence[Any]) -> Any:
-    """Return Welford's step, as in Spark's `CentralMomentAgg`."""
+    """Return the state of Welford's algorithm after one more value, as in Spark's `CentralMomentAgg`."""
     count, mean, squares = state or (0.0, 0.0, 0.0)
     value, count = float(row[0]), count + 1.0
     delta = value - mean
@@ -321,11 +322,11 @@ VALUE_FUNCTIONS: dict[str, ValueFunction] = {
         NUMBER, _doubles, _double, _moments, _merged_moments, _deviation(sample=False),
     ),
 }  # fmt: skip
-"""Name -> function; numbers have quicker `Min` and `Max` in `measure`."""
+"""Maps names to functions. For numbers, `measure` has faster versions of `Min` and `Max`."""
 
 
 def collect_list(limit: int) -> ValueFunction:
-    """Return `CollectList` with its bound."""
+    """Return `CollectList` limited to the first `limit` values."""
 
     def step(state: Any, row: Sequence[Any]) -> Any:
         known = [] if state is None else state
@@ -383,4 +384,4 @@ DECIMAL_FUNCTIONS: dict[str, ValueFunction] = {
         (_is_decimal,), _totals, _precision(4, 4), _total, _together, _mean_of,
     ),
 }  # fmt: skip
-"""The functions of decimals, which stay decimals."""
+"""The functions of decimals, whose results are decimals."""

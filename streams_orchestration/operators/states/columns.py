@@ -1,4 +1,4 @@
-"""Columns that grow and are written by row: numbers and times in numpy, everything else as Python objects."""
+"""Growable columns written by row number: numbers and times as numpy arrays, other values as Python objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams_orchestration.operators.libraries import np, pa
 
 
 class Cells(NamedTuple):
-    """Values on their way into a column."""
+    """Values in the representation of a column, ready to be written to it."""
 
     values: np.ndarray
     missing: np.ndarray | None
@@ -17,23 +17,23 @@ class Cells(NamedTuple):
 
 
 class StateColumn:
-    """The values of one attribute by row number."""
+    """The values of one attribute, by row number."""
 
     def __init__(self, kind: pa.DataType) -> None:
         self.kind = kind
         self._plain = _plain(kind)
         self.values = np.zeros(0, object if self._plain is None else self._plain.to_pandas_dtype())
         self.missing: np.ndarray | None = None
-        """Null numbers and times; None where none is."""
+        """A mask of null numbers and times; None if there is no null."""
 
     def grow(self, rows: int) -> None:
-        """Make room. New rows are 0 or false, or null in a column without such a value."""
+        """Make room for `rows` rows. New rows are 0, false, or null for types without these values."""
         self.values = grown(self.values, rows)
         if self.missing is not None:
             self.missing = grown(self.missing, rows)
 
     def cells(self, array: pa.Array) -> Cells:
-        """Convert Arrow values to the form in which the column keeps them."""
+        """Convert an Arrow array to the column's representation."""
         if self._plain is None:
             if pa.types.is_nested(self.kind):
                 return Cells(np.fromiter(array.to_pylist(), object, len(array)), None)
@@ -47,7 +47,7 @@ class StateColumn:
         return Cells(array.to_numpy(zero_copy_only=False), missing)
 
     def set(self, rows: np.ndarray, cells: Cells) -> None:
-        """Write values. Of a row that occurs twice the last value counts."""
+        """Write values. If a row occurs twice, the last value counts."""
         self.values[rows] = cells.values
         if cells.missing is not None:
             if self.missing is None:
@@ -57,7 +57,7 @@ class StateColumn:
             self.missing[rows] = False
 
     def take(self, rows: np.ndarray) -> pa.Array:
-        """Return the values of these rows; null for a row below 0."""
+        """Return the values of the given rows as an Arrow array; null for negative rows."""
         known = rows >= 0
         missing = ~known
         if not known.any():
@@ -73,7 +73,7 @@ class StateColumn:
         return array if self.kind == self._plain else array.view(self.kind)
 
     def same(self, rows: np.ndarray, cells: Cells, which: np.ndarray) -> np.ndarray:
-        """Return for each row whether its value equals one of the cells; null and NaN equal themselves."""
+        """Return a mask of the rows whose value equals the given cell; null equals null, and NaN equals NaN."""
         here, there = self.values[rows], cells.values[which]
         equal = np.asarray(here == there, bool)
         if here.dtype.kind == "f":
@@ -86,25 +86,28 @@ class StateColumn:
         return (left == right) & (equal | left)
 
     def select(self, rows: np.ndarray) -> None:
-        """Keep these rows only, in this order."""
+        """Keep only the given rows, in the given order."""
         self.values = self.values[rows]
         if self.missing is not None:
             self.missing = self.missing[rows]
 
 
 def grown(array: np.ndarray, size: int) -> np.ndarray:
-    """Return the array with room for `size` values, and more, so that growing often costs little."""
+    """Return the array with room for at least `size` values.
+
+    The room at least doubles, so that repeated growth is cheap.
+    """
     if len(array) >= size:
         return array
     room = max(size, 2 * len(array), 16)
-    # empty objects are None
+    # elements of an empty object array are None
     larger = np.empty(room, object) if array.dtype == object else np.zeros(room, array.dtype)
     larger[: len(array)] = array
     return larger
 
 
 def _plain(kind: pa.DataType) -> pa.DataType | None:
-    """Return the type under which numpy holds the values, of numbers and times."""
+    """Return the type in which numpy stores numbers and times; None for other types."""
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return kind
     if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):

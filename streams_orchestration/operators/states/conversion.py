@@ -1,4 +1,4 @@
-"""Stored states brought to the types that an operator has now: columns that are new, types that are wider."""
+"""Converts stored states to the current types of an operator: new columns, wider types."""
 
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ from streams_orchestration.operators.states.tuple_log import TupleLog
 
 
 class ConversionError(ValueError):
-    """A state has other types than the operator wants; the message names the part, the column and both types."""
+    """A state does not fit the operator's types. The message names the part, the column and both types."""
 
 
 def converted(state: State, initial: State) -> State:
-    """Return a state with the types of another one of the same operator.
+    """Convert a state to the types of another state of the same operator.
 
-    A column that is new is null in tuples, and 0, false or null in values of keys. Tables and keys that are new are
-    empty.
+    A new column is null in tuples, and 0, false or null in values of keys. New tables and keyed states are empty.
 
     Args:
         state: the stored state.
-        initial: the result of `checkpoint` before the first tuple.
+        initial: the state that `checkpoint` returns before the first tuple.
 
     Raises:
-        ConversionError: a column is gone, or has a type that does not hold all values of the former one.
+        ConversionError: a column was removed, or its new type cannot represent all values of the old one.
     """
     new = {name: part for name, part in initial.items() if isinstance(part, Incremental) and name not in state}
     return {name: _part(name, part, initial.get(name)) for name, part in state.items()} | new
@@ -81,7 +80,7 @@ def _check(part: str, before: pa.Schema, after: pa.Schema, *, added: bool) -> No
 
 
 def _holds(before: pa.DataType, after: pa.DataType) -> bool:
-    """Return True if a type holds all values of another one."""
+    """Return True if the type `after` can represent all values of `before`."""
     types = pa.types
     if before == after:
         return True

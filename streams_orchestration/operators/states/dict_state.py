@@ -1,4 +1,4 @@
-"""A dictionary of Python values that knows what changed, for operators that go through their tuples one by one."""
+"""A dictionary of Python values that tracks its changes, for operators that process tuples one by one."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from streams_orchestration.operators.states.incremental import Incremental, Piec
 class DictState(Incremental, MutableMapping[Any, Any]):
     """A dictionary whose keys are strings, numbers, or tuples of them, and whose values are JSON values.
 
-    All NaN are one key, and 0.0 is -0.0. Only assignments (`state[key] = value`) count as changes: after appending to a
-    list in it, assign the list again.
+    All NaN are the same key, and 0.0 equals -0.0. Only assignments (`state[key] = value`) count as changes. After
+    changing a list inside the dictionary, assign the list again.
     """
 
     kind: ClassVar[str] = "dict"
@@ -24,9 +24,9 @@ class DictState(Incremental, MutableMapping[Any, Any]):
         super().__init__()
         self._values: dict[Any, Any] = {}
         self._stamps: dict[Any, int] = {}
-        """The clock when a key was written last, of those written since the whole was stored, in their order."""
+        """Maps each key written since the last whole store to the clock of its last write, in order of writing."""
         self._removed: dict[Any, int] = {}
-        """The clock when a key was removed last."""
+        """Maps each removed key to the clock of its last removal."""
         self.update(values or {})
 
     def __len__(self) -> int:
@@ -62,7 +62,7 @@ class DictState(Incremental, MutableMapping[Any, Any]):
         return self._values.get(_normalised(key), default)
 
     def clear(self) -> None:
-        """Remove everything."""
+        """Remove all keys."""
         self._values.clear()
         self._forget()
         self.forget_stored()
@@ -77,20 +77,20 @@ class DictState(Incremental, MutableMapping[Any, Any]):
         return {"values": _table(self._values)}
 
     def changes(self, since: int) -> Pieces:
-        """Return the keys that were removed, and those that were written."""
+        """Return the keys removed and the keys and values written after a version."""
         written = {key: self._values[key] for key, stamp in self._stamps.items() if stamp > since}
         removed = [key for key, stamp in self._removed.items() if stamp > since]
         return {"values": _table(written), "gone": _table(dict.fromkeys(removed))}
 
     @classmethod
     def load(cls, pieces: Pieces) -> DictState:
-        """Return the dictionary that was stored."""
+        """Return a dictionary from what `whole` returned."""
         state = cls()
         state._values = _mapping(pieces["values"])
         return state
 
     def apply(self, pieces: Pieces) -> None:
-        """Remove and write what `changes` returned."""
+        """Apply the removals and writes that `changes` returned."""
         for key in _mapping(pieces["gone"]):
             self._values.pop(key, None)
             self._stamps.pop(key, None)
@@ -113,7 +113,7 @@ def _key(key: Any) -> Any:
 
 
 def _normalised(key: Any) -> Any:
-    """Return 0.0 for -0.0 and one object for every NaN, which a dictionary then finds."""
+    """Return the key with 0.0 for -0.0 and a single NaN object, which dictionaries find by identity."""
     if isinstance(key, float):
         return math.nan if math.isnan(key) else key + 0.0
     return tuple(map(_normalised, key)) if isinstance(key, tuple) else key

@@ -1,4 +1,4 @@
-"""A hash table over columns from keys to rows, which finds and adds many keys at once."""
+"""A hash table from keys in columns to row numbers, which looks up and adds many keys at once."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from streams_orchestration.operators.states.columns import Cells, StateColumn, g
 from streams_orchestration.operators.states.keys import with_normalised
 
 FULLNESS = 2
-"""The table has at least so many places for every row."""
+"""The table has at least this many slots per row."""
 
 
 def hashes_of(keys: pa.RecordBatch) -> np.ndarray:
-    """Return a number of 64 bits for every key; equal for equal keys, in this process."""
+    """Return a 64-bit hash of every key, valid in this process."""
     return frame(keys).hash_rows().to_numpy()
 
 
 class KeyIndex:
-    """Keys in the order in which they came; each has a row. A key that is removed and comes again has a new one.
+    """Keys in order of arrival, each with a row number. A key that is removed and added again gets a new row.
 
-    Open addressing: `table` holds rows, and a key is at the first place from its hash on that is not another one's.
-    Keys are held as `keys.normalised` returns their parts, and are the same when all parts are; null is a value.
+    The table uses open addressing: slots hold row numbers, and a key is in the first slot from its hash on that no
+    other key occupies. Keys are stored in the form that `keys.normalised` returns. Null is a key like any other.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -33,7 +33,7 @@ class KeyIndex:
         self.rows = 0
         """The number of rows, including those of removed keys."""
         self.count = 0
-        """The number of keys."""
+        """The number of keys, without removed ones."""
         self.hashes = np.zeros(0, np.uint64)
         self.alive = np.zeros(0, bool)
         self.table = np.full(16, -1, np.int64)
@@ -41,13 +41,13 @@ class KeyIndex:
             column.select(np.zeros(0, np.int64))
 
     def find(self, keys: pa.RecordBatch) -> np.ndarray:
-        """Return the rows of keys; -1 for those that are not there."""
+        """Return the rows of keys; -1 for missing keys."""
         hashes, cells = self._prepared(keys)
         rows, _ = self._probe(np.arange(len(hashes)), hashes, cells)
         return np.where(self._living(rows), rows, -1)
 
     def add(self, keys: pa.RecordBatch) -> np.ndarray:
-        """Return the rows of keys; those that are not there yet come behind all others, in order of appearance."""
+        """Return the rows of keys. Missing keys are added after all others, in order of appearance."""
         hashes, cells = self._prepared(keys)
         key_rows = np.full(len(hashes), -1, np.int64)
         pending = np.arange(len(hashes))
@@ -56,31 +56,31 @@ class KeyIndex:
             living = self._living(rows)
             key_rows[pending[living]] = rows[living]
             pending, rows, places = pending[~living], rows[~living], places[~living]
-            # of keys with the same hash the first is added; the others are looked up again
+            # of several new keys with the same hash only the first is added now; the others are looked up again
             heads = np.sort(np.unique(hashes[pending], return_index=True)[1])
             key_rows[pending[heads]] = self._append(pending[heads], places[heads], hashes, cells)
             pending = np.delete(pending, heads)
         return key_rows
 
     def remove(self, rows: np.ndarray) -> None:
-        """Forget the keys of these rows."""
+        """Remove the keys of the given rows."""
         rows = np.unique(rows)
         self.count -= int(self.alive[rows].sum())
         self.alive[rows] = False
 
     def living(self) -> np.ndarray:
-        """Return the rows of all keys, in order."""
+        """Return the rows of all present keys, in order."""
         return np.flatnonzero(self.alive[: self.rows])
 
     def keys(self, rows: np.ndarray) -> pa.Table:
-        """Return the keys of these rows."""
+        """Return the keys of the given rows."""
         return pa.Table.from_arrays([column.take(rows) for column in self.columns], schema=self.schema)
 
     def compact(self) -> np.ndarray | None:
-        """Drop the rows of removed keys.
+        """Drop the rows of removed keys, and renumber the others from 0.
 
         Returns:
-            The rows that stayed, which now have the numbers from 0 on; None if all stay as they are.
+            The old rows in their new order, or None if no row was dropped.
         """
         if self.count == self.rows:
             return None
@@ -103,7 +103,7 @@ class KeyIndex:
         return (rows >= 0) & self.alive[rows]
 
     def _probe(self, which: np.ndarray, hashes: np.ndarray, cells: list[Cells]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the present or former rows of some keys, or -1, and the places of these rows in the table."""
+        """Look up keys; return their rows (also of removed keys, -1 if none) and the slots that hold these rows."""
         key_rows, at = np.full(len(which), -1, np.int64), np.full(len(which), -1, np.int64)
         open_ = np.arange(len(which))
         places = self._home(hashes[which])
@@ -119,7 +119,7 @@ class KeyIndex:
         return key_rows, at
 
     def _append(self, which: np.ndarray, places: np.ndarray, hashes: np.ndarray, cells: list[Cells]) -> np.ndarray:
-        """Give keys new rows; at the place of the row that they had before, or a free one where that is -1."""
+        """Give new rows to keys, in their former slots, or in free slots where `places` is -1."""
         first, self.rows = self.rows, self.rows + len(which)
         self.count += len(which)
         rows = np.arange(first, self.rows)
@@ -141,7 +141,7 @@ class KeyIndex:
         size = 16
         while size < self.rows * FULLNESS * 2:
             size *= 2
-        # a removed key that came again has two rows; the newer one stands for it
+        # a removed key that was added again has two rows; the newer one is entered
         self.table = np.full(size, -1, np.int64)
         self._place(self.living() if self.count < self.rows else np.arange(self.rows))
 
@@ -150,7 +150,7 @@ class KeyIndex:
         while len(rows):
             free = self.table[places] < 0
             self.table[places[free]] = rows[free]
-            # of several that want the same place one has got it
+            # of several rows that want the same slot, one got it; the others try the next slot
             lost = self.table[places] != rows
             rows, places = rows[lost], (places[lost] + 1) & (len(self.table) - 1)
 

@@ -1,4 +1,4 @@
-"""State by key, in columns: many keys at once are looked up and written, and only what changed is stored."""
+"""Keyed state in columns: many keys are looked up and written at once, and only changes are stored."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from streams_orchestration.operators.states.incremental import Incremental, Piec
 from streams_orchestration.operators.states.key_index import KeyIndex
 
 _GONE = "gone"
-"""Column of the table of changes: whether the key was removed."""
+"""The column in the table of changes that is true for removed keys."""
 
 
 class KeyedState(Incremental, MutableMapping[Any, Any]):
-    """Keys with values, both of some attributes; a set of keys where there are no values.
+    """A map from keys to values, each made of one or more attributes; a set of keys if there are no value attributes.
 
-    Whatever has `many` in its name takes batches of keys: a batch of tuples, an Arrow table or record batch, a Polars
-    frame, or columns by name, of which those that the keys are made of are taken; or the only column by itself. Like a
-    dictionary it is used with one key, a tuple if the key has several parts, and one value, likewise. Each use looks up
-    a batch of one, so that this is for few keys; where there are no batches `DictState` is quicker.
+    Methods with `many` in their names take batches of keys: a batch of tuples, an Arrow table or record batch, a Polars
+    frame or a mapping of columns, from which the key attributes are taken, or the only key column by itself. Single
+    keys are used as in a dictionary; keys and values of several attributes are tuples. Each such use looks up a batch
+    of one, so it suits few keys. Without batches, `DictState` is faster.
 
-    Keys are in the order in which they came. Null and NaN are keys like any other.
+    Keys are in order of arrival. Null and NaN are keys like any other.
 
     Example:
         visits = KeyedState("user string", "count bigint, last timestamp")
@@ -42,11 +42,11 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         """Create an empty state.
 
         Args:
-            keys: the attributes that make a key, in Spark's DDL or as Arrow's schema; at least one, none nested.
+            keys: the attributes of a key, as Spark DDL or an Arrow schema; at least one, none nested.
             values: the attributes of a value.
 
         Raises:
-            ValueError: the attributes cannot make keys.
+            ValueError: the attributes cannot form keys.
         """
         super().__init__()
         self.keys_schema = _schema(keys)
@@ -58,46 +58,46 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         self._index = KeyIndex(self.keys_schema)
         self._columns = {field.name: StateColumn(field.type) for field in self.values_schema}
         self._loaded: Pieces | None = None
-        """Keys and values that are in no index yet, since none was looked up: reading and writing needs none."""
+        """Loaded keys and values that are not yet indexed, since no key was looked up; storing them needs no index."""
         self.stamps = np.zeros(0, np.int64)
-        """The clock when a row was changed last."""
+        """The clock of the last change of each row."""
         self.renumbered = 0
-        """Number of times that keys were moved to other rows."""
+        """The number of times that rows were renumbered."""
         self._rows_when: dict[int, int] = {}
-        """Stored version -> the number of rows then, since the whole was stored."""
+        """Maps each version stored since the last whole store to the number of rows at that time."""
 
     @property
     def index(self) -> KeyIndex:
-        """Return the index of the keys' rows."""
+        """The index of the keys, after indexing loaded ones."""
         self._enter_loaded()
         return self._index
 
     @property
     def columns(self) -> dict[str, StateColumn]:
-        """The values by row."""
+        """The value columns, by attribute."""
         self._enter_loaded()
         return self._columns
 
     def has_many(self, keys: Any) -> np.ndarray:
-        """Return which keys are there."""
+        """Return a mask of the keys that are present."""
         return self.index.find(self._keys(keys)) >= 0
 
     def get_many(self, keys: Any) -> pa.RecordBatch:
-        """Return the values of keys, in their order; nulls for those that are not there."""
+        """Return the values of keys, in the order of the keys; nulls for missing keys."""
         rows = self.index.find(self._keys(keys))
         arrays = [column.take(rows) for column in self.columns.values()]
         return pa.RecordBatch.from_arrays(arrays, schema=self.values_schema)
 
     def put_many(self, keys: Any, values: Any) -> None:
-        """Set the values of keys. Of a key that occurs twice the last one counts.
+        """Set the values of keys. If a key occurs twice, the last value counts.
 
         Args:
             keys: keys in any form that the class takes.
-            values: columns by name, or anything that keys may be; attributes that it lacks stay as they are.
+            values: columns by name, or any form that keys may have. Attributes that are missing keep their values.
 
         Raises:
             DataError: a value does not fit its type.
-            ValueError: there are not as many values as keys.
+            ValueError: the number of values differs from the number of keys.
         """
         schema = self.values_schema
         if isinstance(values, Mapping):
@@ -112,10 +112,10 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
             column.set(rows, column.cells(batch.column(name)))
 
     def add_many(self, keys: Any) -> np.ndarray:
-        """Add the keys that are not there.
+        """Add missing keys.
 
         Returns:
-            For every key whether it was added: true at the first of those that are alike.
+            A mask of the keys that were added; true only at the first of several equal keys.
         """
         before = self.index.rows
         rows = self.rows_of(keys, touch=False)
@@ -125,16 +125,16 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return first
 
     def delete_many(self, keys: Any) -> None:
-        """Remove keys; those that are not there are left out."""
+        """Remove keys. Missing keys are ignored."""
         rows = self.index.find(self._keys(keys))
         self.delete_rows(rows[rows >= 0])
 
     def rows_of(self, keys: Any, *, touch: bool = True) -> np.ndarray:
-        """Return the rows of keys in `column`; missing keys are added with 0, false or null as values.
+        """Return the rows of keys in `column`. Missing keys are added with 0, false or null as values.
 
         Args:
             keys: keys in any form that the class takes.
-            touch: the values in these rows are about to be written, so they count as changed.
+            touch: count the rows as changed, because their values are about to be written.
         """
         before = self.index.rows
         rows = self.index.add(self._keys(keys))
@@ -149,9 +149,11 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return rows
 
     def column(self, name: str) -> np.ndarray:
-        """Return one value attribute by row, to read, and to write at the rows of `rows_of`, until keys are added.
+        """Return a value attribute as an array by row, valid until keys are added.
 
-        Numbers and times are in numpy's types, as integers where they are times, and 0 where they are null.
+        Write to it only at rows of `rows_of`.
+
+        Times are integers in their unit, and null numbers and times are 0.
         """
         return self.columns[name].values[: self.index.rows]
 
@@ -160,11 +162,11 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return self.index.living()
 
     def key_column(self, name: str) -> np.ndarray:
-        """Return one key attribute by row, to read, until keys are added."""
+        """Return a key attribute as a read-only array by row, valid until keys are added."""
         return self.index.columns[self.keys_schema.get_field_index(name)].values[: self.index.rows]
 
     def delete_rows(self, rows: np.ndarray) -> None:
-        """Remove the keys of these rows."""
+        """Remove the keys of the given rows."""
         if len(rows):
             self.index.remove(rows)
             self.stamps[rows] = self.clock
@@ -183,7 +185,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return keys
 
     def clear(self) -> None:
-        """Remove everything."""
+        """Remove all keys."""
         self._loaded = None
         self.index.clear()
         self.renumbered += 1
@@ -228,7 +230,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         self.delete_rows(row)
 
     def stored(self, name: str, version: int) -> None:
-        """Note that a version was stored; from now on changes are those since this version."""
+        """Record that a version was stored. Later changes count as changes since this version."""
         super().stored(name, version)
         self._rows_when[version] = self._index.rows if self._loaded is None else len(self)
 
@@ -244,10 +246,10 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return self._pieces()
 
     def changes(self, since: int) -> Pieces:
-        """Return the keys that were removed or written, in order, and the values of those that are there."""
+        """Return the keys removed or written after a version, in order, and the values of those that still exist."""
         index = self.index
         rows = np.flatnonzero(self.stamps[: index.rows] > since)
-        # what came and went meanwhile was never there
+        # keys added and removed since the version never existed for the reader of the changes
         rows = rows[(rows < self._rows_when[since]) | self.index.alive[rows]]
         alive = self.index.alive[rows]
         gone = pa.table({_GONE: pa.array(~alive)})
@@ -255,14 +257,14 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
 
     @classmethod
     def load(cls, pieces: Pieces) -> KeyedState:
-        """Return the state that was stored; its keys are different ones."""
+        """Return a state from what `whole` returned. Its keys must be distinct."""
         state = cls(pieces["keys"].schema, pieces["values"].schema)
         state._loaded = pieces
         state.touch()
         return state
 
     def apply(self, pieces: Pieces) -> None:
-        """Remove and write what `changes` returned."""
+        """Apply the removals and writes that `changes` returned."""
         gone = pieces["gone"].column(_GONE)
         self.delete_many(pieces["keys"].filter(gone))
         self._put(pieces["keys"].filter(pc.invert(gone)), pieces["values"])
@@ -274,7 +276,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return {"keys": self.keys_table(), "values": self._values(self.rows())}
 
     def _enter_loaded(self) -> None:
-        """Assign rows to loaded keys; they count as written now."""
+        """Index loaded keys, without counting them as changed."""
         if self._loaded is None:
             return
         pieces, self._loaded = self._loaded, None
@@ -322,13 +324,13 @@ def _rows(columns: Sequence[StateColumn], rows: np.ndarray) -> Iterator[Any]:
 
 
 def _schema(type_: str | pa.Schema) -> pa.Schema:
-    """Return the schema with value types in place of dictionary types, whose codes mean nothing elsewhere."""
+    """Return the schema with value types in place of dictionary types, since dictionary codes are local to an array."""
     schema = arrow_schema(type_) if isinstance(type_, str) else type_
     return pa.schema([(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in schema])
 
 
 def _batch(values: Any, schema: pa.Schema) -> pa.RecordBatch:
-    """Return the columns of the schema, from whatever holds columns."""
+    """Return the schema's columns from any of the accepted forms."""
     if isinstance(values, TupleBatch):
         values = values.arrow
     elif hasattr(values, "to_arrow"):

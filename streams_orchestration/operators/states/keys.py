@@ -1,7 +1,7 @@
-"""Keys of tuples: which tuples have the same key, wherever batches begin and end.
+"""Equality and hashing of keys, independent of batch boundaries.
 
-Null is a key, all NaN are one key, and 0.0 is -0.0. Texts are equal when their bytes are. Everything that compares
-keys compares them as `normalised` returns them, and the channel of a key is a hash of what `hashable` returns.
+Null is a key, all NaN are the same key, and 0.0 equals -0.0. Texts are equal if their bytes are. All comparisons of
+keys use the form that `normalised` returns. The channel of a key is a hash of the form that `hashable` returns.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 
 HASHED_DECIMAL = (76, 38)
-"""Digits of the decimal that holds any decimal of 38 digits exactly, whatever its scale."""
+"""Precision and scale of a decimal type that represents any decimal of 38 digits exactly."""
 DENSE = 4
-"""Possible keys for each tuple up to which they are counted off in an array rather than sorted."""
+"""Up to this many possible keys per tuple, keys are numbered by an array; beyond it, by sorting."""
 
 
 def normalised(column: pa.Array) -> pa.Array:
-    """Return the column with one bit pattern for each key: 0.0 for -0.0, and one NaN.
+    """Return the column with a single bit pattern for each key: 0.0 for -0.0, and one NaN.
 
-    Only `float` and `double` cost anything; all other types have one pattern for a value already.
+    Only `float` and `double` need work; in other types every value already has one bit pattern.
     """
     kind = column.type
     if pa.types.is_dictionary(kind) and pa.types.is_floating(kind.value_type):
@@ -34,7 +34,7 @@ def normalised(column: pa.Array) -> pa.Array:
 
 
 def with_normalised(batch: pa.RecordBatch, names: Iterable[str]) -> pa.RecordBatch:
-    """Return the batch with these attributes as `normalised` returns them."""
+    """Return the batch with the named attributes normalised; see `normalised`."""
     for name in names:
         at = batch.schema.get_field_index(name)
         column = batch.column(at)
@@ -44,10 +44,10 @@ def with_normalised(batch: pa.RecordBatch, names: Iterable[str]) -> pa.RecordBat
 
 
 def hashable(column: pa.Array) -> pa.Array:
-    """Return values that are equal wherever keys of related types are: for hashes, not for output.
+    """Return the column in a form for hashing in which equal keys of related types are equal.
 
-    Whole numbers become `bigint`, floating ones `double`, times microseconds, decimals of any scale the same decimal.
-    Texts become their bytes. Arrays, maps and structs stay; their parts are hashed.
+    Integers become `bigint`, floats `double`, times microseconds, decimals one decimal type, and texts their bytes.
+    Arrays, maps and structs are unchanged; their parts are hashed.
     """
     kind = column.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
@@ -64,10 +64,10 @@ def hashable(column: pa.Array) -> pa.Array:
 
 
 def distinct(columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first tuple of every key, in order of appearance, and for each tuple the number of its key.
+    """Return the position of the first tuple of each distinct key, in order, and the key number of each tuple.
 
     Args:
-        columns: the parts of the key; none makes all tuples alike.
+        columns: the parts of the key; without any, all tuples have the same key.
         count: the number of tuples.
     """
     if not columns or not count:
@@ -83,7 +83,7 @@ def distinct(columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.nd
             values, codes = np.unique(codes, return_inverse=True)
             size = len(values)
     first = np.full(size, -1)
-    # of several writes to one place the last one stays: that of the first tuple
+    # of several writes to one element the last one remains, here that of the first tuple
     first[codes[::-1]] = np.arange(count - 1, -1, -1)
     present = np.flatnonzero(first >= 0)
     first = first[present]
@@ -94,10 +94,10 @@ def distinct(columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.nd
 
 
 def count_keys(columns: Sequence[pa.Array]) -> int:
-    """Return how many keys `distinct` finds; for one column without numpy, since pyarrow imports pandas for that.
+    """Return the number of distinct keys. For one column this avoids numpy, for which pyarrow would import pandas.
 
     Args:
-        columns: the parts of the key, one at least.
+        columns: the parts of the key, at least one.
     """
     if len(columns) == 1:
         return len(normalised(columns[0]).unique())
@@ -105,7 +105,7 @@ def count_keys(columns: Sequence[pa.Array]) -> int:
 
 
 def _numbered(column: pa.Array) -> tuple[np.ndarray, int]:
-    """Return numbers that distinguish the values, and an upper bound of how many there are."""
+    """Return a number for each value that distinguishes it, and an upper bound of the numbers."""
     if pa.types.is_integer(column.type) and not column.null_count:
         values = column.to_numpy(zero_copy_only=False)
         least, most = int(values.min()), int(values.max())
@@ -116,11 +116,11 @@ def _numbered(column: pa.Array) -> tuple[np.ndarray, int]:
 
 
 def key_schema(parts: Sequence[pa.DataType]) -> pa.Schema:
-    """Return the schema of keys in a `KeyedState`, with numbers as names; without parts all keys are alike."""
+    """Return the schema of keys in a `KeyedState`, with numbers as names. Without parts, all keys are equal."""
     return pa.schema([(str(i), kind) for i, kind in enumerate(parts)] or [("0", pa.int8())])
 
 
 def key_batch(columns: Sequence[pa.Array], rows: np.ndarray) -> pa.RecordBatch:
-    """Return the normalised keys of some tuples, for a `KeyedState` of `key_schema`."""
+    """Return the normalised keys of the given rows, in the schema of `key_schema`."""
     parts = [normalised(column.take(pa.array(rows))) for column in columns] or [pa.array(np.zeros(len(rows), np.int8))]
     return pa.RecordBatch.from_arrays(parts, schema=key_schema([part.type for part in parts]))

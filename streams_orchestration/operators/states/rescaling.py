@@ -1,7 +1,7 @@
-"""State among replicas: which parts are divided by keys when the number of channels changes, and how.
+"""Divides state among replicas by keys when the number of channels changes.
 
-A *route* says which replica the tuples of a key go to. A state can be divided if its keys hold the attributes that the
-route uses. All that is kept for a key is then in one replica before and in one after.
+A *route* determines which replica receives the tuples of a key. A state can be divided if its keys contain the
+attributes that the route uses: then everything about a key is in one replica before and after.
 """
 
 from __future__ import annotations
@@ -18,46 +18,46 @@ from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.state import State
 
 StateKeys = Mapping[str, str | tuple[str, ...]]
-"""Part of a state -> the attributes that its keys are made of, in order."""
+"""Maps each part of the state to the attributes of its keys, in order."""
 
 
 class RescaleError(ValueError):
-    """States cannot be divided; the message goes on after `state of X`."""
+    """States cannot be divided. The message continues the text `state of X`."""
 
 
 class Route(Protocol):
-    """The channels to which tuples of an input port go."""
+    """The channels that receive the tuples of an input port."""
 
     width: int
     """The number of replicas."""
 
     def attributes(self, port: int = 0) -> tuple[str, ...] | None:
-        """Return the attributes that choose the channel; None where tuples do not choose it, as in a round robin."""
+        """Return the attributes that determine the channel; None if tuples do not determine it, as in a round robin."""
         ...
 
     def channels(self, tuples: pa.RecordBatch, port: int = 0) -> np.ndarray:
-        """Return the replica of every tuple, from 0 on; there must be all `attributes`."""
+        """Return the channel of every tuple. `tuples` must have all `attributes`."""
         ...
 
 
 class Sharding(NamedTuple):
-    """The way in which the state of an operator can be divided, as known before there is a state."""
+    """How the state of an operator can be divided, as known before there is a state."""
 
     keys: tuple[tuple[str, ...], ...] = ()
-    """Attributes per input port, any of which may decide where a tuple goes; the last entry repeats."""
+    """For each input port, the attributes that may determine the channel; the last entry repeats."""
     anyhow: bool = False
-    """True if the state can be divided whatever chooses the channel of tuples."""
+    """True if the state can be divided whatever determines the channel of tuples."""
     refusal: str = ""
-    """Why it cannot be divided; continues the text `state of X`."""
+    """The reason why the state cannot be divided; continues the text `state of X`."""
 
     def holds(self, port: int, attributes: Sequence[str]) -> bool:
-        """Return True if the keys contain all attributes that choose the channel at an input port."""
+        """Return True if the keys contain all attributes that determine the channel at an input port."""
         known = self.keys[min(port, len(self.keys) - 1)] if self.keys else ()
         return set(attributes) <= set(known)
 
 
 class PortKeys(NamedTuple):
-    """Values of attributes that lie in a state since tuples with them came to an input port."""
+    """Key values in a state that stem from tuples of one input port."""
 
     port: int
     values: pa.RecordBatch
@@ -67,7 +67,7 @@ NO_KEYS = "has no keys and no rescale"
 
 
 def declared_sharding(state_keys: StateKeys) -> Sharding:
-    """Return how state with declared keys can be divided."""
+    """Return how a state with declared keys can be divided."""
     if not state_keys:
         return Sharding(refusal=NO_KEYS)
     first, *others = (_names(names) for names in state_keys.values())
@@ -75,15 +75,15 @@ def declared_sharding(state_keys: StateKeys) -> Sharding:
 
 
 def declared_keys(state_keys: StateKeys, state: State, schema: pa.Schema | None) -> Iterator[pa.RecordBatch]:
-    """Yield the keys of all parts of a state, each as a batch with the attributes that were declared.
+    """Yield the keys of each part of a state, as a batch with the declared attributes.
 
     Args:
         state_keys: the declared keys.
         state: the state of one replica.
-        schema: the schema of the tuples, which says the types of keys in dictionaries.
+        schema: the schema of the tuples, which gives the types of keys in dictionaries.
 
     Raises:
-        RescaleError: a part has no declared keys, or others.
+        RescaleError: a part has no declared keys, or other keys.
     """
     for name, part in state.items():
         yield _keys(name, part, state_keys, schema)
@@ -92,7 +92,7 @@ def declared_keys(state_keys: StateKeys, state: State, schema: pa.Schema | None)
 def divide_declared(
     state_keys: StateKeys, states: Sequence[State], route: Route, schema: pa.Schema | None
 ) -> list[State]:
-    """Divide states by their declared keys among other replicas; raises as `declared_keys`."""
+    """Divide states among new replicas by their declared keys. Raises RescaleError like `declared_keys`."""
     divided: list[dict[str, Any]] = [{} for _ in range(route.width)]
     names = dict.fromkeys(name for state in states for name in state)
     for name in names:
@@ -105,15 +105,15 @@ def divide_declared(
 
 
 def divide_keyed(parts: Sequence[KeyedState], channels: Sequence[np.ndarray], width: int) -> list[KeyedState]:
-    """Divide keys with their values among the given replicas, in order of the parts.
+    """Divide keyed states among new replicas, in the order of the parts.
 
     Args:
-        parts: the parts of the replicas so far, of one type.
-        channels: for each of them the replica of every key, in order.
-        width: the number of replicas.
+        parts: the parts of the old replicas, all of one type.
+        channels: for each part, the new replica of every key, in order.
+        width: the number of new replicas.
 
     Raises:
-        RescaleError: two replicas so far have the same key.
+        RescaleError: two old replicas have the same key.
     """
     tables = [part.table() for part in parts]
     return [keyed(parts[0], [_chosen(table, own, to) for table, own in zip(tables, channels, strict=True)])
@@ -121,7 +121,7 @@ def divide_keyed(parts: Sequence[KeyedState], channels: Sequence[np.ndarray], wi
 
 
 def keyed(like: KeyedState, tables: Sequence[pa.Table]) -> KeyedState:
-    """Return a state of the same type with the keys and values of some tables; raises as `divide_keyed`."""
+    """Return a keyed state of the same type with the keys and values of several tables. Raises like `divide_keyed`."""
     whole = pa.concat_tables(tables).combine_chunks()
     keys = whole.select(like.keys_schema.names)
     if sum(bool(table.num_rows) for table in tables) > 1 and _repeats(keys):
@@ -131,13 +131,13 @@ def keyed(like: KeyedState, tables: Sequence[pa.Table]) -> KeyedState:
 
 
 def _repeats(keys: pa.Table) -> bool:
-    """Return True if a key occurs twice. Comparing hashes is faster and mostly rules that out."""
+    """Return True if a key occurs twice. Hashes are compared first, since they mostly rule that out."""
     hashes = np.sort(frame(keys).hash_rows().to_numpy())
     return bool((hashes[1:] == hashes[:-1]).any()) and frame(keys).n_unique() < keys.num_rows
 
 
 def divide_dictionaries(parts: Sequence[DictState], channels: Sequence[np.ndarray], width: int) -> list[DictState]:
-    """Divide the dictionaries of replicas among the new channels, as `divide_keyed` does."""
+    """Divide the dictionaries of old replicas among new ones, as `divide_keyed` does."""
     divided: list[dict[Any, Any]] = [{} for _ in range(width)]
     for part, own in zip(parts, channels, strict=True):
         for (key, value), channel in zip(part.items(), own.tolist(), strict=True):
@@ -149,29 +149,29 @@ def divide_dictionaries(parts: Sequence[DictState], channels: Sequence[np.ndarra
 
 
 class AnyCase(frozenset[str]):
-    """Names of attributes, which may be written in another case."""
+    """Names of attributes in lower case, whose membership test ignores case."""
 
     def __contains__(self, name: object) -> bool:
-        """Return True if one of the names differs at most in case."""
+        """Return True if the name is contained in any case."""
         return isinstance(name, str) and super().__contains__(name.lower())
 
 
 def names_in(*expressions: str) -> AnyCase:
-    """Return the names of the attributes that expressions use.
+    """Return the attributes that expressions use.
 
     Raises:
-        ExpressionError: a text is no expression.
+        ExpressionError: a text is not an expression.
     """
     return AnyCase(name.lower() for text in expressions for name in names_of(text))
 
 
 def renamed(keys: pa.Table | pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
-    """Return key columns under the names of their attributes."""
+    """Return key columns renamed to their attributes."""
     return pa.RecordBatch.from_arrays([_whole(column) for column in keys.columns], names=list(names))
 
 
 def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return one array; a single chunk is not copied."""
+    """Return a single array. A single chunk is not copied."""
     if not isinstance(column, pa.ChunkedArray):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

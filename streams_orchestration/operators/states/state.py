@@ -1,9 +1,10 @@
-"""Operator state as bytes: named Arrow tables and JSON values in self-checking files, whole or as changes.
+"""The file format of operator state: named Arrow tables and JSON values in checksummed files, whole or incremental.
 
-A state is stored as a chain: one file that holds it whole, and files with what has changed since the one before. Parts
-that know what changed (`Incremental`) are stored as changes; everything else is in every file. Where nothing has
-changed there is no new file.
-Nothing is pickled, so that a state can be read by another version of Python and holds no code.
+A state is stored as a chain: a file with the whole state, then files with changes since the previous one. Parts that
+track changes (`Incremental`) are stored incrementally; all other parts are in every file. If nothing has changed, no
+file is written.
+
+Nothing is pickled, so another version of Python can read a state, and a state contains no code.
 """
 
 from __future__ import annotations
@@ -21,48 +22,48 @@ from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.tuple_log import TupleLog
 
 State = Mapping[str, Any]
-"""The state that `Operator.checkpoint` returns and `Operator.restore` takes.
+"""The state that `Operator.checkpoint` returns and `Operator.restore` receives.
 
-By name a `pyarrow.Table`, a `KeyedState`, a `DictState`, a `TupleLog`, or a JSON value.
+It maps names to a `pyarrow.Table`, `KeyedState`, `DictState`, `TupleLog` or JSON value.
 """
 
 SMALL = 1 << 16
-"""A state of fewer bytes is stored whole always."""
+"""A state of fewer bytes is always stored whole."""
 SHARE = 0.5
-"""Changes are stored as long as all of a chain are no more than this share of the whole."""
+"""Changes are stored while those of a chain take at most this share of the size of the whole state."""
 LONGEST = 16
-"""Files in a chain."""
+"""The largest number of files in a chain."""
 
 _MAGIC = b"STREAMS-STATE-1\n"
 _KINDS: dict[str, type[Incremental]] = {kind.kind: kind for kind in (KeyedState, DictState, TupleLog)}
 
 
 class StateError(ValueError):
-    """A stored state is not whole, or a state holds something that cannot be stored."""
+    """A stored state is damaged, or a state contains something that cannot be stored."""
 
 
 class StateDump(NamedTuple):
-    """A new file of a state's chain."""
+    """The next file of a state's chain, as bytes."""
 
     data: bytes
-    """Empty when nothing has changed, so that the chain as it is holds the state."""
+    """The content of the file; empty if nothing has changed, so no file is needed."""
     kept: int
-    """Number of earlier files of the chain that are still needed; 0 if this one holds the state whole."""
+    """The number of earlier files of the chain that are still needed; 0 if this file holds the whole state."""
     plain: bytes
-    """A digest of the parts that do not know what changed."""
+    """The digest of the parts that are not incremental."""
 
 
 def dump_state(state: State, version: int = 0, chain: Sequence[tuple[int, int]] = (), plain: bytes = b"") -> StateDump:
-    """Serialise a state, or what has changed in it.
+    """Serialise a state, or its changes since it was last stored.
 
-    Changes are gathered into larger files as they come in, so that those of a chain halve in size at least from one to
-    the next: few files, and little is written twice.
+    Changes are merged into larger files so that sizes at least halve from one file of the chain to the next. That keeps
+    chains short and rewrites little.
 
     Args:
         state: the state of the operator.
         version: a number above those of the chain.
-        chain: version and size in bytes of the files that hold the state as it was when it was last stored or loaded.
-        plain: the digest that it had then, where that is known.
+        chain: version and size in bytes of the files that hold the state as last stored or loaded.
+        plain: the digest of the non-incremental parts at that time, if known.
 
     Raises:
         StateError: a value is neither a table nor JSON.
@@ -87,12 +88,12 @@ def dump_state(state: State, version: int = 0, chain: Sequence[tuple[int, int]] 
 
 
 def plain_digest(state: State) -> bytes:
-    """Return the digest that `dump_state` calls `plain`, for a state that was loaded."""
+    """Return the digest of the non-incremental parts of a loaded state; see `dump_state`."""
     return _encode_plain(state).digest
 
 
 def _kept(sizes: Sequence[int], size: int) -> int:
-    """Return how many files of a chain stay before changes of this size; 0 when it is time for a whole state."""
+    """Return how many files of a chain to keep before changes of this size; 0 if the state should be stored whole."""
     kept = len(sizes)
     while kept > 1 and (sizes[kept - 1] <= 2 * size or kept >= LONGEST):
         kept -= 1
@@ -104,7 +105,7 @@ def load_state(files: Iterable[bytes]) -> dict[str, Any]:
     """Restore a state from the files of its chain, in order.
 
     Raises:
-        StateError: a file is not whole, or does not follow the one before it.
+        StateError: a file is damaged, or does not follow the one before it.
     """
     state: dict[str, Any] = {}
     version: int | None = None
@@ -128,7 +129,7 @@ def load_state(files: Iterable[bytes]) -> dict[str, Any]:
 
 
 class _Plain(NamedTuple):
-    """The parts of a state that are stored whole always."""
+    """The parts of a state that are always stored whole."""
 
     values: dict[str, Any]
     tables: dict[str, pa.Buffer]
@@ -154,7 +155,7 @@ def _encode_plain(state: State) -> _Plain:
 
 
 def _encode(parts: Mapping[str, Incremental], plain: _Plain, version: int, since: int | None) -> bytes:
-    """Return one file: a header in JSON, then the tables in Arrow's stream format."""
+    """Return the content of one file: a header in JSON, then the tables in Arrow's stream format."""
     tables = {name: len(data) for name, data in plain.tables.items()}
     header: dict[str, Any] = {"version": version, "since": since, "values": plain.values, "tables": tables, "parts": {}}
     incremental = []
@@ -172,7 +173,7 @@ def _encode(parts: Mapping[str, Incremental], plain: _Plain, version: int, since
 
 
 def _decode(data: bytes) -> tuple[dict[str, Any], pa.BufferReader]:
-    """Return the header, and the tables behind it."""
+    """Split a file into its header and its tables, after checking the checksum."""
     start = len(_MAGIC) + 4
     content = memoryview(data)[start:]
     if (

@@ -10,52 +10,51 @@ from streams_orchestration.operators.states.columns import grown
 from streams_orchestration.operators.states.incremental import Incremental, Pieces
 
 LARGEST_CHUNK = 1 << 20
-"""Tuples in a chunk that is not merged with others any more."""
+"""Chunks are not merged beyond this number of tuples."""
 FEW = 4096
-"""Tuples that went and whose room is not taken back yet, if they are no more than half of all."""
+"""Up to this many removed tuples stay in memory, or more if they are at most half of all."""
 
 
 class TupleLog(Incremental):
-    """Tuples by place, from 0 on; places stay as they are until tuples are appended.
+    """A log of tuples, addressed by place from 0 on. Places are stable until tuples are appended.
 
-    Each tuple may carry a flag, which is stored, and notes: numbers that the owner can find out again from the tuples.
-
-    Tuples are held in Arrow chunks that at least halve in size from one to the next, so that appending costs what is
-    appended, and a few times its logarithm. Each has a number that is never used again, by which changes name it.
+    Each tuple may have a flag, which is stored, and notes: numbers that the owner can compute again from the tuples.
+    The Arrow chunks at least halve in size from one to the next, so appending is cheap. Each tuple has a number that is
+    never reused, by which stored changes refer to it.
     """
 
     kind: ClassVar[str] = "tuples"
 
     def __init__(self, schema: pa.Schema, notes: Mapping[str, Any] | None = None) -> None:
-        """Create without tuples.
+        """Create an empty log.
 
         Args:
             schema: the schema of the tuples.
-            notes: names with numpy types.
+            notes: maps the names of notes to numpy types.
         """
         super().__init__()
         self.schema = schema
         self.notes: dict[str, np.ndarray] = {name: np.zeros(0, kind) for name, kind in (notes or {}).items()}
-        """Values by place; the arrays are longer than the number of tuples."""
+        """The notes by place; the arrays may be longer than the number of places."""
         self._reset()
 
     def _reset(self) -> None:
         self.size = 0
-        """Places, including those of removed tuples."""
+        """The number of places, including those of removed tuples."""
         self.count = 0
-        """Tuples."""
+        """The number of tuples."""
         self.next = 0
-        """The number of the next tuple."""
+        """The number that the next tuple gets."""
         self.numbers = np.zeros(0, np.int64)
         self.alive = np.zeros(0, bool)
         self.flags = np.zeros(0, bool)
         self._flagged = np.zeros(0, np.int64)
-        """The clock when the flag was set."""
+        """The clock when each flag was set; -1 if it is not set."""
         self._chunks: list[pa.RecordBatch] = []
         self._removed: list[tuple[int, np.ndarray]] = []
-        """The clock, and the numbers of the tuples that went then, since the whole was stored."""
+        """Pairs of a clock and the numbers of tuples removed then, since the last whole store."""
         self._nexts: dict[int, int] = {}
-        """Stored version -> the number of the next tuple then."""
+        """Maps each stored version to the number of the next tuple at that time."""
 
     def clear(self) -> None:
         """Remove everything."""
@@ -67,7 +66,7 @@ class TupleLog(Incremental):
         return self.count
 
     def append(self, tuples: pa.RecordBatch, **notes: np.ndarray) -> np.ndarray:
-        """Let tuples come; returns their places."""
+        """Append tuples and return their places."""
         self._compact()
         numbers = np.arange(self.next, self.next + tuples.num_rows)
         return self._append(tuples, numbers, notes)
@@ -99,7 +98,7 @@ class TupleLog(Incremental):
         return np.flatnonzero(self.alive[: self.size])
 
     def take(self, places: np.ndarray) -> pa.RecordBatch:
-        """Return the tuples at these places, in this order."""
+        """Return the tuples at the given places, in the given order."""
         if not len(places):
             return pa.RecordBatch.from_pylist([], schema=self.schema)
         begins = np.cumsum([0, *(chunk.num_rows for chunk in self._chunks)])
@@ -138,7 +137,7 @@ class TupleLog(Incremental):
             self.flags[new], self._flagged[new] = True, self.clock
 
     def stored(self, name: str, version: int) -> None:
-        """Note that a version was stored; from now on changes are those since this version."""
+        """Record that a version was stored. Later changes count as changes since this version."""
         super().stored(name, version)
         self._nexts[version] = self.next
 
@@ -153,7 +152,7 @@ class TupleLog(Incremental):
         return {"facts": facts, "tuples": pa.Table.from_batches([self.take(places)])}
 
     def changes(self, since: int) -> Pieces:
-        """Return added tuples that still exist, and the numbers of removed and of newly flagged ones."""
+        """Return added tuples that still exist, and the numbers of removed and newly flagged ones, since a version."""
         first = self._nexts[since]
         begin = int(np.searchsorted(self.numbers[: self.size], first))
         came = begin + np.flatnonzero(self.alive[begin : self.size])
@@ -168,13 +167,13 @@ class TupleLog(Incremental):
 
     @classmethod
     def load(cls, pieces: Pieces) -> TupleLog:
-        """Return the tuples that were stored; without notes."""
+        """Return a log, without notes, from what `whole` returned."""
         log = cls(pieces["tuples"].schema)
         log._put(pieces)
         return log
 
     def apply(self, pieces: Pieces) -> None:
-        """Remove, flag and append what `changes` returned."""
+        """Apply the removals, flags and additions that `changes` returned."""
         for name, change in (("gone", self.remove), ("flagged", self.flag)):
             change(np.searchsorted(self.numbers[: self.size], pieces[name].column("number").to_numpy()))
         self._put(pieces)
@@ -188,7 +187,7 @@ class TupleLog(Incremental):
         self.flag(begin + np.flatnonzero(flags))
 
     def _compact(self) -> None:
-        """Take back the room of what went, when that is much."""
+        """Free the memory of removed tuples if there are many."""
         gone = self.size - self.count
         if gone <= FEW or gone * 2 <= self.size:
             return

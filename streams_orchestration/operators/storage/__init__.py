@@ -1,4 +1,5 @@
-"""Storages of operators' files: this machine, or an object store.
+"""Storage of operators' files: this machine, or an object store.
 
-`port.py` has the methods of a storage, `local.py` and `remote.py` implement them, `storages.py` chooses one by a path.
+`port.py` defines the interface, `local.py` and `remote.py` implement it, and `storages.py` chooses an implementation by
+path.
 """

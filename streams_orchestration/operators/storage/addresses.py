@@ -1,4 +1,4 @@
-"""Addresses of files in object stores, as `s3://bucket/directory`."""
+"""Addresses of files in object stores, such as `s3://bucket/directory`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.model.secrets import masked
 
 SCHEMES = {"s3": "s3", "gs": "gs", "abfs": "abfs", "abfss": "abfs", "hdfs": "hdfs"}
-"""Scheme as written -> scheme as pyarrow has it."""
+"""Maps each scheme as written to pyarrow's scheme."""
 
 
 class Address(NamedTuple):
@@ -18,17 +18,17 @@ class Address(NamedTuple):
     scheme: str
     """`s3`, `gs`, `abfs` or `hdfs`."""
     root: str
-    """The part before the path, as written: `s3://bucket`."""
+    """The part before the path, as written, such as `s3://bucket`."""
     store: str
-    """The bucket, the container, or empty in HDFS."""
+    """The bucket or container; empty in HDFS."""
     host: str
-    """The account in `abfs`, the name node in `hdfs`."""
+    """The account (`abfs`) or the name node (`hdfs`); empty otherwise."""
     key: str
-    """The path in it, without a slash in front."""
+    """The path within the store, without a leading slash."""
 
     @property
     def path(self) -> str:
-        """Return the path for pyarrow."""
+        """The path as pyarrow takes it."""
         return f"{self.store}/{self.key}"
 
     def __str__(self) -> str:
@@ -36,10 +36,10 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """Return an address, taken apart.
+    """Parse an address.
 
     Raises:
-        ValueError: it is none that can be used, or has credentials in it, which the message does not repeat.
+        ValueError: the address cannot be used, or contains credentials, which the message does not repeat.
     """
     written, _, rest = text.partition("://")
     scheme = SCHEMES.get(written.lower())

@@ -1,4 +1,4 @@
-"""Input files: where a path of a spec points to, and how it is unpacked."""
+"""Input files: resolving the paths of a spec, and decompression."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ _DAMAGE = (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile)
 
 
 def resolve_input(path: str, base: Path) -> Path:
-    """Resolve a file of a spec: absolute, relative to the spec's directory, or `package://<package>/<path in it>`.
+    """Resolve an input path of a spec to a file.
+
+    The path is absolute, relative to the spec's directory, or `package://<package>/<path in it>`.
 
     Raises:
-        ValueError: no such file or package, or it cannot be read; says what to do.
+        ValueError: the file or package does not exist or cannot be read; the message gives the remedy.
     """
     if path.startswith(PACKAGE):
         package, _, inner = path.removeprefix(PACKAGE).partition("/")
@@ -52,12 +54,12 @@ def resolve_input(path: str, base: Path) -> Path:
 
 
 def resolve_inputs(path: str, base: Path) -> list[Path]:
-    """Return the files of a path in a spec, in order: one file, the files of a directory, or those of a pattern.
+    """Return the files that an input path names, in order: a file, the files of a directory, or those of a pattern.
 
-    In a directory, names that begin with a dot or an underscore are left out. A pattern has `*`, `?` or `[...]`.
+    In a directory, names that begin with a dot or an underscore are left out. A pattern contains `*`, `?` or `[...]`.
 
     Raises:
-        ValueError: There is none, or the first one cannot be read; says what to do.
+        ValueError: there are none, or the first one cannot be read; the message gives the remedy.
     """
     place = base / path
     if path.startswith(PACKAGE) or place.is_file():
@@ -78,10 +80,10 @@ def resolve_inputs(path: str, base: Path) -> list[Path]:
 
 @contextmanager
 def open_decompressed(path: File) -> Iterator[IO[bytes]]:
-    """Yield the file's bytes; `.gz` and one-member `.zip` files are unpacked on the way.
+    """Open a file for reading bytes. `.gz` files and `.zip` files with one member are decompressed on the fly.
 
     Raises:
-        DataError: the file is damaged, or an archive with no member, several, or one that needs a password.
+        DataError: the file is damaged, or an archive does not have exactly one member, or needs a password.
     """
     try:
         if path.suffix == ".gz":
@@ -99,7 +101,7 @@ def open_decompressed(path: File) -> Iterator[IO[bytes]]:
 
 
 def go_to(file: IO[bytes], path: File, place: int) -> None:
-    """Go on from a byte of a file that was opened with `open_decompressed`.
+    """Seek to a byte of a file that was opened with `open_decompressed`.
 
     Raises:
         DataError: the file ends before it.

@@ -1,4 +1,4 @@
-"""`LocalStorage`: files of this machine."""
+"""`LocalStorage`: storage on this machine."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from streams_orchestration.operators.storage.port import File, Listed
 
 @dataclass(frozen=True)
 class LocalStorage:
-    """Files of this machine. A published file gets its final name by a hard link."""
+    """Storage on this machine. A published file gets its final name by a hard link."""
 
     base: Path = Path()
-    """Relative paths start from here."""
+    """The directory against which relative paths are resolved."""
 
     def files(self, place: str) -> Sequence[File]:
-        """Return the files that a path, a directory or a pattern names; `package://` is known, too."""
+        """Return the files that a path, a directory, a pattern or a `package://` path names."""
         return resolve_inputs(place, self.base)
 
     def file(self, place: str) -> Path:
-        """Return the file of this name."""
+        """Return the path of a file."""
         return self.base / place
 
     def below(self, place: str) -> Sequence[File]:
-        """Return all files in a directory."""
+        """Return all files below a directory, sorted by path."""
         return sorted(path for path in (self.base / place).rglob("*") if path.is_file())
 
     def listed(self, place: str) -> Sequence[Listed]:
@@ -45,7 +45,7 @@ class LocalStorage:
         return files
 
     def sizes(self, place: str) -> dict[str, int]:
-        """Return the sizes in bytes of all files in a directory."""
+        """Return the sizes in bytes of all files below a directory."""
         return {str(path): path.stat().st_size for path in map(Path, map(str, self.below(place)))}
 
     def get(self, place: str) -> bytes:
@@ -53,17 +53,17 @@ class LocalStorage:
         return (self.base / place).read_bytes()
 
     def put(self, place: str, data: Any) -> None:
-        """Write a file aside, then rename it."""
+        """Write a file atomically, by way of a temporary file."""
         path = self.base / place
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, data)
 
     def copy(self, place: str, other: str) -> None:
-        """Copy a file aside, then rename it."""
+        """Copy a file atomically, by way of a temporary file."""
         self.put(other, self.get(place))
 
     def publish(self, pending: Path, final: str) -> None:
-        """Give a file its final name, which `sync_names` then has on disk; never takes the place of another file."""
+        """Give a file its final name, never replacing another file. The caller flushes the name with `sync_names`."""
         target = Path(final)
         make_directory(target.parent)
         try:
@@ -78,7 +78,7 @@ class LocalStorage:
 
 
 def is_same(pending: Path, final: Path) -> bool:
-    """Return True if both names are of one file, or one of them is gone: the final name is of no other file."""
+    """Return True if both names refer to one file, or one of them is missing."""
     try:
         return pending.samefile(final)
     except FileNotFoundError:
@@ -86,9 +86,10 @@ def is_same(pending: Path, final: Path) -> bool:
 
 
 def _move(pending: Path, target: Path) -> None:
-    """Rename a file where there are no hard links; an empty file takes the name first, which fails where it exists.
+    """Rename a file on a file system without hard links, without replacing another file.
 
-    A process that is killed between the two calls leaves the empty file, which is then reported as another file.
+    An empty file reserves the name first. If the process is killed before the rename, the empty file remains and is
+    later reported as another file.
 
     Raises:
         FileExistsError: another file has the name.

@@ -1,4 +1,4 @@
-"""Options to reach an object store: the part `storage` of a spec, with secrets as references."""
+"""Options of an object store: the `storage` section of a spec, with secrets as references."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GOES_WITH: dict[str, frozenset[str]] = {
     "abfs": frozenset(("endpoint", "accountKey", "sasToken", "tenantId", "clientId", "clientSecret")),
     "hdfs": frozenset(("user",)),
 }
-"""Scheme -> options."""
+"""Maps each scheme to its options."""
 SECRETS = ("accessKey", "secretKey", "sessionToken", "accountKey", "sasToken", "clientSecret")
 
 
@@ -72,7 +72,7 @@ class StorageOptions(BaseModel):
         return self
 
     def check(self, scheme: str) -> None:
-        """Raise ValueError when an option does not go with a scheme."""
+        """Raise ValueError if an option is not known for a scheme."""
         known = _GOES_WITH[scheme]
         for name in self.model_dump(by_alias=True, exclude_none=True):
             if name not in known:
@@ -80,7 +80,7 @@ class StorageOptions(BaseModel):
                 raise ValueError(message)
 
     def resolved(self) -> dict[str, str]:
-        """Return the options that there are, by name, with the values of references.
+        """Return the given options by name, with references resolved.
 
         Raises:
             ReferenceError: a reference cannot be resolved.
@@ -89,7 +89,7 @@ class StorageOptions(BaseModel):
         return {name: resolved(str(value), f"storage: {name}") for name, value in there.items()}
 
     def without_secrets(self, text: str) -> str:
-        """Return a text of a library without the values that references stand for."""
+        """Return a text of a library without the secrets that references resolve to."""
         try:
             values = self.resolved()
         except ReferenceError:

@@ -1,4 +1,4 @@
-"""`Storage`: what operators and the runtime ask of a place with files, wherever that is."""
+"""`Storage`: the interface through which operators and the runtime access files, wherever they are."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 class StorageError(Exception):
-    """A place cannot be read or written; the message names it, never a secret."""
+    """Files cannot be read or written. The message names the place and no secret."""
 
 
 class StorageAwayError(StorageError, OutsideError):
-    """The storage cannot be reached, or is overloaded: it is tried again, nothing is lost."""
+    """The storage cannot be reached or is overloaded. The operation is retried."""
 
 
 class StorageRefusedError(StorageError, RefusedError):
-    """The storage refuses for good: no such bucket, a missing right, wrong credentials. A retry does not help."""
+    """The storage refuses permanently: a missing bucket or right, or wrong credentials. A retry does not help."""
 
 
 class File(Protocol):
-    """A file that is read: a `pathlib.Path`, or a `RemoteFile` with the same methods. As text it is its address."""
+    """A file to read: a `pathlib.Path`, or a `RemoteFile` with the same methods. `str` gives its path or address."""
 
     @property
     def name(self) -> str:
-        """Return the name without its directory."""
+        """The file's name without its directory."""
         ...
 
     @property
     def suffix(self) -> str:
-        """Return the suffix of the name, as in `pathlib`: `.gz`."""
+        """The suffix of the name, such as `.gz`, as in `pathlib`."""
         ...
 
     def open(self, mode: Literal["rb"], /) -> IO[bytes]:
@@ -54,37 +54,37 @@ class Listed(NamedTuple):
     """A file of a directory, as it was when the directory was listed."""
 
     name: str
-    """Name without the directory."""
+    """The file's name without its directory."""
     size: int
-    """Bytes."""
+    """Size in bytes."""
     modified: int
-    """Nanoseconds since 1970."""
+    """Modification time in nanoseconds since 1970."""
 
 
 class Storage(Protocol):
-    """A place with files. All methods raise `StorageAwayError` and `StorageRefusedError` where it is not local."""
+    """A place with files. Methods of remote storage raise `StorageAwayError` and `StorageRefusedError`."""
 
     def files(self, place: str) -> Sequence[File]:
-        """Return the files of a path, in the order of their names: one, those of a directory, or of a pattern.
+        """Return the files that a path names, sorted: a file, the files of a directory, or those of a pattern.
 
         Raises:
-            ValueError: there is none; says what to do.
+            ValueError: there are none; the message gives the remedy.
         """
         ...
 
     def file(self, place: str) -> File:
-        """Return the file of this name, which need not exist."""
+        """Return the file with a path or address, which need not exist."""
         ...
 
     def below(self, place: str) -> Sequence[File]:
-        """Return all files below a directory, in the order of their names; none where there is no directory."""
+        """Return all files below a directory, sorted; none if the directory does not exist."""
         ...
 
     def listed(self, place: str) -> Sequence[Listed]:
-        """Return the files directly in a directory, unordered; in an object store perhaps none.
+        """Return the files directly in a directory, unordered.
 
         Raises:
-            NotADirectoryError, FileNotFoundError: this machine has no such directory.
+            NotADirectoryError, FileNotFoundError: this machine has no such directory. An object store returns no files.
         """
         ...
 
@@ -93,40 +93,40 @@ class Storage(Protocol):
         ...
 
     def get(self, place: str) -> bytes:
-        """Return the whole content of a file, by as few requests as possible.
+        """Return the whole content of a file, with as few requests as possible.
 
         Raises:
-            FileNotFoundError: there is none.
+            FileNotFoundError: the file does not exist.
         """
         ...
 
     def put(self, place: str, data: Any) -> None:
-        """Write a file of some bytes, or of a buffer of Arrow's: whole when this returns, else not to be seen.
+        """Write a file atomically from bytes or an Arrow buffer. It is complete when this returns.
 
-        May be repeated, with the same bytes.
+        May be repeated with the same bytes.
         """
         ...
 
     def copy(self, place: str, other: str) -> None:
-        """Write a file with what another one of the storage holds. May be repeated.
+        """Copy a file within the storage, atomically. May be repeated.
 
         Raises:
-            FileNotFoundError: there is none.
+            FileNotFoundError: the file does not exist.
         """
         ...
 
     def publish(self, pending: Path, final: str) -> None:
-        """Show a file of this machine under its final name, whole or not at all. The pending name may stay.
+        """Publish a local file under its final name, atomically. The pending name may remain.
 
-        May be repeated after a crash at any point, and by several at the same time.
+        May be repeated after a crash at any point, and by several processes at the same time.
 
         Raises:
-            FileExistsError: another file has this name.
-            FileNotFoundError: the pending file is gone: another process has shown it, or a reset took it back.
+            FileExistsError: another file has the final name.
+            FileNotFoundError: the pending file is gone, since another process published it or a reset removed it.
         """
         ...
 
 
 def is_address(text: str) -> bool:
-    """Return True if a path has a scheme, as `s3://bucket/directory`, other than `package://`."""
+    """Return True if a path has a scheme, as in `s3://bucket/directory`, other than `package://`."""
     return _ADDRESS.match(text) is not None and not text.startswith("package://")

@@ -1,4 +1,4 @@
-"""`RemoteStorage`: files in S3, Google Cloud Storage, Azure Data Lake and HDFS, by `pyarrow.fs`."""
+"""`RemoteStorage`: files in S3, Google Cloud Storage, Azure Data Lake and HDFS, accessed with `pyarrow.fs`."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from streams_orchestration.operators.storage.port import File, Listed, StorageAw
 T = TypeVar("T")
 
 BUFFER_BYTES = 4 << 20
-"""Bytes of one request when a file is read, and when it is sent."""
+"""Bytes per request when a file is read or sent."""
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 10.0
-"""Seconds for which Google's library retries by itself; its default is a quarter of an hour."""
+"""Seconds for which Google's library retries by itself, instead of its default of a quarter of an hour."""
 _NATIVE = re.compile(r"Unable to load (libjvm|libhdfs)")
-"""The library names every place where it has looked, which are some hundred."""
+"""Matches the beginning of a message that goes on to list hundreds of searched places."""
 _HADOOP = (
     "hdfs:// needs Java and Hadoop's native library here; set JAVA_HOME, HADOOP_HOME (or ARROW_LIBHDFS_DIR) and "
     "CLASSPATH, as `hadoop classpath --glob` prints it, for the process that starts the hosts"
@@ -40,11 +40,11 @@ _REFUSED = re.compile(
     r"|AuthenticationFailed|AuthorizationFailure|AuthorizationPermissionMismatch|InvalidAuthenticationInfo"
     r"|ContainerNotFound|AccountIsDisabled|HDFS connection failed"
 )
-"""Matches messages of the libraries for errors that a retry does not help. All other errors may pass."""
+"""Matches library messages about permanent errors. All other errors count as temporary."""
 
 
 class RemoteStorage:
-    """One bucket or container, connected at its first use. An object is visible whole, or not at all."""
+    """A bucket or container, connected on first use. An object becomes visible atomically."""
 
     def __init__(self, root: str, options: StorageOptions) -> None:
         self.root = root
@@ -52,14 +52,14 @@ class RemoteStorage:
 
     @functools.cached_property
     def _system(self) -> Any:
-        """Return the library's connection."""
+        """The library's file system."""
         return _connected(parse_address(f"{self.root}/"), self.options.resolved())
 
     def call(self, address: str, action: Callable[[Any], T]) -> T:
-        """Return the result of an action with the library's file system; its errors name the address.
+        """Run an action with the library's file system, and translate its errors to ones that name the address.
 
         Raises:
-            StorageAwayError, StorageRefusedError, FileNotFoundError: it cannot be done.
+            StorageAwayError, StorageRefusedError, FileNotFoundError: the action fails.
         """
         with self.translated(address):
             return action(self._system)
@@ -89,9 +89,9 @@ class RemoteStorage:
         return RemoteFile(self, parse_address(place))
 
     def files(self, place: str) -> Sequence[File]:
-        """Return objects as `resolve_inputs` returns files: one, those of a directory, or those of a pattern.
+        """Return the objects that an address names, as `resolve_inputs` does: an object, a directory's, or a pattern's.
 
-        In a directory, names that begin with a dot or an underscore are left out, and so are directories in it.
+        In a directory, names that begin with a dot or an underscore are left out, and so are subdirectories.
         """
         address = parse_address(place)
         if any(mark in address.key for mark in "*?["):
@@ -112,23 +112,23 @@ class RemoteStorage:
         return [RemoteFile(self, each) for each in files]
 
     def below(self, place: str) -> Sequence[File]:
-        """Return all objects whose names begin with a directory's."""
+        """Return all objects below a directory."""
         return [RemoteFile(self, each) for each in self._below(parse_address(place))]
 
     def listed(self, place: str) -> Sequence[Listed]:
-        """Return the objects whose names begin with a directory's, and have no further slash."""
+        """Return the objects directly in a directory."""
         infos = self._infos(parse_address(place), recursive=False)
         return [Listed(info.base_name, info.size, info.mtime_ns or 0) for info in infos]
 
     def sizes(self, place: str) -> dict[str, int]:
-        """Return the sizes in bytes of all objects whose names begin with a directory's."""
+        """Return the sizes in bytes of all objects below a directory."""
         address = parse_address(place)
         infos = self._infos(address, recursive=True)
         keys = {info.path.removeprefix(f"{address.store}/").lstrip("/"): info.size for info in infos}
         return {str(address._replace(key=key)): size for key, size in keys.items()}
 
     def get(self, place: str) -> bytes:
-        """Return the whole content of a file: one request for the size, one for all bytes."""
+        """Return the whole content of an object: one request for the size, one for the bytes."""
         path = parse_address(place).path
 
         def whole(system: Any) -> bytes:
@@ -138,12 +138,12 @@ class RemoteStorage:
         return self.call(place, whole)
 
     def put(self, place: str, data: Any) -> None:
-        """Write a file with these bytes."""
+        """Write bytes to an object."""
         path = parse_address(place).path
         self.call(place, lambda system: self._send(system, pa.BufferReader(data), path))
 
     def copy(self, place: str, other: str) -> None:
-        """Copy a file; within the store, where that can do so."""
+        """Copy an object, within the store if the library supports that."""
         try:
             self.call(place, lambda system: system.copy_file(parse_address(place).path, parse_address(other).path))
         except StorageRefusedError as error:
@@ -163,7 +163,7 @@ class RemoteStorage:
         return [address._replace(key=key) for key in keys]
 
     def _infos(self, address: Address, *, recursive: bool) -> list[Any]:
-        """Return the library's information about the files in a directory."""
+        """Return the library's information about the objects in a directory."""
         from pyarrow.fs import FileSelector, FileType
 
         selector = FileSelector(address.path.rstrip("/"), recursive=recursive, allow_not_found=True)
@@ -176,7 +176,7 @@ class RemoteStorage:
         return [info for info in infos if info.is_file]
 
     def publish(self, pending: Path, final: str) -> None:
-        """Send a file. A second time the same bytes come to the same name, which no other file ever has."""
+        """Send a file. A repetition writes the same bytes to the same name, since names are unique."""
         path = parse_address(final).path
         with pa.memory_map(str(pending)) as source:
             self.call(final, lambda system: self._send(system, source, path))
@@ -187,7 +187,8 @@ class RemoteStorage:
             directory, _, name = path.rpartition("/")
             aside = f"{directory}/_pending-{name}"
             system.create_dir(directory, recursive=True)
-        # the library ends an upload even where an error comes up within this block: nothing in it may raise but `write`
+        # the library completes an upload even if an exception leaves this block, so nothing in it may raise except
+        # `write`
         with system.open_output_stream(aside, compression=None) as sink:
             while block := source.read_buffer(BUFFER_BYTES):
                 sink.write(block)
@@ -197,7 +198,7 @@ class RemoteStorage:
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """An object, with the methods of `pathlib.Path` that readers of files use."""
+    """An object, with those methods of `pathlib.Path` that file readers use."""
 
     storage: RemoteStorage
     address: Address
@@ -207,21 +208,21 @@ class RemoteFile:
 
     @property
     def name(self) -> str:
-        """Return the name without its directory."""
+        """The object's name without its directory."""
         return PurePosixPath(self.address.key).name
 
     @property
     def suffix(self) -> str:
-        """Return the suffix of the name, as in `pathlib`."""
+        """The suffix of the name, as in `pathlib`."""
         return PurePosixPath(self.address.key).suffix
 
     @property
     def parent(self) -> str:
-        """The address of its directory."""
+        """The address of the object's directory."""
         return str(self).rpartition("/")[0]
 
     def open(self, mode: Literal["rb"], /) -> IO[bytes]:
-        """Open the file for reading bytes, seekable, by requests of `BUFFER_BYTES`."""
+        """Open the object for reading bytes, seekable, with requests of `BUFFER_BYTES`."""
         raw = self.storage.call(str(self), lambda system: system.open_input_file(self.address.path))
         return io.BufferedReader(_Raw(self, raw), BUFFER_BYTES)
 
@@ -233,7 +234,7 @@ class RemoteFile:
         return SimpleNamespace(st_size=info.size, st_mtime_ns=info.mtime_ns or 0)
 
     def etag(self) -> str:
-        """Return the mark that a store gives the content of an object; empty where it gives none."""
+        """Return the object's ETag, which identifies its content; empty if the store has none."""
 
         def marked(system: Any) -> str:
             with system.open_input_file(self.address.path) as file:
@@ -253,7 +254,7 @@ class RemoteFile:
 
 
 class _Raw(io.RawIOBase):
-    """A file of the library whose errors name the address."""
+    """A file of the library whose errors are translated to ones that name the address."""
 
     def __init__(self, file: RemoteFile, raw: Any) -> None:
         self._file = file
@@ -270,7 +271,7 @@ class _Raw(io.RawIOBase):
             return self._raw.readinto(buffer)
 
     def readall(self) -> bytes:
-        """Return the rest of the file, by requests of `BUFFER_BYTES`; the base class makes one for every 8 KB."""
+        """Return the rest of the file with requests of `BUFFER_BYTES`; the base class would make one per 8 KB."""
         return b"".join(iter(lambda: self.read(BUFFER_BYTES), b""))
 
     def seek(self, offset: int, whence: int = 0) -> int:
@@ -287,7 +288,7 @@ class _Raw(io.RawIOBase):
 
 
 def _matches(key: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Return True if a key matches a `glob` pattern: `**` matches any directories; no mark matches a leading dot."""
+    """Return True if a key matches a `glob` pattern. `**` matches directories; wildcards match no leading dot."""
     if not pattern or not key:
         return not pattern and not key
     hidden = key[0].startswith(".") and not pattern[0].startswith(".")
@@ -297,7 +298,7 @@ def _matches(key: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def _connected(address: Address, options: dict[str, str]) -> Any:
-    """Return the library's file system of an address."""
+    """Return the library's file system for an address."""
     from pyarrow import fs
 
     scheme, host = _endpoint(options.get("endpoint"))
@@ -328,7 +329,7 @@ def _connected(address: Address, options: dict[str, str]) -> Any:
 
 
 def _endpoint(text: str | None) -> tuple[str | None, str | None]:
-    """Return scheme and host of `http://host:port`."""
+    """Split `http://host:port` into scheme and host; the scheme is https by default."""
     if text is None:
         return None, None
     scheme, mark, host = text.rpartition("://")

@@ -13,15 +13,15 @@ from streams_orchestration.operators.storage.remote import RemoteStorage
 
 
 def storage_of(place: str, base: Path = Path(), options: StorageOptions | None = None) -> Storage:
-    """Return the storage in which a path lies; nothing is connected.
+    """Return the storage of a path, without connecting.
 
     Args:
-        place: a path of this machine or an address.
-        base: relative paths start from here.
+        place: a local path or an address.
+        base: the directory against which relative paths are resolved.
         options: the options of the object store.
 
     Raises:
-        ValueError: the address cannot be used, or an option does not go with it.
+        ValueError: the address cannot be used, or an option is not known for it.
     """
     if not is_address(place):
         if options is not None:
@@ -36,5 +36,5 @@ def storage_of(place: str, base: Path = Path(), options: StorageOptions | None =
 
 @functools.lru_cache(maxsize=64)
 def _remote(root: str, options: str) -> Storage:
-    """Return the one connection of this process to a store."""
+    """Return this process's storage object for a store; it is created only once."""
     return RemoteStorage(root, StorageOptions.model_validate_json(options))

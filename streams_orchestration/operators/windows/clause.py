@@ -1,17 +1,18 @@
-"""The window clause: which tuples an operator looks at together, and when.
+"""The window clause, which defines the groups of tuples that an operator evaluates together, and when.
 
-Time is what an attribute says, never the clock: a replay makes the same windows, wherever batches begin and end.
+Time comes from an attribute, never from the clock, so a replay gives the same windows, independent of batch boundaries.
 
-- `tumbling, P`: tuples are collected until P closes the window; then a new one begins.
-- `sliding, P, Q`: P drops the oldest tuples, Q says when to look at those that are left; `count(1)` if left out.
-- P and Q are `count(n)`, `delta(attribute, d)`, `time(seconds)`, which is a delta of the time attribute, or, of a
-  tumbling window, `punct()`. A delta is exceeded by a tuple that is more than `d` beyond the first tuple of the window
-  (tumbling), the oldest one (eviction), or the one that exceeded it last (trigger); this tuple itself comes after the
-  window that it closes or triggers.
-- `partitioned`: all this for every value of `partitionBy` by itself. Behind it may stand what has partitions given up,
-  with their windows, those first that no tuple has come to for longest: `partitionAge(seconds)` when a tuple comes that
-  is so much later than the last one of a partition, `partitionCount(n)` when there would be more of them, and
-  `tupleCount(n)` when there are more tuples in all windows.
+- `tumbling, P`: tuples are collected until policy P closes the window; then a new window begins.
+- `sliding, P, Q`: policy P evicts the oldest tuples, and policy Q triggers an evaluation of those that are left. Q is
+  `count(1)` by default.
+- P and Q are `count(n)`, `delta(attribute, d)`, `time(seconds)` (a delta of the time attribute), or, for a tumbling
+  window, `punct()`. A tuple exceeds a delta if its value is more than `d` beyond that of the first tuple of the window
+  (tumbling), the oldest tuple (eviction), or the tuple that exceeded it last (trigger). It comes after the window that
+  it closes or triggers.
+- `partitioned`: each combination of values of `partitionBy` has its own window. A policy after it evicts partitions
+  with their windows, least recently used first: `partitionAge(seconds)` when a tuple is that much later than the last
+  one of a partition, `partitionCount(n)` when there would be more partitions, and `tupleCount(n)` when all windows
+  together have more tuples.
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ _SYNTAX = "'tumbling, count(100)', 'sliding, delta(t, 60), count(1)', 'tumbling,
 
 @dataclass(frozen=True)
 class Policy:
-    """The policy by which a window is closed, evicts or triggers."""
+    """The policy by which a window is closed, evicts tuples, or triggers."""
 
     kind: PolicyKind
     size: float = 0
     attribute: str | None = None
-    """Attribute of a delta; of a time once it is `resolved`."""
+    """The attribute of a delta, or of a time after `resolved`."""
 
     def resolved(self, schema: pa.Schema, time_attribute: str | None, parameter: str = "window") -> Policy:
-        """Return the policy with the attribute that time is taken from, checked to be in the stream.
+        """Return the policy with its time attribute filled in, checked against the stream.
 
         Raises:
             UnknownAttributeError: the stream does not have the attribute.
-            ValueError: there is no attribute, or none that differences can be made of.
+            ValueError: no attribute is given, or its type has no differences.
         """
         if self.kind in ("count", "punct"):
             return self
@@ -67,12 +68,12 @@ class Policy:
         return Policy(self.kind, self.size * (1_000_000 if pa.types.is_timestamp(kind) else 1), name)
 
     def value_type(self, schema: pa.Schema) -> pa.DataType:
-        """Return the type of `values`: bigint or double."""
+        """Return the type of what `values` returns: bigint or double."""
         floating = self.attribute is not None and pa.types.is_floating(schema.field(self.attribute).type)
         return pa.float64() if floating else pa.int64()
 
     def values(self, batch: pa.RecordBatch) -> np.ndarray:
-        """Return for every tuple the value for differences; zeros where there is nothing to compare.
+        """Return for every tuple the value that the policy compares; zeros if it compares none.
 
         Raises:
             DataError: a value is null or NaN.
@@ -96,27 +97,30 @@ class PartitionPolicy:
     kind: PartitionPolicyKind
     size: float
     attribute: str | None = None
-    """The attribute of an age, once it is `resolved`."""
+    """The time attribute of `partitionAge`, after `resolved`."""
 
     def times(self, batch: pa.RecordBatch) -> np.ndarray | None:
-        """Return the times of tuples, where partitions have an age; raises as `Policy.values`."""
+        """Return the times of tuples if the policy is an age, else None. Raises DataError like `Policy.values`."""
         return None if self.attribute is None else Policy("time", self.size, self.attribute).values(batch)
 
 
 @dataclass(frozen=True)
 class Window:
-    """A window clause."""
+    """A parsed window clause."""
 
     tumbling: bool
     eviction: Policy
     trigger: Policy
-    """The trigger; for a tumbling window the eviction itself."""
+    """The trigger policy; for a tumbling window the same as the eviction."""
     partitioned: bool = False
     partitions: PartitionPolicy | None = None
-    """The policy that evicts partitions, if there is one."""
+    """The policy that evicts partitions, if any."""
 
     def resolved(self, schema: pa.Schema, time_attribute: str | None) -> Window:
-        """Return this window for the tuples of one stream; raises as `Policy.resolved`."""
+        """Return the window with its time attributes filled in, checked against the stream.
+
+        Raises like `Policy.resolved`.
+        """
         eviction = self.eviction.resolved(schema, time_attribute)
         trigger = self.trigger.resolved(schema, time_attribute)
         partitions = self.partitions
@@ -131,10 +135,10 @@ class Window:
 
 
 def parse_window(text: str, *, least: int = 1) -> Window:
-    """Parse a window clause; `least` is the smallest count.
+    """Parse a window clause; `least` is the smallest count allowed.
 
     Raises:
-        ValueError: it is none; says what is expected.
+        ValueError: it is not a window clause; the message says what is expected.
     """
     parts = [part.strip() for part in re.split(r",(?![^()]*\))", text)]
     kind, *policies = parts

@@ -1,6 +1,6 @@
-"""Finds tuples that are too far beyond others, by an attribute: for many sequences of tuples at once.
+"""Finds tuples whose values are more than a given size beyond others, for many sequences of tuples at once.
 
-Differences are those of the values themselves, exact for whole numbers. A sequence lies between two of its `bounds`.
+Differences are exact for integers. A sequence lies between two consecutive `bounds`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 from streams_orchestration.operators.libraries import np
 
 SHORT = 128
-"""Tuples in a sequence up to which all sequences are gone through together, one tuple of each at a time."""
+"""Sequences up to this length are processed together, one tuple of each at a time."""
 Before = Callable[[Any, Any], Any]
-"""Returns for places, and numbers of the values to find, whether each place comes before its value."""
+"""Takes places and indexes of wanted values; returns a mask of the places that come before their value."""
 _LARGEST = (1 << 63) - 1
 
 
 def comparable(values: np.ndarray) -> np.ndarray:
-    """Return values whose differences are exact: Python integers if those may exceed 64 bits."""
+    """Return values whose differences are exact: Python integers if differences may exceed 64 bits."""
     if values.dtype.kind != "i" or not len(values):
         return values
     span = int(values.max()) - int(values.min())
@@ -26,19 +26,19 @@ def comparable(values: np.ndarray) -> np.ndarray:
 
 
 def exceeds(later: np.ndarray, earlier: np.ndarray, size: float) -> np.ndarray:
-    """Return which values are more than `size` beyond others."""
+    """Return a mask of the values that are more than `size` beyond the earlier ones."""
     with np.errstate(invalid="ignore"):  # of infinities
         return np.asarray(later - earlier > size, bool)
 
 
 def restarts(values: np.ndarray, bounds: np.ndarray, held: np.ndarray, firsts: np.ndarray, size: float) -> np.ndarray:
-    """Return which tuples are more than `size` beyond the first tuple of their window, and so start the next window.
+    """Return a mask of the tuples that are more than `size` beyond the first tuple of their window, so start the next.
 
     Args:
         values: the values of the tuples, sequence by sequence.
         bounds: the bounds of the sequences.
-        held: whether a window of the sequence is open already.
-        firsts: the value of its first tuple.
+        held: for each sequence, whether a window is already open.
+        firsts: for each sequence, the value of the first tuple in its open window.
         size: the size of a window.
     """
     result = np.zeros(len(values), bool)
@@ -56,7 +56,7 @@ def restarts(values: np.ndarray, bounds: np.ndarray, held: np.ndarray, firsts: n
     for number in np.flatnonzero(lengths > SHORT).tolist():
         begin, end = int(bounds[number]), int(bounds[number + 1])
         own = values[begin:end]
-        # the first tuple of a window is beyond all before it: it is where the maximum so far rises
+        # the first tuple of a window exceeds all before it, so it is where the running maximum rises
         tops = np.maximum.accumulate(own)
         nexts, place = _beyond(tops, own, size).tolist(), 0
         if held[number]:
@@ -69,14 +69,14 @@ def restarts(values: np.ndarray, bounds: np.ndarray, held: np.ndarray, firsts: n
 
 
 def left_by(values: np.ndarray, bounds: np.ndarray, tuples: np.ndarray, size: float) -> np.ndarray:
-    """Return for tuples that arrive the first one of their sequence that has not left the window then.
+    """Return for each arriving tuple the first tuple of its sequence that is still in the window.
 
-    The oldest tuple leaves, and the next, as long as the one that arrives is more than `size` beyond it.
+    The oldest tuples leave as long as the arriving one is more than `size` beyond them.
 
     Args:
         values: the values of the tuples, sequence by sequence.
         bounds: the bounds of the sequences.
-        tuples: the arriving tuples in order: the last ones of each sequence.
+        tuples: the indexes of arriving tuples in order, which are the last ones of each sequence.
         size: the size of a window.
     """
     sequences = np.searchsorted(bounds, tuples, side="right") - 1
@@ -97,18 +97,18 @@ def left_by(values: np.ndarray, bounds: np.ndarray, tuples: np.ndarray, size: fl
         first, last = np.searchsorted(tuples, (begin, end)).tolist()
         own, arriving = np.maximum.accumulate(values[begin:end]), values[tuples[first:last]]
         leaving[first:last] = begin + _reaching(own, arriving, size)
-    # who has left does not come back; sequences follow one another, so their places rise as well
+    # a tuple that has left does not return, and sequences follow one another, so the result is ascending
     return np.maximum.accumulate(leaving) if len(leaving) else leaving
 
 
 def _beyond(tops: np.ndarray, firsts: np.ndarray, size: float) -> np.ndarray:
-    """Return for every value the index of the first of rising ones that is more than `size` beyond it."""
+    """Return for each of `firsts` the index of the first of the ascending `tops` more than `size` beyond it."""
     guess = np.searchsorted(tops, _shifted(firsts, size), side="right")
     return _corrected(guess, len(tops), lambda at, which: ~exceeds(tops[at], firsts[which], size))
 
 
 def _reaching(tops: np.ndarray, arriving: np.ndarray, size: float) -> np.ndarray:
-    """Return for every value the index of the first of rising ones that it is no more than `size` beyond."""
+    """Return for each arriving value the index of the first of the ascending `tops` within `size` of it."""
     guess = np.searchsorted(tops, _shifted(arriving, -size), side="left")
     return _corrected(guess, len(tops), lambda at, which: exceeds(arriving[which], tops[at], size))
 
@@ -119,7 +119,7 @@ def _shifted(values: np.ndarray, by: float) -> np.ndarray:
 
 
 def _corrected(guess: np.ndarray, end: int, before: Before) -> np.ndarray:
-    """Return the first places that do not come `before`, where rounding has led to others."""
+    """Correct guessed places that are wrong because of rounding: the first ones that are not `before`."""
     which, low, high = np.arange(len(guess)), np.maximum(guess - 1, 0), np.minimum(guess, max(end - 1, 0))
     if not end:
         return guess
@@ -131,7 +131,7 @@ def _corrected(guess: np.ndarray, end: int, before: Before) -> np.ndarray:
 
 
 def _first(low: np.ndarray, high: np.ndarray, before: Before) -> np.ndarray:
-    """Search all ranges by bisection for the first place that is not `before` the wanted one."""
+    """Find in each range, by bisection, the first place that is not `before` its value."""
     low, high = low.copy(), high.copy()
     open_ = np.flatnonzero(low < high)
     while len(open_):

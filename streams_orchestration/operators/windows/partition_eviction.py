@@ -1,7 +1,7 @@
-"""Eviction of partitions of windows: the least recently used partitions are given up.
+"""Eviction of window partitions, least recently used first.
 
-A partition that is given up and comes again is another one. So each has a number, and what is in the window of a number
-depends on its own tuples only, wherever batches begin and end.
+A partition that is evicted and appears again counts as a new one. So each partition has a number, and the window of a
+number depends only on its own tuples, independent of batch boundaries.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from streams_orchestration.operators.windows.clause import PartitionPolicy, Wind
 
 
 class Evicted(NamedTuple):
-    """A partition that was given up."""
+    """An evicted partition."""
 
     number: int
     at: float
-    """Position of the tuple that caused the eviction: a little less if that came before, more if it came after."""
+    """The position of the tuple that caused the eviction, minus 0.25 if evicted before it, plus 0.25 if after it."""
 
 
 class _Use(NamedTuple):
@@ -29,25 +29,25 @@ class _Use(NamedTuple):
 
     number: int
     used: int
-    """Tuples of all partitions before the last one of this."""
+    """The number of tuples of all partitions before the partition's last one."""
     time: int
-    """The largest time so far, when that came."""
+    """The largest time so far when the partition's last tuple arrived."""
 
 
 class _Held:
-    """The numbers of tuples in windows, tracked one by one."""
+    """The windows' values per partition, for counting all tuples in windows."""
 
     def __init__(self, window: Window) -> None:
         self.tumbling, self.policy = window.tumbling, window.eviction
         self.clear()
 
     def clear(self) -> None:
-        """Start without tuples."""
+        """Remove all tuples."""
         self.values: dict[int, deque[Any]] = {}
         self.total = 0
 
     def arrive(self, number: int, value: Any) -> None:
-        """Add a tuple to a partition; others may leave its window."""
+        """Add a tuple to a partition, and remove those that leave its window."""
         held = self.values.setdefault(number, deque())
         before, size = len(held), self.policy.size
         if self.policy.kind in ("delta", "time"):
@@ -63,27 +63,27 @@ class _Held:
         self.total += len(held) - before
 
     def leave(self, number: int) -> None:
-        """Forget a partition that is given up."""
+        """Remove an evicted partition."""
         self.total -= len(self.values.pop(number, ()))
 
 
 class PartitionEviction:
-    """Finds the partition of every tuple, and the partitions that a policy gives up.
+    """Numbers the partition of every tuple, and determines the partitions that a policy evicts.
 
-    Time is the largest that any tuple has had.
+    The current time is the largest time of any tuple.
     """
 
     def __init__(self, policy: PartitionPolicy, window: Window, partition: Sequence[pa.DataType]) -> None:
         """Create without partitions.
 
         Args:
-            policy: when partitions are given up.
-            window: the window of each.
-            partition: the types of what makes a partition.
+            policy: the policy that evicts partitions.
+            window: the window of each partition.
+            partition: the types of a partition's key.
         """
         self.policy = policy
         self.known = KeyedState(key_schema(partition), "number bigint, used bigint, time bigint")
-        """Partition -> see `_Use`."""
+        """Maps each partition to its `_Use`."""
         self._held = _Held(window)
         self.clear()
 
@@ -96,11 +96,11 @@ class PartitionEviction:
         self._read()
 
     def emptied(self) -> None:
-        """Note that all windows are empty; their partitions stay."""
+        """Record that all windows are empty. The partitions stay."""
         self._held.clear()
 
     def _read(self) -> None:
-        """Read the rows of partitions, the least recently used first."""
+        """Read the uses of all partitions, least recently used first."""
         rows = self.known.rows()
         columns = [self.known.column(name)[rows].tolist() for name in ("number", "used", "time")]
         uses = sorted(zip(*columns, rows.tolist(), strict=True), key=lambda use: use[1])
@@ -110,13 +110,13 @@ class PartitionEviction:
     def assign(
         self, keys: pa.RecordBatch, codes: np.ndarray, values: np.ndarray, times: np.ndarray | None
     ) -> tuple[np.ndarray, list[Evicted]]:
-        """Return the number of every tuple's partition, and the partitions that are given up, in this order.
+        """Return the partition number of every tuple, and the evicted partitions in order of eviction.
 
         Args:
-            keys: the partitions.
-            codes: for every tuple the position of its partition in `keys`.
-            values: what differences between tuples are made of.
-            times: the times of the tuples, where partitions have an age.
+            keys: the distinct partitions.
+            codes: for every tuple, the index of its partition in `keys`.
+            values: the value of every tuple that the window's policy compares.
+            times: the times of the tuples, if partitions are evicted by age.
         """
         if self._renumbered != self.known.renumbered:
             self._read()
@@ -162,7 +162,7 @@ class PartitionEviction:
         self.known.delete_rows(np.array(sorted({row for row in gone if row not in self._uses}), np.int64))
 
     def numbers_of(self, keys: pa.RecordBatch) -> np.ndarray:
-        """Return the numbers of partitions; -1 for those that are not there."""
+        """Return the numbers of partitions; -1 for unknown partitions."""
         rows = self.known.index.find(keys)
         return np.where(rows >= 0, self.known.column("number")[rows], -1) if len(self.known) else rows
 
@@ -171,13 +171,13 @@ class PartitionEviction:
         return {"known": self.known, "known.next": self.next, "known.clock": self.clock, "known.now": self.now}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Take over what `dump` gave."""
+        """Restore what `dump` returned."""
         self.known, self.next = state["known"], state["known.next"]
         self.clock, self.now = state["known.clock"], state["known.now"]
         self._read()
 
     def recall(self, tuples: Iterable[tuple[int, Any]]) -> None:
-        """Add the tuples of restored windows: partition number and value, in order of arrival."""
+        """Add the tuples of restored windows, given as partition number and value, in order of arrival."""
         if self.policy.kind == "tupleCount":
             for number, value in tuples:
                 self._held.values.setdefault(number, deque()).append(value)

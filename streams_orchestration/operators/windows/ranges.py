@@ -1,4 +1,4 @@
-"""Overlapping windows as ranges of rows, so that no tuple is laid out once for every window that it is in."""
+"""Overlapping windows represented as ranges of rows, so that tuples are not copied once per window."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from streams_orchestration.operators.libraries import np
 
 
 class Groups(NamedTuple):
-    """The groups in windows, window by window, each in order of appearance."""
+    """The groups within windows, window by window, each in order of appearance."""
 
     windows: np.ndarray
-    """Window of each group."""
+    """The window of each group."""
     rows: np.ndarray
-    """First row of each group in its window."""
+    """The first row of each group in its window."""
     starts: np.ndarray
-    """Start of each group among the rows in `order`."""
+    """The start of each group within `order`."""
     ends: np.ndarray
     order: np.ndarray | None = None
-    """All rows, ordered by group; None if they are in that order."""
+    """All rows ordered by group; None if they already are."""
 
 
 def whole_windows(starts: np.ndarray, ends: np.ndarray) -> Groups:
-    """Return one group for every window."""
+    """Return one group for every window that is not empty."""
     windows = np.flatnonzero(ends > starts)
     return Groups(windows, starts[windows], starts[windows], ends[windows])
 
 
 def groups_of(codes: np.ndarray, starts: np.ndarray, ends: np.ndarray, rows_at_once: int) -> Groups:
-    """Find the groups in windows that are ranges of rows.
+    """Find the groups within windows.
 
     Args:
         codes: the group of every row.
         starts: the first row of every window.
-        ends: the row behind the last one of every window.
-        rows_at_once: rows that are laid out together to find the first ones of groups.
+        ends: the row after the last one of every window.
+        rows_at_once: about how many rows are expanded at once, to limit memory.
     """
     count = len(codes)
     order = np.argsort(codes, kind="stable")
@@ -59,9 +59,9 @@ def groups_of(codes: np.ndarray, starts: np.ndarray, ends: np.ndarray, rows_at_o
 
 
 def reduce_ranges(operation: Any, values: np.ndarray, starts: np.ndarray, ends: np.ndarray, initial: Any) -> np.ndarray:
-    """Reduce ranges that may overlap by a binary ufunc from left to right, so that sums have the same bits.
+    """Reduce ranges that may overlap with a binary ufunc, left to right, so that sums are bit-identical.
 
-    Goes over the ranges or over the places in them, whatever are fewer.
+    It loops over the ranges, or over the positions within them, whichever is fewer.
     """
     result = np.full(len(starts), initial, values.dtype)
     lengths = ends - starts
@@ -88,7 +88,7 @@ def _laid_out(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _chunks(lengths: np.ndarray, rows_at_once: int) -> Iterator[tuple[int, int]]:
-    """Yield runs of windows with about a given number of rows."""
+    """Yield ranges of consecutive windows with about `rows_at_once` rows."""
     first, upto = 0, np.cumsum(lengths)
     while first < len(lengths):
         done = upto[first - 1] if first else 0

@@ -1,4 +1,4 @@
-"""Windows among replicas: a partition's windows follow the partition; windows that marks close are merged."""
+"""Divides windows among replicas: windows move with their partition, and windows that marks close are merged."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
 
 Merge = Callable[["np.ndarray", "np.ndarray", "np.ndarray", "np.ndarray", "np.ndarray"], None]
-"""Counts and values of groups, then of further ones the group, the count and the value, which are added."""
+"""Adds to counts and values of groups: takes both, then the group, count and value of each addition."""
 
 
 class WindowShape(NamedTuple):
-    """The properties of windows that are needed to divide them."""
+    """The properties of windows that determine how they are divided."""
 
     partition: tuple[str, ...]
-    """Attributes that make a partition; none if there is one only."""
+    """The attributes of a partition; empty if there is only one."""
     keys: tuple[str, ...]
-    """Attributes that make a group, first those of the partition."""
+    """The attributes of a group, beginning with those of the partition."""
     tumbling: bool
     marked: bool
-    """Marks close them."""
+    """True if marks close the windows."""
     given_up: bool
     """True if partitions may be evicted, and so have numbers."""
     merges: Mapping[str, Merge]
-    """Name of a group's result -> how to merge it."""
+    """Maps each output attribute of a group to its merge function."""
 
     def divide(self, states: Sequence[State], route: Route) -> list[dict[str, Any]]:
-        """Return the states of the replicas so far, at least one, divided among others."""
+        """Divide the states of the old replicas, at least one, among the new ones."""
         if self.marked:
             channels = [self._group_channels(state, number, route) for number, state in enumerate(states)]
             return merge_marked(states, channels, len(self.partition), self.merges, route.width)
@@ -49,7 +49,7 @@ class WindowShape(NamedTuple):
         return [windows | partitions for windows, partitions in zip(divided, known, strict=True)]
 
     def partition_keys(self, state: State) -> pa.RecordBatch | None:
-        """Return the partitions in a state, None where windows may lie anywhere."""
+        """Return the partition keys in a state; None if windows may be on any replica."""
         if self.marked or not self.partition:
             return None
         part = "known" if self.given_up else "windows" if self.tumbling else "partitions"
@@ -60,7 +60,7 @@ class WindowShape(NamedTuple):
         return state[part].keys_table()
 
     def _group_channels(self, state: State, replica: int, route: Route) -> np.ndarray:
-        """Return the channel of every group: by its key where that decides, else groups of a replica stay together."""
+        """Return the channel of every group: by its key if that determines it, else one for the whole replica."""
         keys, attributes = self._keys(state, "groups"), route.attributes()
         if attributes is None or not set(attributes) <= set(self.keys):
             return np.full(keys.num_rows, replica % route.width)
@@ -68,14 +68,14 @@ class WindowShape(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """New numbers for the numbers that one replica assigned."""
+    """Maps the numbers that one replica assigned to channels and new numbers."""
 
     before: np.ndarray
     channels: np.ndarray
     after: np.ndarray
 
     def find(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the positions of numbers in these lists."""
+        """Return the positions of numbers in `before`."""
         order = np.argsort(self.before, kind="stable")
         return order[np.searchsorted(self.before[order], numbers)] if len(order) else np.zeros(0, np.int64)
 
@@ -83,12 +83,12 @@ class Numbers(NamedTuple):
 def renumbered(
     numbers: Sequence[np.ndarray], channels: Sequence[np.ndarray], order: Sequence[np.ndarray], width: int
 ) -> list[Numbers]:
-    """Return new numbers from 0 on in every channel.
+    """Assign new numbers from 0 on in every channel.
 
     Args:
-        numbers: the numbers so far, by replica.
-        channels: the replica of each.
-        order: the sort key of the new numbers; equal keys are ordered by replica.
+        numbers: the old numbers, by replica.
+        channels: the new channel of each number.
+        order: the sort keys for the new numbers; equal keys are ordered by replica.
         width: the number of channels.
     """
     all_channels, keys = np.concatenate(channels), np.concatenate(order)
@@ -102,18 +102,18 @@ def renumbered(
 
 
 def divide_partitions(states: Sequence[State], names: Sequence[str], route: Route) -> tuple[list[dict], list[Numbers]]:
-    """Divide partitions that have numbers of their own because they may be given up: see `PartitionEviction`.
+    """Divide numbered partitions, which may be evicted; see `PartitionEviction`.
 
-    Those that no tuple has come to for longest stay first, by their times.
+    The least recently used partition by time stays first.
 
     Returns:
-        The parts of the new states, and what has become of the partitions' numbers.
+        The parts of the new states, and the new numbers of the partitions.
     """
     parts: list[KeyedState] = [state["known"] for state in states]
     tables = [part.table() for part in parts]
     channels = [route.channels(renamed(table.select(parts[0].keys_schema.names), names)) for table in tables]
     numbers, used, times = ([table.column(name).to_numpy() for table in tables] for name in ("number", "used", "time"))
-    # of the same time the one that was used first in its replica is older
+    # of partitions with the same time, the one used earlier in its replica is older
     rank = np.empty(sum(map(len, used)), np.int64)
     rank[np.lexsort((np.concatenate(used), np.concatenate(times)))] = np.arange(len(rank))
     bounds = np.cumsum([len(each) for each in used])[:-1]
@@ -137,8 +137,8 @@ def divide_tumbling(
     """Divide the open windows of partitions, with their groups.
 
     Args:
-        states: the states of the replicas so far.
-        channels: for each of them the replica of every open window, in order.
+        states: the states of the old replicas.
+        channels: for each state, the new channel of every open window, in order.
         route: the route of the tuples.
         partitions: the new numbers of the partitions, if they have numbers.
     """
@@ -167,14 +167,14 @@ def divide_tumbling(
 def merge_marked(
     states: Sequence[State], channels: Sequence[np.ndarray], partition: int, merges: Mapping[str, Merge], width: int
 ) -> list[dict[str, Any]]:
-    """Open windows that a mark closes: groups that are alike become one.
+    """Divide open windows that a mark closes, merging equal groups.
 
     Args:
-        states: the states of the replicas so far.
-        channels: for each of them the replica of every group, in order.
-        partition: the number of parts of a group's key that form a partition.
-        merges: the merge function of each part of a group's state.
-        width: the number of replicas.
+        states: the states of the old replicas.
+        channels: for each state, the new channel of every group, in order.
+        partition: the number of parts of a group's key that form its partition.
+        merges: the merge function of each output attribute.
+        width: the number of new replicas.
     """
     windows: KeyedState = states[0]["windows"]
     groups: KeyedState = states[0]["groups"]
@@ -201,7 +201,7 @@ def merge_marked(
 
 
 def _cells(column: pa.ChunkedArray) -> np.ndarray:
-    """Return values as a `KeyedState` holds them: Python objects if they are nested."""
+    """Return values as a `KeyedState` stores them: Python objects if they are nested."""
     return (
         np.fromiter(column.to_pylist(), object, len(column)) if pa.types.is_nested(column.type) else column.to_numpy()
     )
@@ -213,11 +213,11 @@ def divide_sliding(
     route: Route,
     partitions: Sequence[Numbers] | None,
 ) -> list[dict[str, Any]]:
-    """Divide the tuples in sliding windows of partitions, and the trigger positions.
+    """Divide the tuples in the sliding windows of partitions, and the states of triggers.
 
     Args:
-        states: the states of the replicas so far.
-        channels: for each of them the replica of every partition, in order.
+        states: the states of the old replicas.
+        channels: for each state, the new channel of every partition, in order.
         route: the route of the tuples.
         partitions: the new numbers of the partitions, if they have numbers.
     """
@@ -239,14 +239,14 @@ def divide_sliding(
 
 
 class Logged(NamedTuple):
-    """Tuples of a log that go to one replica."""
+    """The tuples of a log that move to one replica."""
 
     tuples: pa.RecordBatch
     flags: np.ndarray
 
 
 def divide_log(log: TupleLog, route: Route, port: int) -> list[Logged]:
-    """Return the tuples of a log, in order, by the replica that they go to."""
+    """Divide the tuples of a log by their new replica, keeping their order."""
     places = log.places()
     tuples, flags = log.take(places), log.flags[places]
     channels = route.channels(tuples, port)
@@ -268,7 +268,7 @@ def _divided(like: KeyedState, tables: Sequence[pa.Table], moved: Sequence[Numbe
 
 
 def _moved_keys(table: pa.Table, partitions: Numbers) -> pa.Table:
-    """Return keys that are numbers of partitions, renumbered."""
+    """Return a table whose keys are partition numbers with the new numbers."""
     return _replaced(table, "0", partitions.after[partitions.find(table.column("0").to_numpy())])
 
 

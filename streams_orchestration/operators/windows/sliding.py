@@ -13,36 +13,36 @@ from streams_orchestration.operators.windows.clause import Policy
 from streams_orchestration.operators.windows.deltas import comparable, left_by, restarts
 
 Partitions = Callable[["pa.RecordBatch"], tuple["pa.RecordBatch", "np.ndarray"]]
-"""The partitions of tuples, and for every tuple the position of its own among them."""
+"""Returns the distinct partitions of tuples, and for each tuple the index of its partition."""
 
 
 class Firings(NamedTuple):
-    """The tuples in windows at each trigger: a range for each, partition by partition."""
+    """The windows at each trigger: ranges of tuples."""
 
     tuples: pa.RecordBatch
     starts: np.ndarray
     ends: np.ndarray
     at: np.ndarray
-    """Position of the new tuple that triggered each."""
+    """For each trigger, the position of the new tuple that caused it."""
 
 
 class _Arrivals(NamedTuple):
-    """The partitions that got tuples, with the earlier content of their windows, partition by partition."""
+    """The partitions that received tuples, with all tuples in their windows, partition by partition."""
 
     places: np.ndarray
-    """Places of all these tuples in the log."""
+    """The places of these tuples in the log."""
     bounds: np.ndarray
-    """The begin of each partition among them, and the end."""
+    """The start of each partition among them, and the end."""
     new: np.ndarray
-    """Indices of the new tuples among them."""
+    """The indexes of the new tuples among them."""
     owners: np.ndarray
-    """Partition of each new tuple."""
+    """The partition of each new tuple."""
     news: np.ndarray
-    """The begin of each partition among the new tuples, and the end."""
+    """The start of each partition among the new tuples, and the end."""
 
 
 class SlidingWindows:
-    """The tuples in the windows of all partitions, and the content of each triggered window."""
+    """The tuples in the windows of all partitions, and the triggers of these windows."""
 
     def __init__(
         self,
@@ -55,20 +55,20 @@ class SlidingWindows:
         """Create without tuples.
 
         Args:
-            eviction: when tuples leave.
-            trigger: when a window is looked at.
+            eviction: the policy by which tuples leave.
+            trigger: the policy by which windows are evaluated.
             schema: the schema of the tuples.
-            partition: the types of what makes a partition; none if there is only one.
-            partitions: tells those of tuples that are in windows already.
+            partition: the types of a partition's key; none if there is only one partition.
+            partitions: returns the partitions of tuples that are already in windows.
         """
         self.eviction = eviction
         self.trigger = trigger
         self._partitions_of = partitions
         self.log = TupleLog(schema, {"partition": np.int64, "value": eviction.value_type(schema).to_pandas_dtype()})
-        """Noted are the partition's row, and what differences are made of."""
+        """Notes of each tuple: its partition's row, and the value that the eviction policy compares."""
         values = [("since", pa.int64()), ("mark", trigger.value_type(schema)), ("marked", pa.bool_())]
         self.partitions = KeyedState(key_schema(partition), pa.schema(values))
-        """Partition -> tuples since its window was triggered; the value that it was triggered at, if it ever was."""
+        """For each partition: the tuples since its last trigger, and the value of the last trigger by delta, if any."""
         self._renumbered = 0
 
     def clear(self) -> None:
@@ -77,11 +77,11 @@ class SlidingWindows:
         self.partitions.clear()
 
     def insert(self, keys: pa.RecordBatch, codes: np.ndarray, batch: pa.RecordBatch) -> Firings:
-        """Let tuples arrive, one after another.
+        """Add tuples one after another, and return the windows at each trigger.
 
         Args:
-            keys: the partitions.
-            codes: for every tuple the position of its partition in `keys`.
+            keys: the distinct partitions.
+            codes: for every tuple, the index of its partition in `keys`.
             batch: the tuples.
         """
         if not batch.num_rows:
@@ -104,7 +104,7 @@ class SlidingWindows:
         return firings
 
     def _arrivals(self, rows: np.ndarray, first: int) -> _Arrivals:
-        """Return the tuples in the partitions of these rows; `first` is the place of the first new tuple."""
+        """Return the tuples of the partitions in these rows; `first` is the place of the first new tuple."""
         position = np.full(self.partitions.index.rows, -1)
         position[rows] = np.arange(len(rows))
         alive = self.log.places()
@@ -117,14 +117,14 @@ class SlidingWindows:
         return _Arrivals(places, bounds, new, owners, np.searchsorted(owners, np.arange(len(rows) + 1)))
 
     def _lows(self, arrivals: _Arrivals) -> np.ndarray:
-        """Return for every new tuple the first tuple that is in the window with it."""
+        """Return for each new tuple the first tuple that is in the window with it."""
         if self.eviction.attribute is None:
             return np.maximum(arrivals.bounds[arrivals.owners], arrivals.new + 1 - int(self.eviction.size))
         values = comparable(self.log.notes["value"][arrivals.places])
         return left_by(values, arrivals.bounds, arrivals.new, self.eviction.size)
 
     def _counted(self, rows: np.ndarray, arrivals: _Arrivals, lows: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the tuples that fire a trigger by count, and the ranges of their windows, themselves included."""
+        """Return the tuples that trigger by count, and the ranges of their windows, which include them."""
         step, column, counts = int(self.trigger.size), self.partitions.column("since"), np.diff(arrivals.news)
         ranks = np.arange(len(arrivals.new)) - arrivals.news[arrivals.owners] + 1
         fires = np.flatnonzero((column[rows][arrivals.owners] + ranks) % step == 0)
@@ -134,7 +134,7 @@ class SlidingWindows:
     def _moved(
         self, rows: np.ndarray, arrivals: _Arrivals, lows: np.ndarray, triggers: np.ndarray, first: int
     ) -> tuple[np.ndarray, ...]:
-        """Return the tuples that fire a trigger by delta, and the ranges of their windows before them."""
+        """Return the tuples that trigger by delta, and the ranges of their windows, which precede them."""
         marks, marked = self.partitions.column("mark"), self.partitions.column("marked")
         held, values = marked[rows], triggers[arrivals.places[arrivals.new] - first]
         mixed = comparable(np.concatenate([marks[rows][held], values]))
@@ -151,14 +151,14 @@ class SlidingWindows:
         return positions, before[positions], arrivals.new[positions]
 
     def _firings(self, places: np.ndarray, starts: np.ndarray, ends: np.ndarray, at: np.ndarray) -> Firings:
-        """Return the tuples that are in any of these ranges of places."""
+        """Return the windows as ranges of the tuples that are in any of them."""
         steps = np.bincount(starts, minlength=len(places) + 1) - np.bincount(ends, minlength=len(places) + 1)
         seen = np.cumsum(steps[:-1]) > 0
         moved = np.r_[0, np.cumsum(seen)]
         return Firings(self.log.take(places[seen]), moved[starts], moved[ends], at)
 
     def _note(self) -> None:
-        """Compute the notes of restored tuples again."""
+        """Compute the notes of the tuples again, after a restore or a renumbering."""
         tuples = self.log.take(np.arange(self.log.size))
         keys, codes = self._partitions_of(tuples)
         rows = self.partitions.index.find(keys)
@@ -166,7 +166,7 @@ class SlidingWindows:
         self._renumbered = self.partitions.renumbered
 
     def give_up(self, keys: pa.RecordBatch) -> None:
-        """Forget partitions with their tuples."""
+        """Remove evicted partitions with their tuples."""
         rows = self.partitions.index.find(keys)
         rows = rows[rows >= 0]
         gone = np.zeros(self.partitions.index.rows, bool)
@@ -176,16 +176,16 @@ class SlidingWindows:
         self.partitions.delete_rows(rows)
 
     def held(self) -> Iterator[tuple[int, Any]]:
-        """Yield for every tuple in a window the number of its partition, and its value, in order of arrival."""
+        """Yield the partition number and the compared value of every tuple in a window, in order of arrival."""
         places = self.log.places()
         numbers = self.partitions.key_column("0")[self.log.notes["partition"][places]]
         return zip(numbers.tolist(), self.log.notes["value"][places].tolist(), strict=True)
 
     def dump(self) -> dict[str, Any]:
-        """Return the tuples and where triggers stand, for a checkpoint."""
+        """Return the tuples and the states of triggers, for a checkpoint."""
         return {"tuples": self.log, "partitions": self.partitions}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Take over what `dump` gave."""
+        """Restore what `dump` returned."""
         self.log, self.partitions = state["tuples"], state["partitions"]
         self._note()

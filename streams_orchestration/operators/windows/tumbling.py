@@ -1,4 +1,4 @@
-"""Tumbling windows: every tuple is in exactly one."""
+"""Tumbling windows: every tuple is in exactly one window."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ class _Arrivals(NamedTuple):
     """The tuples of a batch, partition by partition."""
 
     order: np.ndarray
-    """An order of all tuples that keeps those of a partition together."""
+    """The tuples' positions, ordered by partition."""
     bounds: np.ndarray
-    """The begin of each partition in that order, and the end."""
+    """The start of each partition in that order, and the end."""
 
     @property
     def counts(self) -> np.ndarray:
-        """Return the number of tuples of each partition."""
+        """The number of tuples of each partition."""
         return np.diff(self.bounds)
 
     def last(self, marks: np.ndarray) -> np.ndarray:
-        """Return for each place the last marked one of its partition up to it; a lower one if there is none."""
+        """Return for each place the last marked place up to it.
+
+        If the place's own partition has none, the result is -1 or a place of an earlier partition.
+        """
         return np.maximum.accumulate(np.where(marks, np.arange(len(marks)), -1))
 
 
@@ -34,31 +37,31 @@ class Assigned(NamedTuple):
     """The windows of tuples, and the windows that they have closed."""
 
     windows: np.ndarray
-    """Number of the window of every tuple."""
+    """The window number of every tuple."""
     closed: np.ndarray
-    """The windows that were closed, in this order."""
+    """The closed windows, in order of closing."""
     at: np.ndarray
-    """Position of the tuple that closed each of these."""
+    """The position of the tuple that closed each of them."""
 
 
 class TumblingWindows:
-    """Finds the window of every tuple and the closed windows; the tuples themselves are not kept.
+    """Assigns tuples to windows and determines closed windows. The tuples themselves are not stored.
 
-    Windows have numbers, in the order in which they are opened.
+    Windows are numbered in the order in which they are opened.
     """
 
     def __init__(self, policy: Policy, partition: Sequence[pa.DataType], kind: pa.DataType) -> None:
         """Create without open windows.
 
         Args:
-            policy: when a window is closed.
-            partition: the types of what makes a partition; none if there is only one.
-            kind: the type of the values that differences are made of.
+            policy: the policy by which windows are closed.
+            partition: the types of a partition's key; none if there is only one partition.
+            kind: the type of the values that the policy compares.
         """
         self.policy = policy
         values = pa.schema([("number", pa.int64()), ("count", pa.int64()), ("first", kind)])
         self.open = KeyedState(key_schema(partition), values)
-        """Partition -> number of its window, tuples in it, value of the first one."""
+        """Maps each partition to its open window's number, number of tuples, and value of the first tuple."""
         self.next = 0
 
     def clear(self) -> None:
@@ -67,11 +70,11 @@ class TumblingWindows:
         self.next = 0
 
     def assign(self, keys: pa.RecordBatch, codes: np.ndarray, batch: pa.RecordBatch) -> Assigned:
-        """Return the window of every tuple, and the windows that were closed.
+        """Return the window of every tuple, and the closed windows.
 
         Args:
-            keys: the partitions.
-            codes: for every tuple the position of its partition in `keys`.
+            keys: the distinct partitions.
+            codes: for every tuple, the index of its partition in `keys`.
             batch: the tuples.
         """
         if not len(codes):
@@ -96,7 +99,7 @@ class TumblingWindows:
         return numbers[rows][codes]
 
     def _by_count(self, rows: np.ndarray, arrivals: _Arrivals, size: int) -> Assigned:
-        """Assign windows of `size` tuples: a tuple's place in its partition decides what it opens and closes."""
+        """Assign tuples to windows of `size` tuples, by their rank within their partition."""
         held, counts, starts = self.open.column("count")[rows], arrivals.counts, arrivals.bounds[:-1]
         ranks = np.arange(len(arrivals.order)) - np.repeat(starts, counts)
         places = (ranks + np.repeat(held, counts)) % size
@@ -109,7 +112,7 @@ class TumblingWindows:
         return Assigned(numbers, numbers[closes], np.flatnonzero(closes))
 
     def _by_delta(self, rows: np.ndarray, arrivals: _Arrivals, values: np.ndarray) -> Assigned:
-        """Assign tuples to windows; a tuple too far from a window's first one closes it."""
+        """Assign tuples to windows. A tuple more than the delta beyond the first tuple of its window closes it."""
         before, counts, firsts = (self.open.column(name)[rows] for name in ("number", "count", "first"))
         starts = arrivals.bounds[:-1]
         mixed = comparable(np.concatenate([firsts[counts > 0], values[arrivals.order]]))
@@ -132,13 +135,13 @@ class TumblingWindows:
         return Assigned(numbers, closed[in_order], closers[in_order])
 
     def _numbers(self, rows: np.ndarray, arrivals: _Arrivals, opens: np.ndarray) -> np.ndarray:
-        """Return the window of every tuple and each partition's new one; `opens` is ordered by partition."""
+        """Return the window number of every tuple, and update those of partitions; `opens` is sorted by partition."""
         column, order = self.open.column("number"), arrivals.order
         opening = np.zeros(len(order), bool)
         opening[order] = opens
         opened = self.next - 1 + np.cumsum(opening)
         self.next += int(opens.sum())
-        # a tuple is in the window that its partition opened last, or in the one that was open before
+        # a tuple is in the window that its partition opened last, or else in the one that was open before
         last = arrivals.last(opens)
         inside = last >= np.repeat(arrivals.bounds[:-1], arrivals.counts)
         numbers = np.empty(len(order), np.int64)
@@ -153,14 +156,14 @@ class TumblingWindows:
         return closed
 
     def give_up(self, keys: pa.RecordBatch) -> np.ndarray:
-        """Forget partitions; returns the windows of each, -1 where none is open."""
+        """Remove evicted partitions, and return the open window of each; -1 if none is open."""
         rows = self.open.index.find(keys)
         windows = np.where(rows >= 0, self.open.column("number")[rows], -1) if len(self.open) else rows
         self.open.delete_rows(rows[rows >= 0])
         return windows
 
     def held(self) -> Iterator[tuple[int, Any]]:
-        """Yield for every tuple in a window the number of its partition, and the value of the window's first tuple."""
+        """Yield the partition number and the first value of its window, once for every tuple in a window."""
         rows = self.open.rows()
         columns = (self.open.column("count")[rows], self.open.key_column("0")[rows], self.open.column("first")[rows])
         for count, number, first in zip(*(column.tolist() for column in columns), strict=True):
@@ -171,5 +174,5 @@ class TumblingWindows:
         return {"windows": self.open, "next": self.next}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Take over what `dump` gave."""
+        """Restore what `dump` returned."""
         self.open, self.next = state["windows"], state["next"]
