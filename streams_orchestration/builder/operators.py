@@ -195,7 +195,7 @@ def DeDuplicate(
 
 
 def Delay(*, delay: float | Reference, time_attribute: str) -> Use:
-    """Submits a tuple once a tuple has arrived that is `delay` seconds later by `timeAttribute`.
+    """Submits a tuple once another tuple has arrived that is `delay` seconds later by `timeAttribute`.
 
     Args:
         delay: Seconds of timeAttribute by which a tuple is held back.
@@ -456,7 +456,7 @@ def Format(
     suppress: str | Sequence[Any] | None = None,
     output: Mapping[str, Any] | None = None,
 ) -> Use:
-    """Formats each tuple as a row, as bytes or text, that ends with a line feed.
+    """Formats each tuple as a row that ends with a line feed, as bytes or text.
 
     Args:
         on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
@@ -529,7 +529,7 @@ def HttpSink(
     on_undeliverable: Literal["fail", "route"] | None = None,
     visibility: Literal["read_committed", "read_uncommitted"] | None = None,
 ) -> Use:
-    """Posts every epoch in one request or several, in order, each with an `Idempotency-Key`.
+    """Posts every epoch in one or more requests, in order, each with an `Idempotency-Key`.
 
     Args:
         url: Address http:// or https://, with secrets as ${env:NAME} or ${file:PATH}.
@@ -580,7 +580,7 @@ def HttpSource(
     connections: int | Reference | None = None,
     connections_per_address: int | Reference | None = None,
 ) -> Use:
-    """Receives messages by HTTP. A request is answered 202 once all messages of its body are in the journal.
+    """Receives messages by HTTP. A request is answered with 202 once all messages of its body are in the journal.
 
     Args:
         port: Port to listen at. 0: any free port, which the host's log names.
@@ -637,7 +637,7 @@ def IcebergSink(
     add_columns: bool | Reference | None = None,
     on_undeliverable: Literal["fail", "route"] | None = None,
 ) -> Use:
-    """Commits every epoch to the table once. The commit names application, operator and epoch.
+    """Adds every epoch to the table in one commit, which stores application, operator and epoch.
 
     Args:
         catalog: Properties of the catalog as pyiceberg takes them: name, type, uri, warehouse.
@@ -1136,7 +1136,7 @@ def Punctor(
     on_error: Literal["fail", "skip", "route"] | None = None,
     output: Mapping[str, Any] | None = None,
 ) -> Use:
-    """Passes all tuples on, computed as by Functor, with a window marker before or after some of them.
+    """Computes tuples as Functor does, and inserts a window marker before or after some of them.
 
     Args:
         punctuate: A condition. A tuple for which it is true gets a window marker.
@@ -1215,7 +1215,7 @@ def Sort(
     partition_by: Sequence[Any] | None = None,
     time_attribute: str | None = None,
 ) -> Use:
-    """Sorts windows. A tumbling window is submitted in order when it closes, with a window marker behind it.
+    """Sorts windows. A tumbling window is submitted in order when it closes, followed by a window marker.
 
     Args:
         sort_by: List of expressions in order of precedence.
@@ -1264,7 +1264,7 @@ def Sql(
     output_mode: Literal["append", "update"] | None = None,
     flush: bool | Reference | None = None,
 ) -> Use:
-    """Runs a query over the input streams as Spark's Structured Streaming does: windows, joins, aggregates.
+    """Runs a query over the input streams with Spark Structured Streaming, including windows, joins and aggregates.
 
     Args:
         query: SELECT statement of Spark SQL. Each input stream is a view with its name.
@@ -1330,7 +1330,7 @@ def SqlSource(
     on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
     on_lost_data: Literal["fail", "skip"] | None = None,
 ) -> Use:
-    """Reads rows by a growing column. The offset is the last value read and the number of rows read last.
+    """Reads rows by a growing column. The offset is the last value read and the number of rows read recently.
 
     Args:
         url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. {env:NAME} stands for an environment variable.
@@ -1497,5 +1497,5 @@ def UDPSource(
 
 
 def Union() -> Use:
-    """Passes on the tuples of all ports in order of arrival, with the attributes of the output stream."""
+    """Forwards the tuples of all ports in order of arrival, with the attributes of the output stream."""
     return named_use("Union", {})

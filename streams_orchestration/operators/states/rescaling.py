@@ -41,7 +41,7 @@ class Route(Protocol):
 
 
 class Sharding(NamedTuple):
-    """How the state of an operator can be divided, as known before there is a state."""
+    """The ways in which the state of an operator can be divided, as known before there is a state."""
 
     keys: tuple[tuple[str, ...], ...] = ()
     """For each input port, the attributes that may determine the channel; the last entry repeats."""
