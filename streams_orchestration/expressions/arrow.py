@@ -35,7 +35,7 @@ _AS_NUMBERS = {"date": pa.int32(), "timestamp": pa.int64(), "timestamp_ntz": pa.
 
 @functools.lru_cache(maxsize=4096)
 def arrow_type(kind: Type) -> pa.DataType:
-    """Return the Arrow type of values of a type; intervals are whole numbers."""
+    """Return the Arrow type that represents a type. Intervals are integers."""
     if kind.is_decimal:
         wide = kind.precision > MAX_PRECISION
         return (pa.decimal256 if wide else pa.decimal128)(kind.precision, kind.scale)
@@ -54,7 +54,7 @@ _NAMES = {arrow: name for name, arrow in _SIMPLE.items() if not name.startswith(
 
 @functools.lru_cache(maxsize=4096)
 def type_of(arrow: pa.DataType) -> Type:
-    """Return the type of values of an Arrow type.
+    """Return the type that an Arrow type represents.
 
     Raises:
         ValueError: an attribute cannot have this type.
@@ -103,7 +103,7 @@ def values_of(array: pa.Array, kind: Type) -> list[Any]:
 
 
 def array_from(values: Sequence[Any], kind: Type) -> pa.Array:
-    """Return an array of values of a type."""
+    """Return an Arrow array of Python values of a type."""
     arrow = arrow_type(kind)
     if kind.name in _AS_NUMBERS:
         return pa.array(values, _AS_NUMBERS[kind.name]).cast(arrow)
@@ -127,5 +127,5 @@ def array_from(values: Sequence[Any], kind: Type) -> pa.Array:
 
 
 def scalar_from(value: Any, kind: Type) -> pa.Scalar:
-    """Return one value as a scalar."""
+    """Return one value as an Arrow scalar."""
     return array_from([value], kind)[0]

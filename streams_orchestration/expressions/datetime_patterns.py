@@ -1,4 +1,4 @@
-"""Patterns of dates and times, such as `yyyy-MM-dd HH:mm:ss`: read and written as Java's `DateTimeFormatter` does.
+"""Patterns of dates and times, such as `yyyy-MM-dd HH:mm:ss`, with the meaning of Java's `DateTimeFormatter`.
 
 >>> from streams_orchestration.expressions.times import UTC
 >>> pattern_of("dd.MM.yyyy").write(0, UTC)

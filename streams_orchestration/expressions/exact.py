@@ -1,8 +1,8 @@
-"""Decimals that are assigned with all digits that their attribute can hold.
+"""Decimals that are assigned to attributes without losing digits.
 
-Spark rounds digits of a sum, a difference or a product away, down to 6 behind the point, if its exact value could have
-more than 38 digits (`adjusted_decimal`). The value of an attribute with more digits behind the point would lose digits
-silently. Here such a result has a type of up to 76 digits, and only the value that is assigned has to fit.
+Spark rounds the digits after the decimal point of a sum, a difference or a product, down to 6, if its exact value could
+have more than 38 digits (`adjusted_decimal`). An attribute with more digits after the point would lose digits silently.
+Here such a result has a type of up to 76 digits, and only the value that is assigned has to fit.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from streams_orchestration.expressions.tree import Call, Case, Cast, Coalesce, T
 from streams_orchestration.expressions.types import Type
 
 MOST_DIGITS = 76
-"""The digits of the widest decimals of Arrow."""
+"""The precision of Arrow's widest decimals."""
 _SIGNS = ("negative", "positive")
 
 
 def exact(node: TypedNode, scale: int) -> TypedNode:
-    """Return an expression whose value keeps digits behind the point that Spark's types would round away.
+    """Return an expression whose value keeps digits after the decimal point that Spark's types would round away.
 
     Args:
         node: an expression whose value is a decimal.
-        scale: the digits behind the point of the attribute that gets its value.
+        scale: the scale of the attribute that receives the value.
     """
     match node:
         case Call(function, (one, other)) if function.name in ("+", "-", "*"):
@@ -48,7 +48,7 @@ def exact(node: TypedNode, scale: int) -> TypedNode:
 
 
 def _of_decimal(node: TypedNode, scale: int) -> TypedNode:
-    """Return an operand, without the conversion to a common type if it has more digits without."""
+    """Return an operand, without its conversion to a common type if it has more digits without that."""
     if not node.type.is_decimal:
         return node
     if isinstance(node, Cast) and not node.lenient and node.argument.type.is_decimal:
@@ -71,7 +71,7 @@ def _whole(kind: Type) -> int:
 
 
 def _like(node: Call | Coalesce, arguments: tuple[TypedNode, ...]) -> TypedNode:
-    """Return a node whose type is that of its arguments, with other arguments."""
+    """Return the node with other arguments, and with the type that holds all of them."""
     wide = _widest(node.type, arguments)
     if wide == node.type:
         return node
@@ -80,7 +80,7 @@ def _like(node: Call | Coalesce, arguments: tuple[TypedNode, ...]) -> TypedNode:
 
 
 def _widest(kind: Type, values: tuple[TypedNode, ...]) -> Type:
-    """Return a type, or the one that holds all values if some of them have more digits than it has."""
+    """Return the type, or a type with more digits after the decimal point if some of the values need it."""
     kinds = [kind, *(each.type for each in values if each.type.is_decimal)]
     digits, whole = max(each.scale for each in kinds), max(map(_whole, kinds))
     if digits == kind.scale:

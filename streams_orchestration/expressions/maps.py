@@ -7,7 +7,7 @@ from typing import Any
 
 
 class RepeatedKeys(dict[Any, Any]):
-    """A map with a key more than once, as `from_json` makes it: look-ups find the first value, all pairs are there."""
+    """A map that has a key more than once, as `from_json` makes it. A lookup finds the first value of a key."""
 
     def __init__(self, pairs: Sequence[tuple[Any, Any]]) -> None:
         super().__init__(reversed(pairs))
@@ -38,7 +38,7 @@ class RepeatedKeys(dict[Any, Any]):
 
 
 def map_from(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Return a map of all pairs, some of whose keys may be equal."""
+    """Return a map of the pairs, whose keys may repeat."""
     pairs = list(pairs)
     once = dict(pairs)
     return once if len(once) == len(pairs) else RepeatedKeys(pairs)

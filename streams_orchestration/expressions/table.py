@@ -16,7 +16,7 @@ TupleFunction = Callable[..., Any]
 
 _SIGNATURE = re.compile(r"(?P<name>[^\s(]+)\((?P<parameters>.*)\) -> (?P<result>.+)")
 ANY_NUMBER = 1_000_000
-"""The value of `FunctionSignature.most` for a function without a limit."""
+"""The value of `FunctionSignature.most` for functions without a limit."""
 _CLASS_NAMES = {"whole": "a whole number", "number": "a number", "datetime": "a date or timestamp", "ordered":
                 "a value with an order", "any": "any value"}  # fmt: skip
 _CLASSES: dict[str, Callable[[Type], bool]] = {
@@ -140,7 +140,7 @@ class FunctionSignature:
         return ANY_NUMBER if self.variadic else len(self.parameters)
 
     def takes(self, count: int) -> bool:
-        """Return True if the function can be called with so many arguments."""
+        """Return True if the function can be called with `count` arguments."""
         return self.required <= count <= self.most
 
     def parameter(self, place: int) -> FunctionParameter:

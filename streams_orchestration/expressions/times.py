@@ -65,14 +65,14 @@ def date_of(days: int) -> tuple[int, int, int]:
 
 
 def days_of_month(year: int, month: int) -> int:
-    """Return how many days a month has."""
+    """Return the number of days of a month."""
     if month == 2:
         return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
     return 30 if month in (4, 6, 9, 11) else 31
 
 
 def exists(year: int, month: int, day: int) -> bool:
-    """Return True if there is such a date."""
+    """Return True if the date exists."""
     return 1 <= month <= 12 and 1 <= day <= days_of_month(year, month)
 
 

@@ -1,4 +1,4 @@
-"""Typed trees of expressions. Implicit conversions are nodes; every node knows its type and if it may fail."""
+"""Typed trees of expressions. Implicit conversions are nodes of their own, and every node has a type."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from streams_orchestration.expressions.tree import (
 )
 
 Vector = Any
-"""An Arrow array with a value for each tuple, or a scalar that all tuples have."""
+"""An Arrow array with a value for each tuple, or a scalar that applies to all tuples."""
 
 _UNFIT = (pa.ArrowInvalid, pa.ArrowNotImplementedError, Unsuitable)
 
@@ -50,7 +50,7 @@ class FailedTupleError(EvaluationError):
 
 @dataclass(frozen=True, slots=True)
 class SelectedTuples:
-    """The tuples that an expression is evaluated for.
+    """The tuples for which an expression is evaluated.
 
     Attributes:
         columns: the values of each attribute that is used.
@@ -68,7 +68,7 @@ class SelectedTuples:
         return np.arange(self.count) if self.positions is None else self.positions
 
     def take(self, places: np.ndarray) -> SelectedTuples:
-        """Return the tuples at some of the indices."""
+        """Return the tuples at the given indices."""
         chosen = pa.array(places)
         positions = places if self.positions is None else self.positions[places]
         return replace(
@@ -87,7 +87,7 @@ VectorFunction = Callable[[SelectedTuples], Vector]
 
 
 def vector_function(node: TypedNode, zone: dt.tzinfo) -> VectorFunction:
-    """Return the function that evaluates a node for tuples; it raises FailedTupleError."""
+    """Return the function that evaluates a node for a batch. It raises FailedTupleError."""
     match node:
         case Literal():
             scalar = scalar_from(node.value, node.type)
@@ -113,7 +113,7 @@ def vector_function(node: TypedNode, zone: dt.tzinfo) -> VectorFunction:
 
 
 def full(vector: Vector, count: int, kind: pa.DataType) -> pa.Array:
-    """Return a vector as an array; a scalar is repeated so many times."""
+    """Return a vector as an array of `count` values; a scalar is repeated."""
     if isinstance(vector, pa.Scalar):
         return pa.repeat(vector, count) if vector.is_valid else pa.nulls(count, kind)
     return vector.combine_chunks() if isinstance(vector, pa.ChunkedArray) else vector

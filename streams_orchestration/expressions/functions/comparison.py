@@ -21,7 +21,7 @@ LOGIC = FunctionGroup("Logic")
 
 
 def compared(operands: Sequence[Operand]) -> Resolved | None:
-    """Resolve a comparison."""
+    """Resolve a comparison: convert both operands to a common type that has an order."""
     if len(operands) != 2:
         return None
     together = common(operands[0].type, operands[1].type)

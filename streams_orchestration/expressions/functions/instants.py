@@ -325,7 +325,7 @@ def _timestampdiff(binding: Binding) -> TupleFunction:
 
 
 def _months_from(one: int, other: int, step: int) -> int:
-    """Return the number of whole steps of so many months between two local times."""
+    """Return how many whole multiples of `step` months lie between two local times."""
     (days, time), (later, later_time) = divmod(one, DAY), divmod(other, DAY)
     if later > days and later_time < time:
         later -= 1
