@@ -12,11 +12,13 @@ def without_channels(name: str) -> str:
 
 
 def short_list(operators: Iterable[str], width: int = 48) -> str:
-    """Return the operators' names as a text: replicas as one (`Out.A ×3`), and only as many names as fit.
+    """Return the operators' names as one text of about `width` characters, in which all replicas are one name.
+
+    Replicas are written as `Out.A ×3`, and names that do not fit as their number: `A, B +3`.
 
     Args:
         operators: physical names.
-        width: of the text, about.
+        width: the approximate length of the text, in characters.
     """
     replicas: dict[str, list[str]] = {}
     for name in operators:

@@ -51,7 +51,9 @@ def uses_of(node: TypedNode, direct: Use | None = None) -> Uses[str]:
 
     Args:
         node: the typed expression.
-        direct: the way of attributes that are no condition of a CASE; without it an attribute alone is the identity.
+        direct: the use of attributes outside of CASE conditions; by default identity if the expression is one
+            attribute,
+            else transformation.
     """
     if direct is None:
         direct = IDENTITY if isinstance(node, Attribute) else TRANSFORMATION

@@ -97,9 +97,9 @@ def _compile(
 
     Args:
         application: the application, without the parts in error.
-        options: of the compiler.
-        checked: what is wrong with its text, names and declarations.
-        stages: those to run.
+        options: the options of the compiler.
+        checked: the errors and warnings on its text, names and declarations.
+        stages: the stages to run.
     """
     diagnostics = list(checked)
     wrong = misled(checked)

@@ -118,7 +118,7 @@ class LogicalOperator:
     stateful: bool = False
     single_threaded: SingleThreaded = "Always"
     waits: tuple[tuple[int, int], ...] = ()
-    """(port, other): a call on `port` waits in process until one on `other` signals it."""
+    """Pairs (port, other): a call on `port` waits, inside the operator, until a call on `other` signals it."""
     may_be_member: bool = True
     may_start: bool = True
     region_reason: str = ""
@@ -136,7 +136,7 @@ class LogicalOperator:
     """Operators outside of its region see its output streams before an epoch is complete (B33)."""
     atomic: str | None = None
     submits: tuple[bool, ...] = ()
-    """Custom only: does the logic of input port i submit? (rules 39, A35)."""
+    """Per input port of a Custom operator: True if its logic submits tuples (rules 39, A35)."""
     location: Location | None = None
     parameter_lines: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     """Parameters that stand on other lines than the operator, in the same file."""

@@ -78,8 +78,8 @@ def in_doubt(subject: Subject | None, wrong: Subjects, *, errors: bool) -> bool:
 
     Args:
         subject: what the findings are about, None for a stage without findings.
-        wrong: what cannot be judged.
-        errors: there are errors.
+        wrong: the subjects that errors make impossible to judge.
+        errors: True if there are errors.
     """
     if subject is None:
         return errors
@@ -90,9 +90,9 @@ def trusted(findings: Iterable[Diagnostic], subject: Subject | None, wrong: Subj
     """Return the findings of one stage that earlier errors do not make doubtful.
 
     Args:
-        findings: of the stage.
+        findings: the findings of the stage.
         subject: what they are about.
-        wrong: what cannot be judged.
+        wrong: the subjects that errors make impossible to judge.
     """
     if subject in wrong:
         return []
@@ -108,8 +108,8 @@ def trusted_of_operators(findings: Iterable[Diagnostic], errors: Iterable[Diagno
     """Return the findings of operators that errors of the application do not make doubtful.
 
     Args:
-        findings: of the operators, in an application with errors.
-        errors: the errors of its text and of its stages.
+        findings: the findings of the operators, in an application with errors.
+        errors: the errors of the application's text and of its stages.
     """
     errors = errors_of(errors)
     wrong = misled(each for each in errors if not each.stage and each.code not in _LEAVE_TYPES_UNKNOWN)

@@ -67,7 +67,7 @@ class OperatorProgram:
     parameters: dict[str, Any]
     inputs: tuple[str, ...]
     mutable: tuple[bool, ...]
-    """Per input port: the operator changes tuples that arrive there."""
+    """Per input port: True if the operator changes tuples that arrive there."""
     outputs: tuple[str | None, ...]
     channel: int
     max_channels: int
@@ -76,7 +76,7 @@ class OperatorProgram:
     stateful: bool
     source: bool
     preserves: tuple[bool, ...]
-    """Per output port: the operator forwards window markers."""
+    """Per output port: True if the operator forwards window markers there."""
     deliveries: tuple[tuple[Delivery, ...], ...]
     """Per output port, in serving order (rule 81)."""
     region: RegionRole | None = None
@@ -96,13 +96,13 @@ class InputStream:
 
     stream: str
     producer: int
-    """The PE that writes it."""
+    """The PE that writes the stream."""
     operator: int
     port: int
     foreign: bool
-    """The producer is not in the reader's unit of recovery, so its epochs mean nothing to the reader."""
+    """True if the producer is not in the reader's unit of recovery; its epochs then mean nothing to the reader."""
     uncommitted: bool = False
-    """A foreign stream that is read before its epoch is complete, in whole batches of the producer (B33)."""
+    """True for a foreign stream that is read before its epoch is complete, in whole batches of the producer (B33)."""
     exporter: str | None = None
     """The other application that writes the stream, for a connection that is made at run time."""
     source: str = ""
@@ -131,7 +131,7 @@ class Task:
     owns: tuple[int, ...] = ()
     """The operators that this task drains and sends final punctuation; other tasks may call stateless ones too."""
     forwards: bool = False
-    """The task only reads streams on behalf of a task of a later level."""
+    """True if the task only reads streams on behalf of a task of a later level."""
 
 
 @dataclass(frozen=True)
@@ -141,16 +141,16 @@ class PeProgram:
     application: str
     pe: int
     unit: str
-    """Its unit of recovery."""
+    """The name of its unit of recovery."""
     starts: bool
-    """The PE holds a start operator of its region, or is in no region."""
+    """True if the PE holds a start operator of its region, or is in no region."""
     autonomous: bool
-    """The PE is in no region, so every batch is a cut."""
+    """True if the PE is in no region; then every batch is a cut."""
     operators: dict[int, OperatorProgram]
     tasks: tuple[Task, ...]
     """Sorted by level and partition."""
     consumers: dict[str, tuple[int, ...]]
-    """Streams that it writes -> the PEs that read them."""
+    """The streams that the PE writes -> the PEs that read them."""
     exports: tuple[str, ...] = ()
     """The written streams that other applications may import."""
     uncommitted: tuple[str, ...] = ()

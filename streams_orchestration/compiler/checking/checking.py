@@ -56,8 +56,9 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
     """Return all errors that keep an application from running here, and warnings on parameters without effect.
 
     Args:
-        done: its logical graph at least; the expanded graph is missing where errors hide it.
-        notes: gets the expressions of each operator, by its number.
+        done: the stages so far, at least the logical graph; the expanded graph is missing after errors in earlier
+            stages.
+        notes: receives the expressions of each operator, by its number.
     """
     logical = need(done.logical)
     diagnostics = [*running_limits(logical)]
@@ -96,7 +97,7 @@ def _advice(done: Stages, operators: Iterable[LogicalOperator]) -> Iterator[Diag
 class _Finding(NamedTuple):
     diagnostic: Diagnostic
     anywhere: bool = False
-    """True if the fault is one in Streams, too."""
+    """True if IBM Streams reports the fault, too."""
 
 
 def _findings(
@@ -111,12 +112,13 @@ def _findings(
 
 
 def _found(done: Stages, operator: LogicalOperator, places: dict[Path | str, LogicalOperator] | None) -> list[_Finding]:
-    """Yield the faults of one operator.
+    """Return the faults of one operator.
 
     Args:
         done: the application.
         operator: one of its operators.
-        places: directories that the operators before it publish into; None to find only faults that Streams has, too.
+        places: publishing directories -> the earlier operators; None to find only the faults that IBM Streams reports,
+            too.
     """
     try:
         implementation = load_operator(operator)
@@ -268,7 +270,7 @@ def _input_types(logical: LogicalGraph, operator: LogicalOperator) -> list[str] 
 
 
 def _plainly_known(operator: LogicalOperator, mentions: Mentions | None, inputs: list[str]) -> bool:
-    """Return True if the streams have all named attributes, as far as is visible without Arrow and Polars."""
+    """Return True if the streams have all attributes that expressions name, as far as names alone can tell."""
     if mentions is None:
         return False
     outputs = [output.schema for output in operator.outputs]

@@ -50,14 +50,11 @@ def with_findings_of_operators(error: CompileError) -> ApplicationError:
 
 
 def findings_here(done: Stages, notes: dict[int, list[Noted]] | None = None) -> tuple[Diagnostic, ...]:
-    """Return all that keeps an application without errors from running here, and warnings on its operators.
+    """Return the errors that keep an application from running here, and the warnings on its operators.
 
     Args:
         done: its stages, the deployment plan among them.
-        notes: gets the expressions of each operator, by its number.
-
-    Raises:
-        ValueError: there is no deployment plan.
+        notes: receives the expressions of each operator, by its number.
     """
     # loads the code of operators, which applications that are only compiled do without
     from streams_orchestration.compiler.checking.checking import check_operators
@@ -70,11 +67,11 @@ def findings_here(done: Stages, notes: dict[int, list[Noted]] | None = None) -> 
 
 
 def deployable(compilation: Compilation) -> Deployable:
-    """Check all that keeps a compiled application from running here.
+    """Check that a compiled application can run here.
 
     Raises:
-        ApplicationError: operators have wrong parameters or cannot be imported, or the PEs cannot run; all that was
-            found is reported.
+        ApplicationError: operators have wrong parameters or cannot be imported, or the PEs cannot run; the error holds
+            everything that was found.
         ValueError: there is no deployment plan.
     """
     notes: dict[int, list[Noted]] = {}

@@ -17,14 +17,16 @@ def expression_fault(
     location: Location | None,
     location_of: Callable[[str], Location | None],
 ) -> Diagnostic:
-    """Return the diagnostic of a fault; it names a character of the text where the file has no such column.
+    """Return the diagnostic of a fault in an expression.
+
+    The message names the character in the expression's text if the position in the file is unknown.
 
     Args:
-        code: of the diagnostic.
+        code: the code of the diagnostic.
         error: the fault.
         operator: the name of the operator.
         location: where the operator begins.
-        location_of: returns where a parameter stands.
+        location_of: returns the location of a parameter.
     """
     if location is not None:
         place = place_of_parameter(location, error.parameter, error.text, error.offset or 0)

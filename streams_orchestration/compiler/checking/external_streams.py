@@ -14,11 +14,13 @@ from streams_orchestration.operators.expressions import condition_of
 
 
 def check_external_streams(graph: PhysicalGraph, time_zone: str) -> Iterator[Diagnostic]:
-    """Yield unusable subscriptions, filters and properties, and streams of unknown type, once for all replicas.
+    """Yield the faults of Imports and Exports: bad subscriptions, filters and properties, and streams of unknown type.
+
+    Each fault is reported once for all replicas.
 
     Args:
-        graph: with the Imports and Exports.
-        time_zone: of the application.
+        graph: the physical graph with the Imports and Exports.
+        time_zone: the time zone of the application.
     """
     seen: set[tuple[str, str]] = set()
     for link in (*graph.imports, *graph.exports):

@@ -15,10 +15,10 @@ from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, P
 
 
 def enqueue_copies(physical: PhysicalGraph, enqueued: Iterable[Connection]) -> int:
-    """Count the copies into queues for one tuple on every output port.
+    """Return how many copies one tuple on every output port puts into queues, summed over the ports.
 
-    A splitter sends a tuple into one channel, so the channel with most queues behind it counts, with its inner
-    splitters.
+    A splitter sends a tuple into one channel, so its channel with most queues counts, those of inner splitters
+    included.
 
     Args:
         physical: the expanded graph.
@@ -66,17 +66,14 @@ RULES = {
 def plan_copies(
     logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, threads: ThreadPlan, options: Options
 ) -> CopyPlan:
-    """Decide how tuples pass every connection.
+    """Decide whether a tuple passes each connection by reference, as a copy or through a queue, and in which order.
 
-    `constness` is that of the tuple which the consuming operator gets: mutable where its input port changes tuples.
-    A consumer that changes them is handed the original only if the output port lets go of it and nothing is served
-    afterwards (rule 82); splitters are served last, so on a port with one it never is. Unless the options say
-    `faithful`, the order of direct consumers is chosen for that (rule 90): those that only read, queues among them,
-    then those that change the tuple, with the most expensive copy last; and an input port that names the attributes
-    it changes gets a copy of these only.
-
-    Copies are counted for one tuple on every output port. `eliminated` says how many fewer they are than with a copy
-    on every direct connection within a PE.
+    `constness` says whether the consuming operator gets a mutable tuple; it does where its input port changes tuples. A
+    consumer that changes tuples gets the original only if the output port does not keep it and serves nobody afterwards
+    (rule 82). Splitters are served last, so on a port with a splitter no consumer gets the original. Unless the options
+    say `faithful`, direct consumers are ordered to save copies (rule 90): first those that only read, queues among
+    them, then those that change the tuple, the most expensive copy last. An input port that names the attributes it
+    changes gets a copy of these only.
     """
     decisions = _Decisions()
     passings: list[Passing] = []

@@ -42,7 +42,7 @@ def _compute(done: Progress) -> tuple[CopyPlan, list[Diagnostic]]:
 
 
 def copies_are_right(done: Stages) -> Iterator[str]:
-    """No copy for a consumer that changes nothing; never one object for two that may change it; counts add up.
+    """No consumer that changes nothing gets a copy, no two that may change a tuple share it, and counts add up.
 
     Rules 81 to 90.
     """

@@ -11,11 +11,11 @@ from streams_orchestration.compiler.decoupling.dataflow import LEAST_LOAD
 from streams_orchestration.compiler.decoupling.tracked_assignment import TrackedAssignment
 
 _CHECK = 256
-"""Steps between two looks at the clock."""
+"""The number of steps between two checks of the deadline."""
 _COOLING = 1e-4
 """Final temperature as a part of the initial one."""
 _NEAR = 0.9
-"""The part of the moves that go to the machine of a neighbour."""
+"""The share of moves that go to the machine of a neighbour."""
 
 Target = Callable[[int], int]
 """The machine to which a piece is to move; its own machine when there is no other."""
@@ -29,18 +29,18 @@ def anneal(
     deadline: float = math.inf,
     target: Target | None = None,
 ) -> list[int]:
-    """Move single pieces, ever more rarely for the worse, and return the best assignment found.
+    """Improve an assignment by simulated annealing with moves of single pieces, and return the best assignment found.
 
     The energy is the sum of the eighth powers of the loads, so the largest ones count most and every send counts too.
     Of two assignments the one with the lower largest load is better, then the one with the lower sum.
 
     Args:
-        assignment: changed in place.
-        chance: random numbers for the moves.
+        assignment: the initial assignment; it is changed in place.
+        chance: the random generator of the moves.
         steps: the number of moves to try.
         heat: the initial temperature, in energies of one machine with an average load.
-        deadline: of `time.monotonic`; without one the result is the same every time.
-        target: chooses the machine; by default mostly that of a neighbour, else any.
+        deadline: the end in seconds of `time.monotonic`; without it the result is the same every time.
+        target: chooses the machine of a move; by default mostly that of a neighbour, else any.
     """
     pieces = assignment.pieces
     movable = [piece for piece, pin in enumerate(pieces.pins) if pin < 0]

@@ -25,10 +25,10 @@ class Decision:
     """The machine that gets the output of each node."""
     evaluation: Evaluation
     bound: float
-    """No decision has a lower objective."""
+    """The lower bound on the objective of every decision."""
     solver: str
     seconds: float
-    """Time that the decision took."""
+    """The seconds that the decision took."""
     diagnostics: tuple[Diagnostic, ...] = ()
 
     @property

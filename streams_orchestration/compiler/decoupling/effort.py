@@ -1,4 +1,4 @@
-"""The course of a solution: search, bounds and the integer program, with their shares of the time."""
+"""Runs search, lower bounds and the integer program for one decoupling problem, and divides the time among them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def solve_task(task: SolverTask, report: Callable[[SolverProgress], None]) -> No
 
 
 class _Effort:
-    """A search from above and a bound from below."""
+    """One attempt at a problem: the best decision found so far, and a lower bound on all decisions."""
 
     def __init__(self, task: SolverTask, report: Callable[[SolverProgress], None]) -> None:
         self.task = task
@@ -54,7 +54,7 @@ class _Effort:
 
     @property
     def remaining(self) -> float:
-        """Seconds."""
+        """The seconds left until the deadline."""
         return self._deadline - time.monotonic()
 
     def close(self) -> bool:
@@ -63,7 +63,7 @@ class _Effort:
         return known is not None and known.objective <= self._bound * (1 + max(self.task.gap, 1e-9))
 
     def search_for(self, seconds: float, starts: int) -> None:
-        """Search from at most so many different starts."""
+        """Run the search from at most `starts` different starts, for at most `seconds`."""
         until = time.monotonic() + seconds
         for _ in range(starts):
             if self.close() or time.monotonic() > until:
@@ -73,12 +73,15 @@ class _Effort:
             self._report_progress()
 
     def prove_blocks(self, seconds: float) -> None:
-        """See `block_bound`."""
+        """Raise the lower bound with `block_bound`, unless the task needs no bound."""
         if self._proves:
             self._raise_bound(block_bound(self.task.contraction, self._bound, seconds))
 
     def prove_distances(self, seconds: float) -> None:
-        """See `spreading_bound`."""
+        """Raise the lower bound with `spreading_bound`.
+
+        It is left as it is if the task needs no bound, or if there is no decision yet or one that is good enough.
+        """
         best, evaluation = self.search.best, self.search.evaluation
         if self._proves and best is not None and not self.close():
             wanted = math.inf if evaluation is None else evaluation.objective / (1 + self.task.gap)

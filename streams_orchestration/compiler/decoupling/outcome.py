@@ -21,10 +21,10 @@ class PeOutcome:
 
     pe: int
     predicted: float
-    """Load at the rate that was measured, in percent of a processor."""
+    """The predicted load at the measured rate, in percent of a processor."""
     measured: float
     busy: float
-    """Percentage of the time that it spent in batches."""
+    """The percentage of time in which the PE processed batches."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ class _Run:
 
     @property
     def remaining(self) -> float:
-        """Seconds."""
+        """The seconds left until the deadline, at least 0."""
         return max(0.0, self.deadline - time.monotonic())
 
     def take(self, progress: SolverProgress) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from streams_orchestration.compiler.decoupling.contraction import Contraction
 
 _ROWS = 400
-"""Rows that are added in one round."""
+"""The number of rows that are added to the linear program in one round."""
 _STEPS = (0.3, 0.5, 0.7, 0.85, 1.0)
 """Points between a known decision (0) and the solution (1) at which rows are sought; rows near the decision last."""
 

@@ -32,7 +32,8 @@ class OperatorPrograms:
         """Return the program of one operator.
 
         Raises:
-            CannotRunError: a stream that it reads has no schema, or two have different ones.
+            CannotRunError: a stream that the operator reads has no schema, or two of its streams have different
+                schemas.
         """
         physical, logical = self.graph.physical.operators[index], self.graph.logical_of[index]
         implementation = self.graph.implementations[index]

@@ -99,5 +99,5 @@ class PeStreams:
         return {stream: tuple(sorted(pes)) for stream, pes in readers.items()}
 
     def exports(self) -> tuple[str, ...]:
-        """Return the streams that it writes for Imports."""
+        """Return the names of the streams that the PE writes for Imports."""
         return tuple(sorted(self.written[PeOutputPort(*port, -1, -1)] for port in self.graph.exported))

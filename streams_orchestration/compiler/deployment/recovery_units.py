@@ -47,7 +47,7 @@ class _Parts:
                 self.successors[self.place[source]].add(self.place[target])
 
     def regions_of(self, places: Iterable[int]) -> set[int]:
-        """Return the regions of some PEs."""
+        """Return the regions that the PEs at some places belong to."""
         return set[int]().union(*(self.regions[place] for place in places))
 
 
@@ -79,12 +79,12 @@ def _join_circles(compilation: Compilation, parts: _Parts) -> None:
 
 
 def _circles(successors: Sequence[Iterable[int]]) -> list[list[int]]:
-    """Return the sets of nodes that form cycles."""
+    """Return the strongly connected components of more than one node: the sets of nodes that form cycles."""
     return [part for part in strong_components([[*each] for each in successors]) if len(part) > 1]
 
 
 def _driven(compilation: Compilation, numbers: Set[int]) -> list[int]:
-    """Return the operator-driven regions among some."""
+    """Return the operator-driven regions among some regions; none if there is only one region."""
     driven = [number for number in sorted(numbers) if compilation.regions.expanded[number].trigger == "operatorDriven"]
     return driven if len(numbers) > 1 else []
 

@@ -44,7 +44,7 @@ def operator_explanation(lookup: CompilationIndex, operators: list[int]) -> Expl
 
 
 def width_reason(lookup: CompilationIndex, region: ParallelRegion) -> str:
-    """Say where a region's width comes from (rule 6)."""
+    """Return the words that say where a region's width comes from (rule 6)."""
     for pattern, _ in lookup.options.widths:
         if width_pattern(pattern).fullmatch(region.name):
             return f"given with --width {pattern}"
@@ -65,7 +65,7 @@ def _channels(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 
 
 def _partitions(lookup: CompilationIndex, operator: int) -> Fact | None:
-    """Say how Spark partitions a query of its own."""
+    """Return the fact that says how Spark partitions the operator's query; None for a tuple operator."""
     if lookup.model(operator).engine != "dataframe":
         return None
     if prod(lookup.physical.operators[operator].widths) > 1:

@@ -1,4 +1,4 @@
-"""Questions about an application: finds the operators, ports, PEs, regions, streams, splitters or codes in them."""
+"""Answers questions about an application: finds the operator, PE, region, stream, splitter or code that they name."""
 
 from __future__ import annotations
 
@@ -33,11 +33,9 @@ def explain(compilation: Compilation, what: str) -> Explanation:
         compilation: the application.
         what: an operator (`Out[0].A`, or `Out.A` for its replicas), two of them (`A B`, `A -> B`, `A..B`), an input
             port (`A.0`, `A:0`), `PE 1`, `region 0` (consistent) or the name of a parallel region, a stream, a
-            splitter's id, a stage (`deployment_plan`), or a diagnostic code. `stream X` and the like where a name
-            means several things.
-
-    Raises:
-        UnknownSubjectError: there is nothing of that name.
+            splitter's id, a stage (`deployment_plan`), or a diagnostic code. Where a name means several things, the
+                kind
+            goes before it, as in `stream X`.
     """
     return _Question(CompilationIndex(compilation)).answer(" ".join(what.split()))
 

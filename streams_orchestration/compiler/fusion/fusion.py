@@ -35,13 +35,16 @@ def fuse(
 ) -> tuple[FusionPlan, list[Diagnostic]]:
     """Partition the physical operators into PEs under the scheme of the options.
 
-    Colocation is transitive, units that it makes are never split, and where their configs contradict each other the
-    application has errors (rules 51 to 53) while the plan still shows the unit as one PE. Under `legacy` every unit
-    is a PE, and the channel fusion option counts for nothing; under `manual` as many PEs are made as the option
-    `pes` says, else one; under `automatic` one per resource. Where a profile says what operators cost, automatic
-    makes as few as keep at most `pe_capacity` processors busy each, or as many as asked for such that the busiest has
-    least to do. A unit of several members of a consistent region is free to share its PE with others of that region,
-    unless the options say `faithful` (rule 60). PEs are numbered by their smallest operator.
+    Colocation is transitive, and the units that it makes are never split. If the configs of a unit contradict each
+    other, the application has errors (rules 51 to 53), and the plan still shows the unit as one PE.
+
+    The number of PEs depends on the scheme. Under `legacy` every unit is a PE, and the channel fusion option has no
+    effect. Under `manual` there are as many PEs as the option `pes` says, one by default. Under `automatic` there is
+    one PE per resource; if a profile has the costs of operators, there are as few PEs as keep each below `pe_capacity`
+    busy processors, or as many as asked for, such that the busiest has the least load.
+
+    A unit of several members of a consistent region may share its PE with others of that region, unless the options say
+    `faithful` (rule 60). PEs are numbered by their smallest operator.
     """
     placements = resolve_placements(logical, physical)
     diagnostics = check_placements(logical, physical, placements)
@@ -208,7 +211,11 @@ def _plan(
 
 
 def pe_flags(logical: LogicalGraph, physical: PhysicalGraph) -> Callable[[Sequence[int]], tuple[bool, bool]]:
-    """Return a function that says if a PE is restartable and relocatable: if all its operators are (rule 61)."""
+    """Return a function from operators to (restartable, relocatable) of their PE (rule 61).
+
+    A PE is restartable if all its operators are, and relocatable if it is restartable and all its operators are
+    relocatable.
+    """
     pinned = replicas_of(logical, physical, lambda model: not model.relocatable)
     fragile = replicas_of(logical, physical, lambda model: not model.restartable)
 

@@ -21,9 +21,9 @@ from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 PERCENT = 100.0
 """Loads are in percent of a processor."""
 _LEAST = 0.5
-"""The least part of a PE's capacity that is left for operators."""
+"""The smallest part of a PE's capacity that is left for operators."""
 _PAIRS = 2000
-"""The most pairs of units to keep apart for which a class is fused by its loads."""
+"""The highest number of pairs of units that must be apart for which a class of units is fused by load."""
 
 
 def costs_of(

@@ -48,14 +48,14 @@ class MoveChains:
         self._bound = {container: max(most, size) for container, size in self._operators.items()}
         self._flows = flows
         self._shared: dict[int, dict[int, float]] = {}
-        """Traffic of a unit with every container, kept up to date from the first look at it."""
+        """The traffic of a unit with every container, kept up to date once it was first asked for."""
         self._between: dict[int, dict[int, float]] = {}
         """Traffic of a unit that was moved with every other unit."""
         self._steps = max(_STEPS, len(units))
         self._border = self._ends_of_crossing_flows(units)
         """Units with traffic to another container: only a move of such a unit can save any."""
         self._near_moves: set[int] = set()
-        """Units for which the border may have changed since."""
+        """Units whose membership in the border must be checked again."""
 
     def improve(self, units: Sequence[int]) -> None:
         """Move `units` for as long as it saves traffic, then disturb the packing and try again."""

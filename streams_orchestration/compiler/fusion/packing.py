@@ -17,9 +17,9 @@ from streams_orchestration.compiler.profiles.rates import Rates
 
 
 class Frontier:
-    """Units connected with those in a container, the one that shares most traffic with it first.
+    """The units connected with those in a container; the unit that shares most traffic with it comes first.
 
-    Among equals, downstream units come first, then the latest reached, then the smallest number. There is a stack for
+    Among equals, downstream units come first, then those reached last, then the smallest number. There is a stack for
     every amount of traffic and direction, so that only different amounts need a heap.
     """
 
@@ -45,7 +45,7 @@ class Frontier:
                     stack[direction].append(unit)
 
     def pop(self) -> int | None:
-        """Take out the first unit that still waits, None if there is none.
+        """Remove and return the first unit that still waits; None if no unit waits.
 
         The traffic that a unit shares only grows, so its older entries come out later and may name it again.
         """
@@ -60,7 +60,7 @@ class Frontier:
 
 
 _TRIES = 256
-"""The most units or containers that are tried in vain, which keeps the packing near linear."""
+"""The limit of failed tries with units or containers, which keeps the packing near linear."""
 
 
 def most_operators(operators: int, containers: int) -> int:

@@ -17,9 +17,10 @@ def pe_ports(
 ) -> tuple[dict[int, tuple[PeInputPort, ...]], dict[int, tuple[PeOutputPort, ...]]]:
     """Return the input and output ports of every PE, in the order of their numbers.
 
-    An input port for every operator port that something outside feeds, an import too. An output port for all plain
-    remote connections and exports of an operator port, and one for every splitter channel that leaves the PE.
-    Ports are numbered by the smallest PE at their other end; those with nothing but an import or export come last.
+    Every operator port that is fed from outside of the PE or by an import has one PE input port. All plain remote
+    connections and exports of an operator port share one PE output port; every splitter channel that leaves the PE has
+    its own. Ports are numbered by the smallest PE at their other end; those with nothing but an import or export come
+    last.
     """
     no_pe = len(pe_of)
     inputs: dict[tuple[int, int], int] = {}

@@ -25,12 +25,12 @@ from streams_orchestration.model.diagnostics import Diagnostic, errors_of
 def decouple(
     logical: LogicalGraph, physical: PhysicalGraph, regions: RegionMap, fusion: FusionPlan, options: Options
 ) -> tuple[FusionPlan, list[Diagnostic]]:
-    """Apply the decision that the options name, if any, to fused PEs.
+    """Divide fused PEs by the decoupling decision that the options name, if any.
 
     Every PE is divided by machine. The part with its smallest operator keeps the number, the others get numbers after
     all PEs, and all stay on its host. So only placement configs that keep operators together can be violated. A
-    decision that violates one, divides an atomic group, makes PEs wait for one another, or was made for another
-    application is an error, and nothing is changed then.
+    decision that violates such a config, divides an atomic group, makes PEs wait for one another, or was made for
+    another application is an error; then the fusion stays as it was.
     """
     assignment = options.decoupling
     if assignment is None:

@@ -77,9 +77,10 @@ def number_regions(tree: InstanceTree) -> list[Instance]:
 
 
 def port_names(instance: Instance) -> tuple[str, ...]:
-    """Return the input ports' names: the invocation's, else the composite's or operator model's, else in0, in1 ...
+    """Return the names of the input ports.
 
-    The ports of a Spark query have the names of the first streams that they read, like its views.
+    A name is that of the invocation, else of the composite or operator model, else in0, in1 ... The ports of a Spark
+    query have the names of the first streams that they read, like its views.
     """
     if isinstance(instance, CompositeInstance):
         return instance.ports

@@ -24,7 +24,8 @@ _RESTART = ("pause", "limit")
 def consistent_annotations(tree: InstanceTree, substitution: Substitution) -> Iterator[ConsistentAnnotation]:
     """Yield all region annotations of operators, in the order of the walk of A13.
 
-    A composite's own first, then the composites inside it, then its primitive operators.
+    The annotations of a composite come first, then those of the composites inside it, then those of its primitive
+    operators.
     """
 
     def visit(instance: CompositeInstance) -> Iterator[ConsistentAnnotation]:

@@ -23,8 +23,8 @@ class Window(NamedTuple):
 def windows_of(parameters: Mapping[str, Any], ports: tuple[str, ...]) -> dict[int, Window]:
     """Return the windows of the input ports of an invocation, from its parameter `window`.
 
-    It is one window for all ports, a list with one for each, or a mapping by port name. A window is a text as in
-    `sliding, count(10), time(5)`, eviction before trigger, or a mapping with `eviction` and `trigger`.
+    The parameter is one window for all ports, a list with one for each, or a mapping by port name. A window is a text
+    as in `sliding, count(10), time(5)`, eviction before trigger, or a mapping with `eviction` and `trigger`.
     """
     value = parameters.get("window")
     if value is None:
@@ -58,7 +58,7 @@ def _timed(windows: Mapping[int, Window], mode: SingleThreadedMode) -> Iterator[
 
 
 def single_threaded(mode: SingleThreadedMode, windows: Mapping[int, Window]) -> SingleThreaded:
-    """Return True if an operator that is single-threaded on its inputs is so on its outputs (rule 72)."""
+    """Return whether a single-threaded input makes the outputs single-threaded (rule 72): "Always" or "Never"."""
     if mode in ("Always", "WindowPartitionEvictionBound"):
         return "Always"
     return "Never" if mode == "Never" or any(_timed(windows, mode)) else "Always"

@@ -129,7 +129,7 @@ class _Expansion:
         self.widths = [tuple(logical.regions[region].width for region in each.regions) for each in logical.operators]
 
     def size(self) -> tuple[int, int]:
-        """Number of physical operators and connections (rule 15)."""
+        """Return the numbers of physical operators and of connections (rule 15)."""
         connections = 0
         for connection, each in zip(self.logical.connections, self.crossings, strict=True):
             entered = prod(entry.region.width for entry in each.entries)

@@ -104,7 +104,10 @@ class _PlacementCheck:
             yield self._contradiction(ids, "", relocating[True], relocating[False], message)
 
     def _engine(self, operator: int) -> Hashable:
-        """Yield contradictions of engines: DataFrame operators share a PE only if no splitter is between them."""
+        """Return what DataFrame operators of one PE must share: regions and channels; None for a tuple operator.
+
+        DataFrame operators share a PE only if no splitter is between them.
+        """
         model = self.model(operator)
         return (model.regions, self._physical.operators[operator].channels) if model.engine == "dataframe" else None
 

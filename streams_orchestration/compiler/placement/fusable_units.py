@@ -145,10 +145,10 @@ def fusable_units(
 ) -> list[FusableUnit]:
     """Return the units in the order of their smallest operator.
 
-    A unit's kind is what must agree for a common PE: restartable, relocatable, the consistent region (A44), the
-    host, and under `channelIsolation` the parallel channel. Tags of exlocation are claims, as are the channels of
-    every region around it under `channelExlocation`; a colocated unit that crosses channels has a PE of its own then
-    (rule 59). Under `manual` and `faithful`, so has one of several members of a consistent region (rule 60).
+    The kind of a unit is what units of one PE must have in common: restartable, relocatable, the consistent region
+    (A44), the host, and under `channelIsolation` the parallel channel. Exlocation tags are claims, as are the channels
+    of every region around the unit under `channelExlocation`; a colocated unit that crosses channels then has a PE of
+    its own (rule 59). Under `manual` and `faithful`, so has a unit of several members of a consistent region (rule 60).
     """
     specs = host_specs(placements)
     bound = _bound_host_sets(logical, physical, placements)

@@ -77,7 +77,7 @@ def shares(
 
 
 def logical_name(replica: str) -> str:
-    """Return the logical name within that of a replica."""
+    """Return the logical name of a replica: its name without channel indexes, as in `Out.A` for `Out[0].A`."""
     return re.sub(r"\[\d+\]", "", replica)
 
 

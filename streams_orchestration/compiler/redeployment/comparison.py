@@ -130,14 +130,17 @@ def outcome_rows(outcome: Redeployment) -> list[tuple[str, str, str, str, str, s
 
 
 def pause(outcome: Redeployment) -> str:
-    """Return a sentence with the expected pause of the changed units; empty if it is unknown or over."""
+    """Return a sentence with the expected pause of the changed units.
+
+    The text is empty if the pause is unknown or has been measured.
+    """
     if outcome.predicted_seconds is None or outcome.measured_seconds is not None:
         return ""
     return f"What changes stands still for about {outcome.predicted_seconds:.1f} s."
 
 
 def _amounts(actions: Sequence[OperatorAction]) -> tuple[str, str]:
-    """Return rows and bytes of several states together; empty if one is unknown."""
+    """Return the rows and the bytes of several states together, as texts; empty where one is unknown."""
     return _sum([each.rows for each in actions]), _sum([each.bytes for each in actions])
 
 

@@ -147,7 +147,7 @@ class Redeployment:
     predicted_seconds: float | None = None
     measured_seconds: float | None = None
     zone: ZoneChange | None = None
-    """The other time zone, if it is another one."""
+    """The change of the time zone; None if it stays the same."""
 
     @property
     def verdict(self) -> Verdict:

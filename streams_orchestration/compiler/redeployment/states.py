@@ -65,8 +65,8 @@ def refusal(name: str, reason: str, cause: str) -> Refusal:
 
     Args:
         name: logical name of the operator.
-        reason: goes on after `state of X`.
-        cause: what would have to stay as it is.
+        reason: the words that follow `state of X`.
+        cause: the thing that would have to stay as it is.
     """
     return Refusal(f"state of {name} {reason}", f"Leave {cause} as it is, or {_letting_go(name)}")
 

@@ -98,14 +98,14 @@ def _pe_facts(operators: Operators, pe: DeployedPe, numbers: RunTimeNumbers | No
 
 
 class _Plain:
-    """Programs with names of operators in place of numbers."""
+    """The parts of a PE program, with operator names in place of numbers, to compare two programs."""
 
     def __init__(self, program: PeProgram, pes: Mapping[int, int]) -> None:
         self._program = program
         self._pes = pes
 
     def program(self) -> tuple[Any, ...]:
-        """Return all that decides what the PE does."""
+        """Return everything in the program that decides what the PE does."""
         program = self._program
         consumers = {
             stream: sorted(self._pes.get(pe, pe) for pe in readers) for stream, readers in program.consumers.items()

@@ -36,11 +36,11 @@ class Growth:
     """Regions after growing and merging; a merged region has the smallest number of its parts (A30)."""
 
     region_of: list[int]
-    """Per operator the region that holds it, -1 for none (A25)."""
+    """Per operator: the region that holds it, -1 if no region does (A25)."""
     merged: dict[int, list[int]]
     """Surviving region -> all regions that were merged into it, itself included."""
     reached_from: list[int] = field(compare=False)
-    """Per operator the producer through which a region reached it first, -1 for starts and outside of regions."""
+    """Per operator: the producer through which a region reached it first, -1 for starts and outside of regions."""
     meetings: list[tuple[int, int, int]] = field(compare=False)
     """(operator, region, region) for each place where two separate regions met."""
 

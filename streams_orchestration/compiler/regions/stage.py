@@ -36,7 +36,7 @@ from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, Consis
 
 
 def regions_are_closed(done: Stages) -> Iterator[str]:
-    """Whatever a region reaches belongs to it, but for starts and autonomous operators; its ends are right.
+    """Regions hold all that they reach, except starts and autonomous operators, and their ends are right.
 
     A23, A24, A32.
     """

@@ -49,7 +49,7 @@ class Plain:
         return value
 
     def encoder(self) -> Encoder:
-        """Return the type's own encoder, or that of any JSON value."""
+        """Return the encoder of the type; without one, an encoder for any JSON value."""
         return self._encode or _line
 
 
@@ -93,11 +93,11 @@ class RecordCell:
         self._heads: list[str] = []
 
     def document(self, value: Sequence[Any]) -> dict[str, Any]:
-        """Return the object."""
+        """Return the object that the tuple stands for."""
         return {key: cell.document(each) for (key, cell), each in zip(self._cells.items(), value, strict=False)}
 
     def encoder(self) -> Encoder:
-        """Return the object."""
+        """Return a function that encodes a tuple as the JSON text of the object."""
         template, encoders = _row(self._cells)
         name, *others = self._cells.values()
         if isinstance(name, Numbered) and others == [INTEGER]:  # nearly all are: something and its number
@@ -116,11 +116,11 @@ class Extended:
         self._more = more
 
     def document(self, value: Sequence[Any]) -> dict[str, Any]:
-        """Return the object."""
+        """Return the object that the tuple stands for."""
         return {**self._cell.document(value[:-2]), self._key: self._more.document(value[-2:])}
 
     def encoder(self) -> Encoder:
-        """Return the object."""
+        """Return a function that encodes a tuple as the JSON text of the object."""
         encode, more, key = self._cell.encoder(), self._more.encoder(), encode_basestring(self._key)
         return lambda value: f"{encode(value[:-2])[:-1]}, {key}: {more(value[-2:])}}}"
 
@@ -144,7 +144,7 @@ class Shared:
         self._texts = _Texts(cell.encoder())
 
     def encoder(self) -> Encoder:
-        """Return the other cell's text."""
+        """Return a function that encodes each different value once and remembers its text."""
         return self._texts.__getitem__
 
 
@@ -180,11 +180,11 @@ class Listed:
         self._cell = cell
 
     def document(self, value: Iterable[Any]) -> list[Any]:
-        """Return the list."""
+        """Return the list of the decoded values."""
         return list(map(self._cell.document, value))
 
     def encoder(self) -> Encoder:
-        """Return the list."""
+        """Return a function that encodes a sequence as the JSON text of a list."""
         encode = self._cell.encoder()
         return lambda value: f"[{', '.join(map(encode, value))}]"
 

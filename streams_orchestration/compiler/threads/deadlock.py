@@ -1,4 +1,4 @@
-"""Operators that wait on one port for a call on another, with one thread driving both."""
+"""Finds operators that wait on one port for a call on another while one thread drives both ports."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def find_origins(
     queued: Collection[tuple[int, int]],
     options: Options,
 ) -> ThreadOrigins:
-    """Sort operators, ports and connections by what they do to threads."""
+    """Return where threads begin, continue and end: the operators, ports and connections by their effect on threads."""
     dynamic = replicas_of(logical, physical, lambda model: threading_model(model, options) == "dynamic")
     remote = {(link.operator, link.port) for link in physical.imports}
     followed: list[Connection] = []

@@ -33,13 +33,13 @@ class Entering:
 def count_threads(
     logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, origins: ThreadOrigins
 ) -> Entering:
-    """Send every thread of every PE through the connections that it passes, and count.
+    """Return the numbers of threads that enter and leave every operator, and that enter every queue.
 
-    The threads that leave an operator are those that enter it and its own, so sets of threads flow once along every
-    connection when loops are treated as one operator: the strongly connected components, producers first. A set of
-    all threads would be as large as the PE, and the whole quadratic. Only whether it is one thread or several decides
-    anything, so beyond `EXACT_BITS` a set is no more than its only member, or that there are several: linear, and
-    still right about that question. In smaller PEs sets are exact, as bit sets in integers.
+    Sets of threads flow along the connections: the threads that leave an operator are those that enter it and its own.
+    Strongly connected components count as one operator each, producers first, so sets pass every connection once. Full
+    sets would make the work quadratic in the size of the PE. Only the difference between one thread and several
+    matters, so beyond `EXACT_BITS` a set holds its only member or says that there are several, which keeps the work
+    linear. In smaller PEs sets are exact, as bit sets in integers.
     """
     own, behind, threads = _own_threads(logical, physical, fusion, origins)
     exact = [len(pe.operators) * threads[pe.id] <= EXACT_BITS for pe in fusion.pes]
