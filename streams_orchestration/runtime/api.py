@@ -219,7 +219,7 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names.s
 
 
 def __getattr__(name: str) -> object:
-    """Load a name on its first use, and keep it."""
+    """Return a name of the interface; its module is loaded on the first use, and the value is kept."""
     if name not in _MODULES:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
@@ -228,5 +228,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Return the names, loaded or not."""
+    """Return the names of the interface, whether they are loaded or not."""
     return sorted(_MODULES)

@@ -1,4 +1,4 @@
-"""Bringing an application up: the one use case behind run, deploy, redeploy and restore, and Dagster's deployment."""
+"""Brings an application up: the common use case of run, deploy, redeploy and restore, and of Dagster's deployment."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Request:
 
 
 GO_ON = Request()
-"""The application goes on where it stands, or starts from nothing if it was never deployed."""
+"""The default request: the application continues from its state, or starts without state if it was never deployed."""
 
 
 @dataclass(frozen=True, slots=True)

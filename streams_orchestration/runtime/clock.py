@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from streams_orchestration import world
 
 FRESH_SECONDS = 30.0
-"""A reading of the database's clock is used for so long."""
+"""Seconds for which a reading of the database's clock is used."""
 SLOW_SECONDS = 0.5
-"""A reading that took longer than this does not replace a better one."""
+"""A reading that took more seconds than this does not replace a faster one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The database's clock, as it was read once."""
+    """One reading of the database's clock."""
 
     at: float
-    """The moment of the reading, by a clock of this machine that nobody sets."""
+    """The time of the reading by this machine's monotonic clock, in seconds."""
     offset: float
-    """Seconds from that clock to the database's, within half of `seconds`."""
+    """Seconds to add to that clock to get the database's clock, exact to half of `seconds`."""
     seconds: float
     """Seconds that the reading took."""
 
@@ -32,12 +32,12 @@ _reading: Reading | None = None
 
 
 def now() -> float:
-    """Unix seconds by the database's clock; by this machine's before the database was ever reached."""
+    """Return the unix seconds of the database's clock; of this machine's clock until the first reading."""
     return world.now() if _reading is None else world.boot_time() + _reading.offset
 
 
 def shared(local: float) -> float:
-    """Return a time of this machine's clock, in unix seconds, by the database's clock."""
+    """Convert a time of this machine's clock, in unix seconds, to the database's clock."""
     return local - world.now() + now()
 
 
@@ -47,16 +47,16 @@ def is_stale() -> bool:
 
 
 def started() -> float:
-    """Return the moment before the database's clock is read; for `read`."""
+    """Return the time before the database's clock is read; pass it to `read`."""
     return world.boot_time()
 
 
 def read(value: float, began: float) -> None:
-    """Go by the database's clock from now on.
+    """Use a reading of the database's clock from now on.
 
     Args:
-        value: what it showed, in unix seconds.
-        began: what `started` gave before it was asked.
+        value: the time that the database's clock showed, in unix seconds.
+        began: what `started` returned before the database was asked.
     """
     global _reading  # noqa: PLW0603  there is one catalog in a process
     at = world.boot_time()
@@ -68,6 +68,6 @@ def read(value: float, began: float) -> None:
 
 
 def forget() -> None:
-    """Go by the clock of this machine again."""
+    """Use the clock of this machine again."""
     global _reading  # noqa: PLW0603  see `read`
     _reading = None

@@ -1,4 +1,4 @@
-"""Errors that can occur while an application runs; each message names the thing, its place and the remedy."""
+"""Errors that can occur while an application runs. Each message names the subject, its place and the remedy."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ CATALOG = "STREAMS_CATALOG"
 
 
 class StreamsRuntimeError(Exception):
-    """Base of the errors that a user can mend; the message is complete, no traceback is needed.
+    """Base of the errors that a user can fix; the message is complete without a traceback.
 
-    Secrets in addresses and settings that an argument holds are hidden.
+    Secrets in the addresses and settings of a message are hidden.
     """
 
     def __init__(self, *arguments: object) -> None:
@@ -31,7 +31,7 @@ class StreamsRuntimeError(Exception):
 
 
 def explained(error: Exception) -> str:
-    """Return an error in one line; for the file system also where it occurred and what to do."""
+    """Return an error in one line; an error of the file system with its place and a remedy."""
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         where = "" if error.filename is None else f"{error.filename}: "
         return f"{where}{error.strerror}: close files and connections in operators, or raise `ulimit -n` of the host"
@@ -51,7 +51,7 @@ class StateDirectoryError(StreamsRuntimeError):
 
 
 class StateDirectoryPlaceError(StateDirectoryError):
-    """A file is where the state directory is, or one above it."""
+    """A file is in the place of the state directory or of one of its parents."""
 
     def __init__(self, root: Path, file: Path) -> None:
         StreamsRuntimeError.__init__(
@@ -88,7 +88,7 @@ class CatalogMissingError(CatalogError):
 
 
 class CatalogDamagedError(CatalogError):
-    """The database of the catalog holds what nobody has written."""
+    """The content of the catalog's database is damaged."""
 
     def __init__(self, place: object, reason: str) -> None:
         super().__init__(
@@ -124,7 +124,7 @@ class CatalogLostError(CatalogUnavailableError):
 
 
 class CommitUnknownError(CatalogUnavailableError):
-    """The connection was lost while a transaction was committed: it may have been, or not."""
+    """The connection was lost during a commit, so it is unknown whether the transaction took effect."""
 
     def __init__(self, place: object, reason: str) -> None:
         super().__init__(
@@ -161,7 +161,7 @@ class NotDeployedError(StreamsRuntimeError):
 
 
 class NothingFailedError(StreamsRuntimeError):
-    """No unit has failed, and none was named."""
+    """A reset without the name of a unit found no failed unit."""
 
     def __init__(self, application: str, units: tuple[str, ...]) -> None:
         super().__init__(
@@ -201,37 +201,38 @@ class NotDeployableError(StreamsRuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class OperatorFailure:
-    """The exception that an operator raised, and where, in parts; the place is as exact as is known."""
+    """The exception that an operator raised, in parts, and its place, as exactly as it is known."""
 
     operator: str
     """Physical name."""
     cause: str
-    """Type and text of what was raised."""
+    """The type and the message of the exception."""
     file: str = ""
-    """File of the operator's own code that raised, or was last on the stack; empty when none of its code ran."""
+    """The file of the operator's own code that raised, or that was called last; empty if none of its code ran."""
     line: int = 0
     pure: bool = False
-    """The operator keeps nothing and changes nothing: the same tuples would make it fail again."""
+    """True if the operator keeps no state and changes nothing, so that the same tuples would make it fail again."""
     batch: int = 0
     """Number of the micro-batch."""
     port: int | None = None
-    """Input port at which the tuples or the mark arrived; None when it was called for neither."""
+    """The input port at which the tuples or the punctuation arrived; None if the operator was called for neither."""
     mark: str = ""
-    """The mark that arrived: `window` or `final`; empty for tuples."""
+    """The punctuation that arrived: `window` or `final`; empty for tuples."""
     first: int = 0
-    """First and `last` tuple of the range in which it failed, numbered from 1 in each batch, for each port."""
+    """The range of tuples in which it failed is `first` to `last`, numbered from 1 for each batch and port."""
     last: int = 0
     values: str = ""
-    """The very tuple, shortened; empty where several come into question."""
+    """The tuple that failed, shortened; empty if several tuples are possible."""
     origin: str = ""
-    """File and rows, or segment and rows, that the tuples were read from; empty where that is not known."""
+    """The file or segment that the tuples were read from, with the rows; empty if that is not known."""
     outside: bool = False
-    """The cause is outside of the application, such as a service that is away or a full disk: it passes by itself."""
+    """True if the cause is outside of the application, such as a service that is down or a full disk; it passes by
+    itself."""
 
     def is_again(self, before: OperatorFailure) -> bool:
         """Return True if the same line failed with the same type of exception at the same tuples as before.
 
-        A replay may have numbered the tuples otherwise, and the text may name others of their batch.
+        A replay may number the tuples differently, and the message may contain other tuples of the batch.
         """
         if (self.code, self.port, self.mark) != (before.code, before.port, before.mark):
             return False
@@ -240,18 +241,18 @@ class OperatorFailure:
         return (self.batch, self.first, self.last) == (before.batch, before.first, before.last)
 
     def __post_init__(self) -> None:
-        """Hide secrets: the catalog and the logs get these texts."""
+        """Hide secrets, since the texts go into the catalog and the logs."""
         object.__setattr__(self, "cause", masked(self.cause))
         object.__setattr__(self, "values", masked(self.values))
 
     @property
     def code(self) -> tuple[str, str, str, int]:
-        """Operator, type of exception, file and line."""
+        """Return operator, type of exception, file and line, which identify the kind of the failure."""
         return self.operator, self.cause.partition(":")[0], self.file, self.line
 
     @property
     def kind(self) -> str:
-        """Return the code as text: failures of one kind have the same cause."""
+        """Return `code` as one text; failures of one kind have the same cause."""
         return " ".join(map(str, self.code))
 
     def __str__(self) -> str:
@@ -271,13 +272,13 @@ class OperatorFailure:
 
 
 class OperatorError(StreamsRuntimeError):
-    """An operator raised, or its parameters or data are none it can work with."""
+    """The error that an operator raised, or that its parameters or data do not suit it."""
 
     def __init__(self, operator: str, message: str, failure: OperatorFailure | None = None) -> None:
         self.operator = operator
         self.reason = masked(message)
         self.failure = failure
-        """The operator's exception, in parts; None when the failure is not an operator's."""
+        """The operator's exception, in parts; None if the failure is not an exception of an operator."""
         super().__init__(f"operator {operator}: {message}")
 
     def __reduce__(self) -> tuple[type[OperatorError], tuple[str, str, OperatorFailure | None]]:
@@ -285,7 +286,7 @@ class OperatorError(StreamsRuntimeError):
 
 
 class OutsideFailure(StreamsRuntimeError):  # noqa: N818  a failure of a query, which is no error of this process
-    """A query ended for a cause outside of the application, which passes by itself."""
+    """A query ended for a cause outside of the application that passes by itself."""
 
 
 class OutputError(StreamsRuntimeError):
@@ -294,7 +295,8 @@ class OutputError(StreamsRuntimeError):
     def __init__(self, operator: str, message: str, *, lost: bool = False, refused: bool = False) -> None:
         self.operator = operator
         self.permanent = lost or refused
-        """True if its file is lost, or its destination refuses it for good: a retry does not help."""
+        """True if the file of the output is lost, or its destination refuses it permanently, so that a retry does not
+        help."""
         super().__init__(f"operator {operator}: {message}")
 
 
@@ -334,7 +336,7 @@ class JavaError(StreamsRuntimeError):
 
 
 class RedeployRefusedError(StreamsRuntimeError):
-    """State would be lost, or cannot be brought to the new plan; nothing was changed."""
+    """State would be lost, or cannot be converted for the new plan; nothing was changed."""
 
     def __init__(self, redeployment: Redeployment) -> None:
         message = f"{redeployment.application} stays as it is, since the new plan would lose state:"
@@ -344,7 +346,7 @@ class RedeployRefusedError(StreamsRuntimeError):
 
 
 class RevertedError(StreamsRuntimeError):
-    """The new plan did not work, and the plan before was brought back."""
+    """The new plan did not work, and the previous plan was brought back."""
 
     def __init__(self, redeployment: Redeployment, cause: str) -> None:
         super().__init__(

@@ -1,8 +1,8 @@
-"""Forks of this process that code of a user makes: what they inherit and must not keep.
+"""Closes inherited descriptors in child processes that a user's code forks from this process.
 
-A child that an operator forks has every descriptor of its worker: while it lives, the sockets of a worker that has
-ended stay open, and whoever waits for the worker waits for ever. So the child lets go of those that are registered
-here. Their numbers then stand for the null device, so that nothing that the child opens is taken for one of them.
+Such a child inherits every descriptor of its worker. While it lived, the sockets of a worker that has ended would stay
+open, and processes that wait for the worker's end would wait for ever. So the child closes the descriptors that are
+registered here. Their numbers then refer to the null device, so that no file which the child opens gets one of them.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ _DESCRIPTORS = Path("/dev/fd")
 
 
 class Descriptor(Protocol):
-    """A socket, a connection, a pipe or an open file."""
+    """An object with a descriptor: a socket, a connection, a pipe or an open file."""
 
     def fileno(self) -> int:
-        """Return its descriptor."""
+        """Return the object's descriptor."""
         ...
 
 
 class _Kept:
-    """The descriptors that only this process may have."""
+    """The descriptors that children must not keep."""
 
     def __init__(self) -> None:
         self.objects: weakref.WeakSet[Descriptor] = weakref.WeakSet()
         self.sockets: frozenset[int] = frozenset()
-        """Inodes of sockets that are no objects of ours; duplicates of a descriptor have the same."""
+        """Inodes of sockets that are no objects of the product; duplicates of a descriptor have the same inode."""
         self.watched = self.taken = False
 
     def leave(self) -> None:
-        """Let go of all of them in a process that was just forked."""
+        """Close all these descriptors in a process that was just forked."""
         numbers = [number for number, inode in _sockets() if inode in self.sockets] if self.sockets else []
         for each in list(self.objects):
             with contextlib.suppress(OSError, ValueError):  # it is closed
@@ -53,15 +53,15 @@ _KEPT = _Kept()
 
 
 def keep_from_forks(descriptor: Descriptor) -> None:
-    """Have children that this process forks let go of a descriptor."""
+    """Make children that this process forks close a descriptor."""
     _watch()
     _KEPT.objects.add(descriptor)
 
 
 def keep_sockets_from_forks() -> None:
-    """Have children that this process forks let go of all sockets that are open now, and of duplicates of these.
+    """Make children that this process forks close all sockets that are open now, and their duplicates.
 
-    Only the first call counts, also in children: what they have inherited otherwise is meant for them.
+    Only the first call counts, also in children, since other sockets that they inherit are meant for them.
     """
     if not _KEPT.taken:
         _watch()

@@ -1,4 +1,4 @@
-"""Secrets are hidden in what a process logs and in its tracebacks, in one place each, whoever formats them."""
+"""Hides secrets in the log messages and tracebacks of a process, at one place for each."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from streams_orchestration.model.secrets import masked, remember_environment
 
 
 class _MaskedRecord(logging.LogRecord):
-    """A record whose message shows no secret, whichever handler writes it."""
+    """A log record whose message shows no secret, whichever handler writes it."""
 
     def getMessage(self) -> str:  # noqa: N802  the name is that of `logging`
-        """Return the message."""
+        """Return the message without secrets."""
         return masked(super().getMessage())
 
 
@@ -25,16 +25,16 @@ _format_exception_only = traceback.TracebackException.format_exception_only
 
 
 def _masked_exception_only(self: traceback.TracebackException, *arguments: object, **named: object) -> Iterator[str]:
-    """Yield the lines of an exception; tracebacks of `logging`, Spark's workers and Dagster are made of these."""
+    """Yield the lines of an exception without secrets; all tracebacks of Python are made with this function."""
     lines: Iterator[str] = _format_exception_only(self, *arguments, **named)  # type: ignore[arg-type]
     return map(masked, lines)
 
 
 def hide_secrets() -> None:
-    """Hide secrets in all that this process, and what it forks, logs, and in its tracebacks; repeated calls are one.
+    """Hide secrets in the log messages and tracebacks of this process and its forks; repeated calls have no effect.
 
-    Hidden is what `masked` finds: secrets by their form, values of the environment's secret variables, and those that
-    the process resolves meanwhile.
+    Everything that `masked` finds is hidden: secrets by their form, values of the environment's secret variables, and
+    secrets that the process resolves meanwhile.
     """
     remember_environment(os.environ)
     logging.setLogRecordFactory(_MaskedRecord)

@@ -3,12 +3,11 @@
 A log's writers are a host, its JVM and their Python processes, most of which have its descriptor by inheritance and
 could not open another file. So the log stays the same file. Its first bytes are copied to a file beside it, and then
 removed from its front in one step of the file system (`FALLOC_FL_COLLAPSE_RANGE`: ext4, XFS), which loses nothing.
-Where a file system cannot do that, the whole file is copied and cut to nothing; what is appended between the last read
-and the cut is lost.
+Where a file system cannot do that, the whole file is copied and emptied; what is appended between the last read and
+that moment is lost.
 
-A position in a log counts all bytes that were ever written to it, and the old file's name ends in the position behind
-it: `host-0.log.67108864`. So a reader goes on where it was, however often the log was rotated meanwhile. Readers and
-the process that rotates exclude each other by a lock of the file; writers need none.
+A position in a log counts all bytes that were ever written to it. The name of an old file ends with the position after
+its last byte.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 LOG_BYTES = 64 << 20
-"""Size at which a log is rotated, unless a setting says otherwise."""
+"""The size in bytes at which a log is rotated, unless a setting gives another one."""
 KEPT = 1
-"""Old files of a log that are kept."""
+"""The number of old files of a log that are kept."""
 COPIED_BYTES = 1 << 20
-"""Bytes that are copied at a time."""
+"""The number of bytes that are copied at a time."""
 _PART = ".part"
-"""Ends the name of a copy that is being made."""
+"""The suffix of a copy that is not complete."""
 _COLLAPSE_RANGE = 0x08
 """Linux's `FALLOC_FL_COLLAPSE_RANGE`."""
 
@@ -41,11 +40,11 @@ class _Old:
 
     path: Path
     end: int
-    """Position in the log behind its last byte."""
+    """The position in the log after the last byte of the old file."""
 
     @property
     def begin(self) -> int:
-        """Return the position of its first byte."""
+        """Return the position of the old file's first byte."""
         return self.end - self.path.stat().st_size
 
 
@@ -53,14 +52,14 @@ def rotate(path: Path, limit: int) -> bool:
     """Rotate a log that is longer than the limit. Any process may call this at any time.
 
     Args:
-        path: of the log.
-        limit: most bytes that it may have; 0 for any number.
+        path: the path of the log.
+        limit: the most bytes that the log may have; 0 for any number.
 
     Returns:
-        True if it was rotated. It is not while somebody reads it, or another process rotates it.
+        True if the log was rotated; False also while somebody reads it, or another process rotates it.
 
     Raises:
-        OSError: there is no room for the old file, say; the log is as it was.
+        OSError: the old file cannot be written, for example on a full disk; the log is unchanged.
     """
     if not limit or not (_size(path) > limit or _part(path).exists()):
         return False
@@ -90,7 +89,7 @@ def _size(path: Path) -> int:
 
 
 def _finish(path: Path, size: int) -> None:
-    """Name the old file of a process that died after it had shortened the log; such a log is shorter than its copy."""
+    """Complete a rotation whose process died after it had shortened the log, which is then shorter than its copy."""
     part = _part(path)
     if part.exists() and part.stat().st_size > size:
         part.rename(f"{path}.{_base(path) + part.stat().st_size}")
@@ -115,7 +114,7 @@ def _move(path: Path, log: BinaryIO, size: int) -> None:
 
 
 def _copy(log: BinaryIO, old: BinaryIO, length: int | None) -> int:
-    """Copy so many bytes, or all that there are, and return their number."""
+    """Copy `length` bytes, or all bytes if it is None, and return the number of copied bytes."""
     copied = 0
     while length is None or copied < length:
         piece = os.read(log.fileno(), COPIED_BYTES if length is None else min(COPIED_BYTES, length - copied))
@@ -128,7 +127,7 @@ def _copy(log: BinaryIO, old: BinaryIO, length: int | None) -> int:
 
 
 def _collapse(descriptor: int, length: int) -> bool:
-    """Remove bytes from the front of a file; returns False where the file system cannot."""
+    """Remove bytes from the front of a file; return False if the file system cannot do so."""
     import ctypes
 
     library = ctypes.CDLL(None, use_errno=True)
@@ -157,19 +156,19 @@ def _part(path: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class OpenLog:
-    """A log with its old files, as one text; while it is open it is not rotated."""
+    """A log with its old files, as one text; it is not rotated while it is open."""
 
     begin: int
-    """Position of the first byte that is kept."""
+    """The position of the first byte that is kept."""
     base: int
-    """Position of the first byte of the log's own file."""
+    """The position of the first byte of the log's own file."""
     end: int
-    """Position behind the last byte."""
+    """The position after the last byte."""
     _files: tuple[tuple[int, BinaryIO], ...]
-    """Files with the positions of their first bytes."""
+    """The files, each with the position of its first byte."""
 
     def read(self, start: int, size: int) -> bytes:
-        """Read at most so many bytes from a position on."""
+        """Return at most `size` bytes from a position on."""
         data = b""
         for number, (begin, file) in enumerate(self._files):
             end = self._files[number + 1][0] if number + 1 < len(self._files) else None
@@ -184,7 +183,7 @@ def open_log(path: Path) -> Iterator[OpenLog]:
     """Open a log for reading.
 
     Raises:
-        OSError: it is not there, or cannot be read.
+        OSError: the log does not exist, or cannot be read.
     """
     with contextlib.ExitStack() as stack:
         log = stack.enter_context(path.open("rb"))

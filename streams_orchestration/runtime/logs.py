@@ -1,4 +1,4 @@
-"""Logs of hosts and PEs: the host, the planner and the operators in all workers write to the one of a PE."""
+"""Logs of hosts and PEs. The host, the planner and the operators in all workers write to the log of their PE."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from streams_orchestration.model.secrets import masked
 from streams_orchestration.runtime.log_rotation import LOG_BYTES, open_log, rotate
 
 TAIL_BYTES = 256 * 1024
-"""Most bytes that are read of the end of a log."""
+"""The most bytes that are read from the end of a log."""
 _NAME = re.compile(r"(host|pe)-\d+")
 """Matches the name of a log, which is that of its file without the suffix."""
 _AGAIN_SECONDS = 5.0
-"""Seconds until a log is tried again that could not be rotated."""
+"""Seconds before the next try to rotate a log that could not be rotated."""
 
 
 def pe_logger(path: str, limit: int = LOG_BYTES) -> logging.Logger:
-    """Return the log of one PE, on the side of the host and of its planner; arguments as of `operator_logger`."""
+    """Return the logger for the log of one PE, for its host and its planner; arguments as in `operator_logger`."""
     return _writing(logging.getLogger(f"streams.host.{Path(path).stem}"), path, limit)
 
 
 class OperatorLogger(logging.Logger):
-    """Writes to the log of a PE.
+    """A logger that writes to the log of a PE.
 
-    It is not in the registry of `logging`, which keeps its loggers for ever: the file is closed when no operator has
-    the logger any more. A process that tries many applications would run out of files otherwise.
+    It is not registered with `logging`, which keeps its loggers for ever. So the file is closed when no operator has
+    the logger any more; otherwise a process that tries many applications would have too many open files.
     """
 
     def getChild(self, suffix: str) -> OperatorLogger:  # noqa: N802  the name is that of `logging`
@@ -43,16 +43,16 @@ class OperatorLogger(logging.Logger):
 
 
 _OPEN: weakref.WeakValueDictionary[str, OperatorLogger] = weakref.WeakValueDictionary()
-"""The logs of PEs that operators of this process have, by path."""
+"""The loggers that operators of this process use, by the path of the log."""
 
 
 def operator_logger(name: str, path: str, limit: int = LOG_BYTES) -> OperatorLogger:
-    """Return a logger that writes to the PE's log, whatever process the operator runs in.
+    """Return a logger that writes to the PE's log, in whatever process the operator runs.
 
     Args:
-        name: of the operator.
-        path: of the log.
-        limit: size in bytes at which it is rotated; 0 for never.
+        name: the name of the operator.
+        path: the path of the log.
+        limit: the size in bytes at which the log is rotated; 0 for never.
     """
     log = _OPEN.get(path)
     if log is None:
@@ -74,14 +74,17 @@ def _writing(logger: logging.Logger, path: str, limit: int) -> logging.Logger:
 
 
 class _MaskedFormatter(logging.Formatter):
-    """Hides secrets, also in processes of Spark's that do not do so by themselves."""
+    """A formatter that hides secrets, also in processes of Spark's that do not do so by themselves."""
 
     def format(self, record: logging.LogRecord) -> str:
         return masked(super().format(record))
 
 
 class _PeHandler(logging.FileHandler):
-    """Appends to the log of a PE and rotates it: a PE's workers may be on machines without any of its hosts."""
+    """A handler that appends to the log of a PE and rotates it.
+
+    It rotates the log itself, since a PE's workers may run on machines without any of its hosts.
+    """
 
     def __init__(self, path: str, limit: int) -> None:
         super().__init__(path, encoding="utf-8", errors="backslashreplace")
@@ -90,7 +93,7 @@ class _PeHandler(logging.FileHandler):
         self._next = 0.0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record."""
+        """Write a record, and rotate the log if it is too long."""
         super().emit(record)
         with contextlib.suppress(OSError):  # a disk that is full; the log goes on as it is
             longer = self._limit and self.stream and os.fstat(self.stream.fileno()).st_size > self._limit
@@ -109,7 +112,7 @@ class LogEnd:
     path: str
     lines: list[str]
     position: int
-    """Position in the log behind the last line; see `log_rotation`."""
+    """The position in the log after the last line; see `log_rotation`."""
 
 
 def log_names(directory: Path) -> list[str]:
@@ -121,14 +124,14 @@ def log_names(directory: Path) -> list[str]:
 def read_ends(
     directory: Path, names: Iterable[str], lines: int, after: Mapping[str, int], *, most: int = TAIL_BYTES
 ) -> list[LogEnd]:
-    """Read the ends of logs that are there.
+    """Return the ends of those logs that exist.
 
     Args:
-        directory: of the logs.
-        names: of the logs; others than those of hosts and PEs are left out.
-        lines: most lines of each.
-        after: position after which all lines count, for logs that were read before.
-        most: most bytes of each; of more only the end is read.
+        directory: the directory of the logs.
+        names: the names of the logs; names that are not of hosts or PEs are ignored.
+        lines: the most lines of each log.
+        after: the name of a log that was read before -> the position after which all its lines are returned.
+        most: the most bytes that are read from the end of each log.
     """
     there = [(name, directory / f"{name}.log") for name in names if _NAME.fullmatch(name)]
     return [
@@ -139,16 +142,19 @@ def read_ends(
 
 
 def read_end(path: Path, lines: int, after: int | None = None, *, most: int = TAIL_BYTES) -> tuple[list[str], int]:
-    """Read the whole lines at the end of a log that may be long, grows and is rotated; none of one that is not there.
+    """Return the whole lines at the end of a log; none if the log does not exist.
+
+    The log may be long, grow, and be rotated meanwhile.
 
     Args:
-        path: of the log.
-        lines: most lines, unless `after` says from where on.
-        after: the position of an earlier call. A log that is shorter was replaced, and its file is read from the start.
-        most: most bytes that are read.
+        path: the path of the log.
+        lines: the most lines, if `after` is None.
+        after: the position that an earlier call returned. If the log is shorter, it was replaced, and is read from its
+            start.
+        most: the most bytes that are read.
 
     Returns:
-        The lines, and the position behind them.
+        The lines, and the position after them.
     """
     try:
         with open_log(path) as log:

@@ -1,4 +1,4 @@
-"""The number of files that a process may have open: too few for a JVM end it with errors that name anything else."""
+"""The limit of open files of a process; with too few files a JVM fails with misleading errors."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import resource
 from streams_orchestration.runtime.errors import HostLaunchError
 
 LEAST_FILES = 512
-"""Files that a host needs: Spark's jars and connections of a JVM, which takes what the hard limit allows."""
+"""The least number of open files for a host, whose JVM needs them for Spark's jars and connections."""
 WANTED_FILES = 4096
-"""Files up to which a host raises its own limit, where that is allowed."""
+"""The number of open files to which a host raises its own limit, if that is allowed."""
 
 
 def require_open_files(who: str) -> None:
-    """Refuse to start what would have too few files.
+    """Refuse to start a process that would be allowed too few open files.
 
     Args:
-        who: what is to be started, in words.
+        who: the process to start, in words.
 
     Raises:
-        HostLaunchError: the hard limit of this process, which its children have too, is too low.
+        HostLaunchError: the hard limit of this process, which its children inherit, is too low.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < LEAST_FILES:

@@ -1,6 +1,7 @@
-"""Processes, known by machine, pid, start time and command line, so that no other is ever taken for one.
+"""Processes, identified by machine, pid, start time and command line, so that no process is taken for another.
 
-Only processes of this machine, boot and process namespace can be looked at and ended. Of others only the catalog knows.
+Only processes of this machine, boot and process namespace can be inspected and ended. Other processes are known from
+the catalog only.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _SAME_START = 0.05
 """Seconds by which two readings of one process's start time may differ."""
 KILL_SECONDS = 10.0
 BACKGROUND = "jemalloc_bg_thd"
-"""A thread of Arrow's that wakes up now and then, whatever the others do."""
+"""The name of a thread of Arrow's that wakes up now and then, whether or not the process works."""
 MACHINE = "STREAMS_MACHINE"
 """Environment variable with the name of this machine; its agent sets it for the hosts that it starts."""
 
@@ -34,16 +35,16 @@ def machine_name() -> str:
 
 
 def place_for_others(path: str | Path) -> str:
-    """Name a file of this machine for readers on any machine: with the machine, where an agent has registered it."""
+    """Name a file of this machine for readers on any machine: with the machine's name, if it is registered."""
     name = os.environ.get(MACHINE)
     return f"{path} on {name}" if name else str(path)
 
 
 @cache
 def process_space() -> str:
-    """Identify the space in which a pid names one process: the boot and the process namespace of this machine.
+    """Return a text for the space in which a pid names one process: the boot and the process namespace of this machine.
 
-    A namespace is known by its number and by the start of its first process, since numbers are used again.
+    A namespace is identified by its number and by the start of its first process, since numbers are reused.
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -55,23 +56,23 @@ def process_space() -> str:
 
 
 def is_here(space: str | None) -> bool:
-    """Return True if pids of that process space mean processes that can be seen from here; None stands for this one."""
+    """Return True if processes of a process space are visible to this process; None stands for its own space."""
     return space is None or space == process_space()
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """One process, not to be mistaken for a later one of the same pid."""
+    """One process, which differs from every later process with the same pid."""
 
     pid: int
     started: float
-    """Unix seconds, as the system knows it."""
+    """The start time in unix seconds, as the operating system has it."""
     command: str
     """Command line of the process."""
 
 
 def process_started(pid: int) -> float | None:
-    """Start time of a process in unix seconds, None when there is none (or only its corpse)."""
+    """Return the start time of a process in unix seconds; None if it does not exist or is a zombie."""
     try:
         process = psutil.Process(pid)
         return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time()
@@ -80,9 +81,9 @@ def process_started(pid: int) -> float | None:
 
 
 def this_process_began() -> float:
-    """Return the start time of this process in unix seconds, to some 0.01 s.
+    """Return the start time of this process in unix seconds, exact to some 0.01 s.
 
-    `process_started` gives times that tell processes apart: they count from the boot, of which whole seconds are known.
+    The times of `process_started` are less exact, since they count from the boot, whose time is known in whole seconds.
     """
     if sys.platform != "linux":
         return psutil.Process().create_time()
@@ -100,7 +101,7 @@ def is_alive(pid: int | None, started: float | None) -> bool:
 
 
 def identify(pid: int) -> ProcessIdentity | None:
-    """Return the process that has this pid now; None when there is none, or this user may not look at it."""
+    """Return the process that has a pid now; None if there is none, or this user may not inspect it."""
     started = process_started(pid)
     try:
         return None if started is None else ProcessIdentity(pid, started, " ".join(psutil.Process(pid).cmdline()))
@@ -109,7 +110,7 @@ def identify(pid: int) -> ProcessIdentity | None:
 
 
 def family(pid: int) -> tuple[ProcessIdentity, ...]:
-    """Return a process and everything that it has started and that still lives."""
+    """Return a process and its living descendants."""
     try:
         pids = [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
     except psutil.Error:
@@ -130,7 +131,7 @@ def living(known: Iterable[ProcessIdentity], patience: float = 0.0) -> tuple[Pro
 
 
 def kill(pid: int | None, started: float | None) -> None:
-    """End exactly this process with all its children (the JVM and its workers), at once."""
+    """Kill exactly this process and all its descendants, such as the JVM and its workers, at once."""
     if not is_alive(pid, started):
         return
     assert pid is not None
@@ -146,8 +147,8 @@ def kill(pid: int | None, started: float | None) -> None:
 def reap_adopted() -> None:
     """Collect the exit status of all children that have ended.
 
-    The first process of a container adopts the children of processes that end before them, as the workers of a host
-    that is killed. Each would stay in the table of processes until the container ends.
+    The first process of a container adopts the orphans of other processes, such as the workers of a killed host.
+    Without this they would stay in the table of processes until the container ends.
     """
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
@@ -155,7 +156,7 @@ def reap_adopted() -> None:
 
 
 def thread_runs(pid: int, but: int | None = None) -> int | None:
-    """Return how often the threads of a process were scheduled, without thread `but`; None where that is unknown."""
+    """Return how often the threads of a process were scheduled, without thread `but`; None if that is unknown."""
     runs = 0
     try:
         for thread in Path(f"/proc/{pid}/task").iterdir():

@@ -1,4 +1,4 @@
-"""Errors in loops that nothing may end."""
+"""Handles errors in loops that must not end."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from contextlib import contextmanager
 
 
 class RecurringErrors:
-    """The errors of something that is tried again and again; each is logged once, until it is another one or gone."""
+    """The errors of actions that are repeated: each is logged once, until the error changes or the action succeeds."""
 
     def __init__(self, log: logging.Logger) -> None:
         self._log = log
         self._met: dict[str, str] = {}
 
     def met(self, what: str, error: BaseException) -> None:
-        """Log an error with its traceback, unless it is that of the try before.
+        """Log an error with its traceback, unless the previous try of the action had the same error.
 
         Args:
-            what: a clause that says what does not work.
-            error: of the try.
+            what: a clause that says what does not work; it identifies the action.
+            error: the error of this try.
         """
         if self._met.get(what) != (text := repr(error)):
             self._met[what] = text
             self._log.error("%s; it is tried again", what, exc_info=error)
 
     def gone(self, what: str) -> None:
-        """Forget the error of something that works."""
+        """Forget the error of an action that has succeeded."""
         self._met.pop(what, None)
 
     @contextmanager
     def survived(self, what: str) -> Iterator[None]:
-        """Log an error of the block instead of raising it, so that the loop around it goes on."""
+        """Log an error of the block instead of raising it, so that the loop around it continues."""
         try:
             yield
         except Exception as error:  # noqa: BLE001  logged

@@ -75,8 +75,7 @@ def sift(
         rows: the rows of the file.
         parse: parses rows; raises if any of them is malformed.
         suspects: positions of probably malformed rows, and whether that is certain. A hint that speeds up the search;
-            the
-            uncertain ones do not affect the result.
+            the uncertain ones do not affect the result.
         explain: returns the column and the reason for a row that `parse` refused.
         schema: the schema of the tuples.
     """

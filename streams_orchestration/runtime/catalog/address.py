@@ -12,7 +12,7 @@ from streams_orchestration.runtime.errors import CATALOG, CatalogPlaceError
 from streams_orchestration.runtime.storage.home import Home
 
 BUSY_SECONDS = 20.0
-"""Seconds that a writer waits for its turn."""
+"""Seconds that a write transaction waits for its turn."""
 
 
 def database_of(home: Home, *, busy_seconds: float = BUSY_SECONDS) -> Database:
@@ -38,7 +38,7 @@ def catalog_url(home: Home) -> URL:
     """Return the address of a home's catalog.
 
     Raises:
-        CatalogPlaceError: what STREAMS_CATALOG holds is no address.
+        CatalogPlaceError: the value of STREAMS_CATALOG is not an address.
     """
     text = home.environment.get(CATALOG)
     if not text:

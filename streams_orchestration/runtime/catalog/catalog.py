@@ -39,41 +39,39 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
 
 PATIENCE_SECONDS = 5.0
-"""Seconds for which a transaction that cannot reach the database is tried again."""
+"""Seconds for which a transaction is tried again while the database cannot be reached."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
-"""Seconds between two tries; doubled from the first to the longest."""
+"""Seconds between two tries: the first pause, which doubles after each try, and the longest one."""
 UNEXPECTED = (LookupError, TypeError, ValueError, AttributeError)
-"""Errors that come of reading values which nobody has written."""
+"""Types of errors that can come from reading a damaged database; see `explained`."""
 _turns = world.Local()
 
 
 def has_turn() -> bool:
-    """Return True if this thread is in a transaction that writes, for whose end writers of all applications may wait.
+    """Return True if this thread is in a write transaction, for whose end writers of all applications may wait.
 
-    Such a transaction starts no process and touches no file: it chooses, and what was chosen is done before or after
-    it. The tests hold that.
+    Such a transaction must start no process and touch no file; these are done before or after it. Tests check this.
     """
     return getattr(_turns, "held", False)
 
 
 class Catalog:
-    """Transactions on the catalog of one home.
+    """The transactions on the catalog of one home. Readers never wait, and writers take turns.
 
-    Readers never wait, writers take turns. A write transaction takes the write lock when it begins, so that what it
-    reads stays true until it commits. One that writes rows of a single unit of recovery takes turns with others of that
-    unit, and with those that write anything.
+    A write transaction takes the write lock when it begins, so what it reads stays true until it commits. A transaction
+    of `write_unit` takes turns only with others of the same unit, and with those of `write`.
     """
 
     def __init__(
         self, home: Home, *, busy_seconds: float = BUSY_SECONDS, patience: float = PATIENCE_SECONDS,
         bell: Path | None = None,
     ) -> None:  # fmt: skip
-        """Create without opening the database.
+        """Create the catalog's object without opening the database.
 
         Args:
-            home: whose catalog.
-            busy_seconds: how long a writer waits for its turn.
-            patience: seconds that a database which cannot be reached is tried again.
+            home: the state directory of the catalog.
+            busy_seconds: the seconds that a writer waits for its turn.
+            patience: the seconds for which a database that cannot be reached is tried again.
             bell: a file whose times are set at changes, by a process that listens to the database for this one.
 
         Raises:
@@ -84,7 +82,7 @@ class Catalog:
         self._patience = patience
         self.name = self._database.name
         self.changes = Changes(self._database.bell if bell is None else partial(file_bell, bell))
-        """Wakes what waits for a write, of whatever process."""
+        """Wakes the threads of this process that wait for a write of any process."""
 
     @property
     def store(self) -> Store:
@@ -92,7 +90,7 @@ class Catalog:
         return self._home.store
 
     def make(self) -> None:
-        """Make its tables, unless another process was quicker.
+        """Create the catalog's tables, unless another process has just done so.
 
         Raises:
             CatalogPlaceError: the home has its catalog somewhere else.
@@ -115,12 +113,12 @@ class Catalog:
 
     @property
     def exists(self) -> bool:
-        """True if anything was ever deployed here; a catalog that is just being made does not count yet.
+        """True if anything was ever deployed here; False while the catalog is still being created.
 
         Raises:
-            CatalogDamagedError: its file is empty, though there are data of applications.
-            CatalogError: the database is no catalog, or one of another version.
-            StorageSettingError: the files that it names are elsewhere than STREAMS_STORAGE says.
+            CatalogDamagedError: the catalog's file is empty, though there are data of applications.
+            CatalogError: the database is not a catalog, or is a catalog of another version.
+            StorageSettingError: the catalog's files are in another place than STREAMS_STORAGE says.
         """
         version = self.version()
         if version is None:
@@ -132,9 +130,9 @@ class Catalog:
         return True
 
     def _refuse_leftovers(self) -> None:
-        """Raise CatalogDamagedError for an empty file beside streams and states of applications.
+        """Raise CatalogDamagedError if the catalog's file is empty while there are streams and states of applications.
 
-        A file that is gone was removed by somebody; then a deployment asks what is to become of them.
+        A missing file raises nothing: somebody has removed it, and the next deployment asks what to do with the data.
         """
         if not self._home.catalog.exists():
             return
@@ -147,16 +145,16 @@ class Catalog:
             raise CatalogDamagedError(self.name, f"it is empty, but {data} has data of {short_list(names)}")
 
     def check(self) -> None:
-        """Look whether the database is sound, before something long begins that relies on it.
+        """Check that the database is sound, before a long operation that relies on it.
 
         Raises:
-            CatalogDamagedError: it is not.
+            CatalogDamagedError: the database is damaged.
         """
         if self._database.exists() and (damage := self._database.damage()) is not None:
             raise CatalogDamagedError(self.name, damage)
 
     def explained(self, error: Exception) -> Exception:
-        """Return the damage of the database where that explains an error that nobody expected, else the error."""
+        """Return a CatalogDamagedError if damage explains an unexpected error, else the error itself."""
         if isinstance(error, StreamsRuntimeError) or not self._database.exists():
             return error
         damage = self._database.damage(indexes=True)
@@ -168,7 +166,7 @@ class Catalog:
         return self._database.names_units
 
     def version(self) -> str | None:
-        """Return the revision of its tables, None when there are none."""
+        """Return the revision of the catalog's tables; None if there are no tables."""
         if not self._database.exists():
             return None
         try:
@@ -183,64 +181,63 @@ class Catalog:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Read a consistent view within the block.
+        """Open a transaction that reads one consistent state of the catalog.
 
         Raises:
-            CatalogUnavailableError: it may be tried again.
-            CatalogError: it cannot be used.
+            CatalogUnavailableError: the catalog cannot be used at present; the call may be repeated.
+            CatalogError: the catalog cannot be used.
         """
         with self._transaction("read") as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Write in a transaction that commits when the block ends and changes nothing when it raises.
+        """Open a write transaction, which commits when the block ends and changes nothing when the block raises.
 
         Raises:
-            CommitUnknownError: the connection was lost while it was committed.
-            CatalogUnavailableError: nothing was changed, it may be tried again.
-            CatalogError: nothing was changed; it cannot be used.
+            CommitUnknownError: the connection was lost during the commit, which may have succeeded.
+            CatalogUnavailableError: nothing was changed; the call may be repeated.
+            CatalogError: nothing was changed; the catalog cannot be used.
         """
         with self._transaction("write") as connection:
             yield connection
 
     @contextmanager
     def write_unit(self, application: str, unit: str) -> Iterator[Connection]:
-        """Write in a transaction that takes turns only with writers of the same unit, and with `write`.
+        """Open a write transaction that takes turns only with writers of the same unit, and with `write`.
 
-        It may write the rows of the unit, of its PEs, and those that its PEs have written.
-
-        What it reads of other units may change until it commits.
+        It may write the rows of the unit and of its PEs, and the rows that these PEs have written. The rows of other
+        units that it reads may change before it commits.
 
         Raises:
-            CommitUnknownError, CatalogUnavailableError, CatalogError: as `write`.
+            CommitUnknownError, CatalogUnavailableError, CatalogError: as in `write`.
         """
         with self._transaction("unit", f"{application}/{unit}") as connection:
             yield connection
 
     def together(self, connection: Connection) -> AbstractContextManager[None]:
-        """Return a context whose statements give back nothing: they are sent together if the database can do so.
+        """Return a context in which statements return nothing and are sent together if the database can do so.
 
         Raises:
-            DBAPIError: one failed, and those behind it were not run.
+            DBAPIError: a statement failed; those after it were not run.
         """
         return self._database.together(connection)
 
     @contextmanager
     def note(self) -> Iterator[Connection]:
-        """Write in a transaction of one statement, on rows that only this process writes, such as a heartbeat.
+        """Open a transaction of one statement, on rows that only this process writes, such as a heartbeat.
 
-        It waits for no other writer where the database can do without, and wakes no process that waits for a change.
+        It does not wait for other writers where the database permits that, and it wakes nobody who waits for a change.
 
         Raises:
-            CatalogUnavailableError: it may be tried again.
-            CatalogError: nothing was changed; it cannot be used.
+            CatalogUnavailableError: the statement may be repeated.
+            CatalogError: nothing was changed; the catalog cannot be used.
         """
         with self._transaction("note") as connection:
             yield connection
 
     def close(self) -> None:
-        """Close the connections that rest, and end all waits for a change."""
+        """Close the idle connections, and end all waits for a change."""
         self.changes.close()
         self._database.engine.dispose()
 
@@ -279,7 +276,7 @@ class Catalog:
                 self._database.committed(connection, unit)
 
     def _begin(self, mode: Mode, unit: str) -> tuple[Connection, RootTransaction]:
-        """Open a transaction; a connection that is lost here is replaced, because nothing was done yet."""
+        """Open a transaction; a connection that was lost is replaced, which is safe since nothing was done yet."""
         until = world.monotonic() + self._patience
         pause = FIRST_PAUSE
         while True:

@@ -1,4 +1,4 @@
-"""Waiting for a change of the catalog without looking at it again and again."""
+"""Waits for changes of the catalog without polling it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pathlib import Path
 from streams_orchestration import world
 
 ANYTHING = ""
-"""Stands for the name of a unit when the changed unit is not known, or several units have changed."""
+"""Stands for the name of the changed unit if that is not known, or if several units have changed."""
 REOPEN_SECONDS = 1.0
-"""Seconds between two attempts to open a bell; meanwhile a waiter looks at the catalog by itself now and then."""
+"""Seconds between two attempts to open a bell; meanwhile waiting threads look at the catalog by themselves."""
 
 LOOK_SECONDS = 0.05
 """Seconds between two looks at a file, where the operating system does not notify of its changes."""
@@ -25,7 +25,7 @@ log = logging.getLogger("streams.catalog")
 
 
 class Bell(ABC):
-    """The notification of a database that a transaction which writes was committed."""
+    """The notification that a database gives after the commit of a write transaction."""
 
     @abstractmethod
     def wait(self) -> None:
@@ -33,7 +33,7 @@ class Bell(ABC):
 
     @abstractmethod
     def interrupt(self) -> None:
-        """End a wait of another thread, or the next one."""
+        """End the current wait of another thread; if no thread waits, the next wait."""
 
     @abstractmethod
     def take(self) -> Collection[str]:
@@ -59,21 +59,21 @@ class DescriptorBell(Bell):
 
     @abstractmethod
     def fileno(self) -> int:
-        """Return the descriptor."""
+        """Return the descriptor that becomes readable when the bell rings."""
 
     def wait(self) -> None:
-        """Wait until the descriptor or the end of the pipe can be read."""
+        """Wait until the bell rings or `interrupt` is called."""
         poll = select.poll()
         poll.register(self.fileno(), select.POLLIN)
         poll.register(self._end, select.POLLIN)
         poll.poll()
 
     def interrupt(self) -> None:
-        """Make the pipe readable."""
+        """End the wait by making the pipe readable."""
         os.write(self._ending, b"x")
 
     def close(self) -> None:
-        """Close the pipe."""
+        """Close the pipe that `interrupt` writes to."""
         os.close(self._ending)
         os.close(self._end)
 
@@ -124,13 +124,13 @@ class Changes:
             return self._condition.wait_for(lambda: self._count != mark or self._closed, max(seconds, 0.0))
 
     def wake(self) -> None:
-        """Count a change: something has happened in this process that its waiting threads are to look at."""
+        """Count a change, so that the waiting threads of this process look at what has happened in it."""
         with self._condition:
             self._count += 1
             self._condition.notify_all()
 
     def close(self) -> None:
-        """End all waits and the thread."""
+        """End all waits and the thread that listens to the bell."""
         with self._condition:
             self._closed = True
             self._condition.notify_all()
@@ -163,7 +163,7 @@ class Changes:
             self._bell = bell
 
     def _take(self) -> Collection[str]:
-        """Return the units that have changed, after a wait for the bell; none if this object was closed meanwhile."""
+        """Wait for the bell and return the units that have changed; none if this object was closed meanwhile."""
         if self._bell is None or self._closed:
             return ()
         self._bell.wait()
@@ -188,10 +188,10 @@ class Changes:
 
 
 class FileBell(DescriptorBell):
-    """A bell made of a file whose times are set after each commit; Linux notifies of that.
+    """A bell made of a file whose times are set after each commit; Linux notifies of the change.
 
     Args:
-        path: of the file, made when it is missing.
+        path: the file, which is made if it is missing.
     """
 
     def __init__(self, path: Path) -> None:
@@ -208,7 +208,7 @@ class FileBell(DescriptorBell):
         super().__init__()
 
     def fileno(self) -> int:
-        """Return the descriptor of the watch."""
+        """Return the descriptor of the file watch."""
         return self._watch.fileno()
 
     def take(self) -> Collection[str]:
@@ -220,17 +220,17 @@ class FileBell(DescriptorBell):
         return (ANYTHING,) if events else ()
 
     def close(self) -> None:
-        """Close the watch."""
+        """Close the file watch."""
         super().close()
         self._watch.close()
 
 
 class LookingBell(Bell):
-    """Compares a value again and again, where the operating system cannot tell of a change.
+    """A bell that polls a value, where the operating system cannot notify of a change.
 
     Args:
-        value: a cheap one that differs after every change; it may raise OSError.
-        seconds: between two looks.
+        value: returns a value that is cheap to get and differs after every change; it may raise OSError.
+        seconds: the seconds between two looks at the value.
     """
 
     def __init__(self, value: Callable[[], object], seconds: float) -> None:
@@ -257,10 +257,10 @@ class LookingBell(Bell):
 
 
 def file_bell(path: Path) -> Bell:
-    """Return the bell of a file; it looks again and again where the operating system cannot watch the file.
+    """Return the bell of a file; it polls the file where the operating system cannot watch files.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the bell cannot be made.
     """
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # for one, since no more watches are allowed
@@ -270,7 +270,7 @@ def file_bell(path: Path) -> Bell:
 
 
 def ring(path: Path) -> None:
-    """Set the times of a bell's file; without one there is no listener."""
+    """Ring a bell by setting the times of its file; without a file nobody listens, and nothing is done."""
     now = world.now_ns()
     with contextlib.suppress(OSError):
         os.utime(path, ns=(now, now))

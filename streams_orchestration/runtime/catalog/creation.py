@@ -1,4 +1,4 @@
-"""The catalog that deployments are written to: made where there is none, upgraded where there is an older one."""
+"""The catalog that deployments are written to: it is created if there is none, and an older one is upgraded."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from streams_orchestration.runtime.storage.home import Home
 
 
 def create_catalog(home: Home) -> Catalog:
-    """Return the catalog of a home, made if there is none; one of an older version is upgraded while no host runs.
+    """Return the catalog of a home, which is created if there is none, and upgraded if it is old and no host runs.
 
     Raises:
         StateDirectoryError: the home cannot be written.
-        CatalogError: the database is no catalog, or one of another version, or cannot be written.
-        StorageSettingError: the storage cannot be used, or another one holds what is deployed.
+        CatalogError: the database is not a catalog, or a catalog of another version, or cannot be written.
+        StorageSettingError: the storage cannot be used, or what is deployed uses another storage.
     """
     home.prepare()
     catalog = Catalog(home)
@@ -28,7 +28,7 @@ def create_catalog(home: Home) -> Catalog:
 
 
 def _settle(catalog: Catalog) -> None:
-    """Prove that the place of its files can be used, and write down which one it is."""
+    """Check that the storage of the catalog's files can be used, and record which storage it is."""
     store = catalog.store
     with catalog.read() as connection:
         kept, installation = is_kept(connection, store), installation_of(connection)

@@ -1,4 +1,4 @@
-"""The cut of a unit: of each of its PEs the batch that closed an epoch; rows that were written after it."""
+"""Statements about the cut of a unit, which is the batch of each of its PEs that closed the last complete epoch."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def members(application: str, unit: str) -> Select[tuple[int]]:
 
 
 def after_cut(table: Table, application: str, unit: str, epoch: int) -> ColumnElement[bool]:
-    """Return the condition on rows that came after the cut; all rows of a PE that has not closed the epoch.
+    """Return the condition on rows that were written after a cut; all rows of a PE that has not closed the epoch.
 
     Args:
-        table: commits, segments, states or files of sinks.
-        application: its name.
-        unit: whose PEs have written the rows.
-        epoch: that the cut closed.
+        table: the table of commits, segments, states or files of sinks.
+        application: the name of the application.
+        unit: the unit whose PEs have written the rows.
+        epoch: the epoch that the cut closed.
     """
     c = tables.commit.alias("cut")
     closing = (c.c.application == application, c.c.pe == table.c.pe, c.c.epoch == epoch, c.c.boundary)

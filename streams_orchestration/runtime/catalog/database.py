@@ -1,4 +1,4 @@
-"""A database that can hold a catalog: how transactions begin there, and what its errors mean."""
+"""The interface of a database that can hold a catalog: how transactions begin there, and what its errors mean."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Mode = Literal["read", "write", "unit", "note", "create"]
 
 
 class SharedLock(ABC):
-    """A lock that processes of all machines see; the database takes it from a process that is gone."""
+    """A lock that processes of all machines see; the database releases it when the process that holds it ends."""
 
     place: str
     """The place of the lock, for messages."""
 
     @abstractmethod
     def take(self) -> bool:
-        """Take it if it is free; True also when it was taken before.
+        """Take the lock if it is free, and return True if this process holds it now.
 
         Raises:
             CatalogError: the database cannot be reached.
@@ -32,7 +32,7 @@ class SharedLock(ABC):
 
     @abstractmethod
     def holder(self) -> tuple[str, float | None] | None:
-        """Return what the holder calls itself, and since when it has been there in unix seconds; None where unknown.
+        """Return the name of the holder, and the unix seconds since when it is connected; None where that is unknown.
 
         Raises:
             CatalogError: the database cannot be reached.
@@ -40,20 +40,20 @@ class SharedLock(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release it, if it was taken."""
+        """Release the lock, if this process holds it."""
 
 
 class Database(ABC):
-    """A place for the tables of one catalog."""
+    """A database with the tables of one catalog."""
 
     name: str
-    """Name for messages: the file, or the address without a password."""
+    """The name for messages: the file, or the address without a password."""
     engine: Engine
     names_units = False
-    """True if its bell names the unit that has changed."""
+    """True if the database's bell names the unit that has changed."""
 
     def listen(self) -> None:
-        """Begin every transaction as its mode says; the mode is an execution option of the connection."""
+        """Make every transaction of the engine begin by `begin`; the mode is an option of the connection."""
 
         # a driver that begins by itself could not say how, so both are in autocommit
         @event.listens_for(self.engine, "begin")
@@ -67,14 +67,14 @@ class Database(ABC):
     def begin(self, mode: Mode, unit: str = "") -> str:
         """Return the statement that begins a transaction.
 
-        `read` sees one state all the time. What `write` reads stays true until it commits: writers take turns. `unit`
-        promises that for the rows of one unit, and excludes other writers of that unit and `write` only, where the
-        database can do so. A `note` is one statement, which does not take its turn where the database can do without.
-        `create` excludes other writers, too, and needs no table.
+        A `read` transaction sees one state all the time. What a `write` transaction reads stays true until it commits,
+        since writers take turns. A `unit` transaction promises that for the rows of one unit, and excludes only `write`
+        and other writers of that unit, where the database can do so. A `note` is one statement, which does not wait for
+        its turn where the database permits that. `create` also excludes other writers, and needs no table.
 
         Args:
-            mode: of the transaction.
-            unit: of `unit`: application and unit, as one text.
+            mode: the mode of the transaction.
+            unit: for the mode `unit`, application and unit as one text.
         """
 
     @abstractmethod
@@ -83,7 +83,7 @@ class Database(ABC):
 
     @abstractmethod
     def identity(self) -> Hashable | None:
-        """Return a value that differs when another database is put in this one's place; None when there is none."""
+        """Return a value that differs if another database takes the place of this one; None if there is no database."""
 
     @abstractmethod
     def exists(self) -> bool:
@@ -91,48 +91,48 @@ class Database(ABC):
 
     @abstractmethod
     def prepare(self, connection: Connection) -> None:
-        """Make what the tables lie in, in a transaction of mode `create`."""
+        """Create what the tables lie in, such as a schema, in a transaction of mode `create`."""
 
     @abstractmethod
     def bell(self) -> Bell:
         """Open the bell that rings after every transaction of mode `write` or `unit`.
 
         Raises:
-            OSError: it cannot be opened now.
+            OSError: the bell cannot be opened now.
         """
 
     @abstractmethod
     def committed(self, connection: Connection, changed: str) -> None:
-        """Ring; called after the commit of a transaction of mode `write` or `unit`.
+        """Ring the bell; called after the commit of a transaction of mode `write` or `unit`.
 
         Args:
-            connection: of the transaction.
+            connection: the connection of the transaction.
             changed: application and unit, as one text, or `ANYTHING`.
         """
 
     def together(self, connection: Connection) -> AbstractContextManager[None]:
-        """Return a context in which statements need not be answered one by one; they give back nothing."""
+        """Return a context in which the database need not answer statements one by one; they return nothing."""
         return nullcontext()
 
     def shared_lock(self, name: str, holder: str) -> SharedLock | None:
         """Return a lock for all machines, not taken yet; None where only processes of this machine have the database.
 
         Args:
-            name: of the lock.
-            holder: what this process is called by those who wait for it; some 60 characters.
+            name: the name of the lock.
+            holder: the name of this process for others that wait for the lock; some 60 characters.
         """
         del name, holder
         return None
 
     def sound(self, connection: Connection) -> bool:
-        """Return True if the transaction can be committed: not after a failed statement, which a server rolls back."""
+        """Return True if the transaction can still be committed; a server rolls it back after a failed statement."""
         return True
 
     def damage(self, *, indexes: bool = False) -> str | None:
-        """Return how the database is damaged; None where it is sound, or its server looks after that.
+        """Return how the database is damaged; None if it is sound, or if its server checks that itself.
 
         Args:
-            indexes: whether they are compared with their tables, which takes longer.
+            indexes: True to compare the indexes with their tables, too, which takes longer.
         """
         return None
 
@@ -155,6 +155,6 @@ class Database(ABC):
 
 
 def reason_of(error: DBAPIError) -> str:
-    """Return the driver's own words, in one line; statements and parameters are left out."""
+    """Return the driver's message in one line, without statements and parameters."""
     lines = (line.strip() for line in str(error.orig).splitlines())
     return "; ".join(line for line in lines if line)

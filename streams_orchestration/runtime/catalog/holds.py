@@ -1,4 +1,4 @@
-"""Units that are held for another plan: nothing new comes in. A hold ends by itself, since its redeploy may die."""
+"""Holds on units: a redeploy holds units so that they begin nothing new. A hold expires, since its redeploy may die."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from streams_orchestration.runtime.catalog import tables
 
 
 def is_held(until: float | None) -> bool:
-    """Return True if a unit is held, by its row.
+    """Return True if a unit is held now.
 
     Args:
-        until: when the hold ends, in Unix seconds; None when there is none.
+        until: the end of the hold in unix seconds, from the unit's row; None if there is no hold.
     """
     return until is not None and until > clock.now()
 

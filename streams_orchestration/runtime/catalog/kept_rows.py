@@ -1,4 +1,4 @@
-"""Rows that the trial of a redeploy keeps: those of the plan before, which may be brought back."""
+"""The catalog rows of the previous plan, which the trial of a redeploy keeps so that the plan can be brought back."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ class PlanBefore:
     """The rows of the units that a redeploy changes, and those of their application."""
 
     rows: Mapping[str, list[Row]]
-    """Table -> its rows."""
+    """The name of a table -> its rows."""
     states: list[Row]
-    """Operator, PE and files of what each operator has stored last."""
+    """Operator, PE and files of the last state of each operator."""
     formers: Mapping[str, str]
-    """Operator of the plan on trial -> its name before."""
+    """The name of an operator in the plan on trial -> its name in the previous plan."""
 
     @property
     def files(self) -> list[str]:
-        """Paths of the files of all states."""
+        """Return the paths of the files of all states."""
         return [file["path"] for state in self.states for file in state["files"]]
 
     @property
     def compilation(self) -> bytes:
-        """Return the compilation of the application."""
+        """Return the stored compilation of the application, as JSON."""
         return str(self.rows["application"][0]["compilation"]).encode()
 
     @property
     def committed_at(self) -> dict[str, float]:
-        """Unit -> unix seconds of its last commit, where there was one."""
+        """Return the unix seconds of the last commit of each unit that has one."""
         times: dict[str, float] = {}
         for pe in self.rows["pe"]:
             if pe["committed_at"] is not None:

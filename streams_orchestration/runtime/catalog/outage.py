@@ -13,11 +13,11 @@ from streams_orchestration.runtime.errors import CatalogUnavailableError
 Result = TypeVar("Result")
 
 LIMIT_SECONDS = 300.0
-"""A catalog that was away for so long is not waited for any more."""
+"""The seconds after which waiting for the catalog is given up."""
 SETTLE_SECONDS = 3.0
-"""Seconds after an outage within which hosts write a heartbeat again; no host counts as dead before."""
+"""Seconds after an outage in which hosts write their heartbeats again; until then no host counts as dead."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
-"""Seconds between two tries; doubled from the first to the longest."""
+"""Seconds between two tries: the first pause, which doubles after each try, and the longest one."""
 
 LOG = logging.getLogger("streams.catalog")
 
@@ -32,10 +32,10 @@ class Outage:
         self._pause = FIRST_PAUSE
 
     def met(self, error: CatalogUnavailableError) -> None:
-        """Note that the catalog could not be used; sleeps for the pause, or raises when the limit is over.
+        """Note that the catalog could not be used, and sleep until the next try.
 
         Raises:
-            CatalogUnavailableError: the error itself, when the outage lasts longer than the limit.
+            CatalogUnavailableError: the error itself, if the outage lasts longer than the limit.
         """
         now = world.monotonic()
         if self._began is None:
@@ -49,16 +49,16 @@ class Outage:
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
 
     def over(self) -> None:
-        """Note that the catalog was used."""
+        """Note that the catalog was used, which ends an outage."""
         if self._began is not None:
             self._log.info("The catalog can be used again, after %.1f s.", world.monotonic() - self._began)
             self._began = None
 
     def through(self, action: Callable[[], Result]) -> Result:
-        """Do something as soon as the catalog lets it.
+        """Repeat an action until the catalog can be used, and return its result.
 
         Args:
-            action: one that may be repeated: after a commit whose outcome is unknown, too.
+            action: the action; it may be repeated even after a commit whose outcome is unknown.
 
         Raises:
             CatalogUnavailableError: the outage lasts longer than the limit.

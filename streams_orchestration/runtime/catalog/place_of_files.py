@@ -1,4 +1,4 @@
-"""The one place of the files that a catalog names: every process must use the same."""
+"""The storage of the files that a catalog names; every process must use the same storage."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from streams_orchestration.runtime.errors import StorageSettingError
 from streams_orchestration.runtime.storage.store import Store
 
 OWNER = "installation"
-"""Address of the file in a storage that names its catalog."""
+"""The name of the file in a storage that tells which catalog the storage belongs to."""
 
 
 def check_place(connection: Connection, store: Store) -> None:
-    """Refuse another place than that where the files of deployed applications are.
+    """Refuse a storage other than the one that has the files of deployed applications.
 
     Raises:
-        StorageSettingError: names both.
+        StorageSettingError: the storages differ; the message names both.
     """
     known = _known(connection)
     if known is not None and known != store.address and _is_used(connection):
@@ -28,16 +28,16 @@ def check_place(connection: Connection, store: Store) -> None:
 
 
 def is_kept(connection: Connection, store: Store) -> bool:
-    """Return True if the place is written down."""
+    """Return True if the catalog has recorded this storage."""
     return _known(connection) == store.address
 
 
 def keep_place(connection: Connection, store: Store) -> None:
-    """Write the place down, unless the files of something that is deployed are elsewhere.
+    """Record the storage in the catalog, unless the files of a deployed application are in another one.
 
     Args:
-        connection: in a transaction that writes.
-        store: of the process.
+        connection: a connection in a write transaction.
+        store: the storage that this process uses.
 
     Raises:
         StorageSettingError: see `check_place`.
@@ -48,12 +48,12 @@ def keep_place(connection: Connection, store: Store) -> None:
 
 
 def claim(store: Store, installation: str) -> None:
-    """Mark a storage as that of this catalog, unless it is so already.
+    """Mark a storage as that of this catalog, unless it is marked already.
 
     Two catalogs may have an application of the same name, and each removes files that it does not know.
 
     Raises:
-        StorageSettingError: the storage is that of another catalog.
+        StorageSettingError: the storage belongs to another catalog.
         OSError: the storage cannot be used.
     """
     if not store.address:
@@ -74,7 +74,7 @@ def claim(store: Store, installation: str) -> None:
 
 
 def installation_of(connection: Connection) -> str:
-    """Return the id that tells a catalog from every other one."""
+    """Return the id of the catalog, which no other catalog has."""
     return str(connection.scalar(select(tables.installation.c.id)))
 
 

@@ -29,20 +29,20 @@ from streams_orchestration.runtime.errors import (
 
 SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 IDLE_SECONDS = 10
-"""Seconds after which the server ends a session that is idle in a transaction, so that no dead client keeps the lock.
-"""
+"""Seconds after which the server ends a session that is idle in a transaction, so that no dead client keeps a lock."""
 NETWORK = {"connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3}
-"""A server that has gone without a word counts as lost after some 15 seconds."""
+"""Connection settings with which a server that is silent counts as lost after some 15 seconds."""
 UNACKNOWLEDGED_MILLISECONDS = 15_000
 CREATION = zlib.crc32(b"streams_orchestration catalog")
 """Number of the advisory lock for making the tables."""
 LONGEST_NAME = 1000
-"""Characters of a unit's name that a notification can hold with certainty."""
+"""Characters of a unit's name that are sure to fit into a notification."""
 
 LOCK = "55P03"
 SERIALIZATION = ("40001", "40P01")
 TEMPORARY = ("08", "57P", "53", "25006", "25P03", "58")
-"""Connections, shutdown and start-up, resources (a full disk, too many connections), a standby, idle too long, disk."""
+"""SQLSTATEs of temporary errors: connections, start-up and shutdown, full resources, a standby, idle sessions, disks.
+"""
 REFUSED = ("authentication failed", "no password supplied", "does not exist", "no pg_hba.conf", "permission denied")
 MISSING = ("3F000", "42P01")
 
@@ -51,7 +51,7 @@ _lock = world.Lock()
 
 
 class PostgresqlDatabase(Database):
-    """One schema, selected by the connection's search path."""
+    """A catalog in one schema, which the connection's search path selects."""
 
     names_units = True
 
@@ -69,7 +69,7 @@ class PostgresqlDatabase(Database):
 
     @classmethod
     def at(cls, url: URL, busy_seconds: float) -> PostgresqlDatabase:
-        """Return the schema that an address names, `streams` when it names none.
+        """Return the database of an address, with the schema that it names, or `streams`.
 
         Raises:
             CatalogPlaceError: the name of the schema, or the driver, cannot be used.
@@ -84,10 +84,11 @@ class PostgresqlDatabase(Database):
         return cls(url, schema, busy_seconds)
 
     def begin(self, mode: Mode, unit: str = "") -> str:
-        """Return the statement that begins a transaction and takes its locks: a table for all units, a number for one.
+        """Return the statement that begins a transaction and takes its locks.
 
-        A transaction takes them in this order, never more than one unit, and writes rows of that unit only, so that no
-        two can wait for each other.
+        The lock for all units is one on a table, that for one unit an advisory lock on a number. A transaction takes
+        them in this order, never for more than one unit, and writes rows of that unit only, so no two transactions can
+        wait for each other.
         """
         if mode == "read":
             return "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -110,11 +111,11 @@ class PostgresqlDatabase(Database):
             clock.read(float(seconds), began)
 
     def identity(self) -> str:
-        """Return its name: a catalog that is dropped and made again shares no life of an application with the old."""
+        """Return the catalog's name, since applications of a catalog that is made anew have other ids of their runs."""
         return self.name
 
     def bell(self) -> Bell:
-        """Open a connection that listens."""
+        """Open a connection that listens for notifications."""
         from psycopg import Error
 
         try:
@@ -123,7 +124,7 @@ class PostgresqlDatabase(Database):
             raise OSError(str(error)) from error
 
     def committed(self, connection: Connection, changed: str) -> None:
-        """Notify, in a transaction of its own: those that notify commit one after the other on the whole server."""
+        """Notify the listeners in a separate transaction, since notifying transactions commit one by one."""
         from psycopg import Error
 
         driver: Any = connection.connection.dbapi_connection
@@ -136,12 +137,12 @@ class PostgresqlDatabase(Database):
         return True
 
     def prepare(self, connection: Connection) -> None:
-        """Make the schema."""
+        """Create the schema if it is missing."""
         connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
 
     @contextmanager
     def together(self, connection: Connection) -> Iterator[None]:
-        """Send the statements of the block in the driver's pipeline; raises the driver's errors as SQLAlchemy's."""
+        """Send the statements of the block in the driver's pipeline; raise its errors as those of SQLAlchemy."""
         from psycopg import Error
 
         driver: Any = connection.connection.dbapi_connection
@@ -155,7 +156,7 @@ class PostgresqlDatabase(Database):
             raise DBAPIError.instance(None, None, error, Error, connection_invalidated=lost) from error
 
     def shared_lock(self, name: str, holder: str) -> SharedLock:
-        """Return an advisory lock of a session that has no other use."""
+        """Return an advisory lock of the server, with a connection of its own."""
         return AdvisoryLock(self, _number(self.schema, name), holder)
 
     def sound(self, connection: Connection) -> bool:
@@ -191,7 +192,7 @@ class PostgresqlDatabase(Database):
 
 
 class NotificationBell(DescriptorBell):
-    """A bell made of a connection, outside the engine's pool, on which the server notifies of commits."""
+    """A bell made of a connection of its own, on which the server notifies of commits."""
 
     def __init__(self, engine: Engine, channel: str) -> None:
         pooled = engine.raw_connection()
@@ -205,7 +206,7 @@ class NotificationBell(DescriptorBell):
         return self._driver.fileno()
 
     def take(self) -> Collection[str]:
-        """Return the units that the server has notified of; raises OSError when the server has gone."""
+        """Return the units that the server has notified of; raise OSError if the server is gone."""
         from psycopg import Error
 
         try:
@@ -214,13 +215,13 @@ class NotificationBell(DescriptorBell):
             raise OSError(str(error)) from error
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection that listens."""
         super().close()
         self._driver.close()
 
 
 class AdvisoryLock(SharedLock):
-    """A lock on a number, held by a connection that is none of the engine's pool; the server releases it with that."""
+    """An advisory lock on a number, with a connection of its own; the server releases the lock when that ends."""
 
     def __init__(self, database: PostgresqlDatabase, number: int, holder: str) -> None:
         self.place = database.name
@@ -229,13 +230,13 @@ class AdvisoryLock(SharedLock):
         self._taken = False
 
     def take(self) -> bool:
-        """Connects at the first time."""
+        """Take the lock if it is free, and return True if this process holds it; the first call connects."""
         if not self._taken:
             ((self._taken,),) = self._rows("SELECT pg_try_advisory_lock(%s)", (self._number,))
         return self._taken
 
     def holder(self) -> tuple[str, float | None] | None:
-        """Return the holder's session name, which all roles may see, and its start in unix seconds; None if free."""
+        """Return the name of the holder's session, and its start in unix seconds; None if the lock is free."""
         halves = (self._number >> 32) & 0xFFFFFFFF, self._number & 0xFFFFFFFF
         rows = self._rows(
             "SELECT a.application_name, extract(epoch FROM a.backend_start)::float8 FROM pg_locks l "
@@ -247,7 +248,7 @@ class AdvisoryLock(SharedLock):
         return rows[0] if rows else None
 
     def close(self) -> None:
-        """Release it, and close the connection: a server releases what closed connections held a moment later."""
+        """Release the lock and close the connection; without the release the server would free the lock later."""
         from psycopg import Error
 
         if self._driver is not None:
@@ -288,7 +289,7 @@ def _unreachable(name: str, reason: str) -> CatalogError:
 
 
 def _name(url: URL, schema: str) -> str:
-    """Return the address without password and options."""
+    """Return the name of the catalog for messages: its address without password and options."""
     host = url.host or url.query.get("host") or ""
     host = host if isinstance(host, str) else ",".join(host)
     user = f"{url.username}@" if url.username else ""
@@ -325,7 +326,7 @@ def _engine(url: URL, schema: str, busy_seconds: float) -> Engine:
 
 
 def _forked() -> None:
-    """Forget the parent's connections: a child must neither use nor close them."""
+    """Forget the parent's connections in a forked child, which must neither use nor close them."""
     global _lock  # noqa: PLW0603  a lock that the parent held would never be released here
     _lock = world.Lock()
     for engine in _engines.values():

@@ -1,4 +1,4 @@
-"""The column type of reasons: texts of errors."""
+"""The column type of reasons, which are texts of errors."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from streams_orchestration.model.secrets import masked
 
 
 class Reason(TypeDecorator[str]):
-    """The column type of texts of errors, which are stored without secrets."""
+    """The column type of texts of errors; secrets in them are hidden before they are stored."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002  SQLAlchemy's
-        """Return the text as it is stored."""
+        """Return the text to store, with its secrets hidden."""
         return None if value is None else masked(value)
 
     @property
     def python_type(self) -> type[str]:
-        """The type of a value."""
+        """The Python type of the column's values."""
         return str

@@ -302,7 +302,7 @@ class SinkRow(CatalogRow):
 
 @dataclass(frozen=True, slots=True)
 class SinkFileRow(CatalogRow):
-    """An output of a sink that is not visible for good."""
+    """An output of a sink that may still be taken back, or is not visible yet."""
 
     application: str
     pending: str

@@ -24,7 +24,7 @@ from streams_orchestration.runtime.errors import (
 )
 
 PASSING = ("disk is full", "I/O", "readonly", "unable to open")
-"""Signs of errors that can pass: when there is room, a disk, or the right to write again."""
+"""Parts of messages about errors that can pass, such as a full disk."""
 REMEDIES = {
     "disk is full": "Make room on its disk",
     "readonly": "Give it and its directory write permission",
@@ -32,18 +32,18 @@ REMEDIES = {
 }
 
 DAMAGE = ("malformed", "corrupt", "not a database", "unsupported file format", "Could not decode", "JSON")
-"""Signs of a file whose bytes are not those that were written."""
+"""Parts of messages about a file that is damaged."""
 CHECK_SECONDS = 5.0
-"""Longest look for damage; what was found until then counts."""
+"""Most seconds that a check for damage takes; what was found until then counts."""
 FINDINGS = 3
-"""Findings of such a look that are told."""
+"""The number of findings of a check for damage that a message shows."""
 
 BELL = "-bell"
-"""Suffix of the name of the bell's file, whose times tell of a commit. SQLite cannot wake another process."""
+"""Suffix of the bell's file, whose times are set after commits, since SQLite cannot notify other processes."""
 
 
 class SqliteDatabase(Database):
-    """One file."""
+    """A catalog in one SQLite file."""
 
     def __init__(self, path: Path, busy_seconds: float) -> None:
         self.path = path
@@ -68,10 +68,10 @@ class SqliteDatabase(Database):
 
     @classmethod
     def at(cls, url: URL, busy_seconds: float) -> SqliteDatabase:
-        """Return the file that an address names.
+        """Return the database of an address.
 
         Raises:
-            CatalogPlaceError: it names none that every process finds.
+            CatalogPlaceError: the address does not name a file that every process finds.
         """
         path = Path(url.database or "")
         if not path.is_absolute():
@@ -84,10 +84,10 @@ class SqliteDatabase(Database):
         return "BEGIN" if mode == "read" else "BEGIN IMMEDIATE"
 
     def synchronise(self, connection: Connection) -> None:
-        """Do nothing: SQLite's clock is that of the machine."""
+        """Do nothing: the clock of SQLite is that of the machine."""
 
     def identity(self) -> tuple[int, int] | None:
-        """Return device and inode of the file, which differ for a new file in its place; None when there is none."""
+        """Return device and inode of the file, which differ for a new file in its place; None if there is no file."""
         try:
             facts = self.path.stat()
         except OSError:
@@ -95,7 +95,7 @@ class SqliteDatabase(Database):
         return facts.st_dev, facts.st_ino
 
     def bell(self) -> Bell:
-        """Return the bell of the file beside the catalog's."""
+        """Return the bell, whose file is beside that of the catalog."""
         if not self.path.exists():
             raise FileNotFoundError(self.path)
         return file_bell(self._bell)
@@ -109,10 +109,10 @@ class SqliteDatabase(Database):
         return self.path.exists()
 
     def prepare(self, connection: Connection) -> None:
-        """Do nothing: the file exists already."""
+        """Do nothing: an SQLite file needs no preparation."""
 
     def damage(self, *, indexes: bool = False) -> str | None:
-        """Return what SQLite's own check finds in the file; it reads all of it: a second for 1 GB in memory."""
+        """Return what SQLite's own check finds in the file; it reads the whole file, about 1 GB a second."""
         check, until = "integrity_check" if indexes else "quick_check", world.monotonic() + CHECK_SECONDS
         try:
             with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)) as connection:
@@ -131,11 +131,11 @@ class SqliteDatabase(Database):
             raise CatalogDamagedError(self.name, "a value is no JSON") from error
 
     def doubtful(self, error: DBAPIError) -> bool:
-        """Return True if the disk failed: then it is unknown what was written."""
+        """Return True if the error is one of the disk, after which it is unknown what was written."""
         return "I/O" in reason_of(error)
 
     def refusal(self, error: DBAPIError) -> CatalogError:
-        """Return the error for a lock that is not obtained, a full disk, or a file that is damaged or no catalog."""
+        """Return the error for a lock that is not free, a full disk, or a file that is damaged or not a catalog."""
         reason = reason_of(error).partition(" with text")[0]  # what follows are the bytes
         if "unable to open" in reason and self.path.is_dir():
             return CatalogError(f"{self.name}: the catalog is a file, and this is a directory. Move it away.")

@@ -24,7 +24,7 @@ from streams_orchestration.runtime.processes import machine_name
 from streams_orchestration.runtime.storage.home import Home
 
 LIMIT_SECONDS = 600.0
-"""Seconds that another process is waited for."""
+"""Seconds to wait for another process that holds the lock."""
 POLL_SECONDS = 0.2
 _HOLDER = re.compile(r"(?P<command>.+) \((?P<pid>\d+) on (?P<machine>[^)]*)\)?")
 """Matches the holder's name that `_name` makes, which may be cut off."""
@@ -36,7 +36,7 @@ class Starter:
 
     pid: int
     since: float | None
-    """Unix seconds; None where this may not be seen."""
+    """The time of the start in unix seconds; None if it is not known."""
     command: str
     """The command of the process, such as `streams run`."""
     machine: str = ""
@@ -61,19 +61,19 @@ class StartLock:
         self._shared = shared
 
     def release(self) -> None:
-        """Release the application for other processes; does nothing when it was released before."""
+        """Release the lock for other processes; do nothing if it was released before."""
         if self._file is not None:
             _held.discard(self._path)
             self._file.truncate(0)
             self.abandon()
 
     def take(self) -> bool:
-        """Lock what is free of it: first the file, since a process of this machine can be named best."""
+        """Try to take the file's lock, then the database's; return True if this process now holds both."""
         assert self._file is not None
         return _locked(self._file) and (self._shared is None or self._shared.take())
 
     def starter(self) -> Starter | None:
-        """Return the process that is waited for, where it is known."""
+        """Return the process that holds the lock, if it is known."""
         assert self._file is not None
         if not _locked(self._file):
             return _starter(self._path)
@@ -88,7 +88,7 @@ class StartLock:
         self._file.flush()
 
     def abandon(self) -> None:
-        """Take no more part in it."""
+        """Give up waiting, and close what was opened for the lock."""
         if self._shared is not None:
             self._shared.close()
         if self._file is not None:
@@ -110,19 +110,19 @@ def lock_start(
     waiting: Callable[[Starter | None], None] = lambda _: None,
     limit: float | None = None,
 ) -> StartLock:
-    """Lock the start of an application for this process; waits until other processes have released it.
+    """Lock the start of an application for this process, after waiting until other processes have released it.
 
-    What this process holds already it may lock again, without effect.
+    If this process holds the lock already, nothing happens.
 
     Args:
         home: the state directory, which exists.
-        application: its name.
-        command: what messages of other processes call this one.
+        application: the name of the application.
+        command: the name of this process in messages of other processes.
         waiting: called once if another process holds the lock, with that process where it is known.
-        limit: seconds to wait for it; `LIMIT_SECONDS` when None.
+        limit: the seconds to wait; `LIMIT_SECONDS` if None.
 
     Raises:
-        BeingStartedError: the other process still holds it.
+        BeingStartedError: the other process still holds the lock.
         StateDirectoryError: the lock file cannot be written.
         CatalogError: the database cannot be reached.
     """
@@ -161,7 +161,7 @@ def _locked(file: IO[str]) -> bool:
 
 
 def _starter(path: Path) -> Starter | None:
-    """Return the process that wrote the file; None while it is being written."""
+    """Return the process that is named in a lock file; None while the file is being written."""
     with suppress(OSError, ValueError, TypeError):
         return Starter(**json.loads(path.read_text(encoding="utf-8")))
     return None
@@ -172,7 +172,7 @@ def _name(command: str) -> str:
 
 
 def _far_starter(shared: SharedLock) -> Starter | None:
-    """Return the process that holds the lock of all machines; None when its name cannot be read."""
+    """Return the process that holds the lock of all machines; None if its name cannot be read."""
     name, since = shared.holder() or ("", None)
     match = _HOLDER.fullmatch(name)
     return match and Starter(int(match["pid"]), since, match["command"], match["machine"])

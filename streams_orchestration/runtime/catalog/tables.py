@@ -35,7 +35,7 @@ application = Table(
 )
 
 storage = Table("storage", metadata, Column("address", String, primary_key=True))
-"""The one place of the files that are named here, as STREAMS_STORAGE names it; empty for the state directory."""
+"""One row: the address of the storage of the catalog's files, from STREAMS_STORAGE; empty for the state directory."""
 
 installation = Table("installation", metadata, Column("id", String, primary_key=True))
 """One row: the id that tells this catalog from every other one."""

@@ -13,19 +13,19 @@ from streams_orchestration.runtime.processes import is_alive
 
 _COLUMNS = ("application", "id", "pid", "process_started", "heartbeat_at", "state")
 _host = table("host", *map(column, _COLUMNS))
-"""The columns that every revision has."""
+"""The columns of the table of hosts that every revision has."""
 
 
 def upgrade_tables(catalog: Catalog) -> str:
-    """Bring a catalog to this version of the product, all or nothing; what it holds is kept.
+    """Upgrade a catalog to this version of the product, all or nothing; its content is kept.
 
     Returns:
-        The revision that it had.
+        The revision that the catalog had.
 
     Raises:
         CatalogVersionError: a host lives, whose version of the product needs the tables as they are; or the catalog is
             of a newer version.
-        CatalogMissingError: there is none.
+        CatalogMissingError: there is no catalog.
     """
     from streams_orchestration.runtime.catalog.migrations import migrate
 
@@ -46,10 +46,10 @@ def upgrade_older(catalog: Catalog) -> str | None:
     """Upgrade the catalog if there is one and it is of an older version.
 
     Returns:
-        The revision that it had; None when nothing was to be done.
+        The revision that it had; None if nothing was to be done.
 
     Raises:
-        CatalogError: see `upgrade`.
+        CatalogError: see `upgrade_tables`.
     """
     return upgrade_tables(catalog) if is_older(catalog.version()) else None
 

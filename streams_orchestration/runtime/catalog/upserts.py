@@ -1,4 +1,4 @@
-"""Upserts: a row is inserted, or replaces the one with its key; every database has words of its own for that."""
+"""Upserts, which insert a row or replace the row with its key; every database has its own syntax for them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Insert, Table
 
 
 def upsert(connection: Connection, table: Table) -> Insert:
-    """Return the statement for the database of a connection; execute it with a value for every column."""
+    """Return the upsert of a table for the database of a connection; execute it with a value for every column."""
     return _upsert(connection.dialect.name, table)
 
 

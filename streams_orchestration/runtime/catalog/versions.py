@@ -27,7 +27,7 @@ def is_older(revision: str | None) -> bool:
 
 
 def write_version(connection: Connection) -> None:
-    """Write down that the tables have the newest revision, in a table of its own."""
+    """Record that the tables have the newest revision, in a table of its own."""
     _version.create(connection)
     connection.execute(_version.insert().values(version_num=newest()))
 
@@ -50,7 +50,7 @@ def check_version(place: object, revision: str) -> None:
     """Refuse tables of another revision.
 
     Raises:
-        CatalogVersionError: says which of the two is newer, and what to do.
+        CatalogVersionError: the revisions differ; the message says which one is newer, and what to do.
     """
     if revision == newest():
         return
@@ -69,10 +69,10 @@ def check_version(place: object, revision: str) -> None:
 
 
 def check_free(place: object, connection: Connection, names: Collection[str]) -> None:
-    """Refuse to make a catalog among tables that have the names of its own.
+    """Refuse to create a catalog in a database that has other tables with the names of its tables.
 
     Raises:
-        CatalogVersionError: names these tables.
+        CatalogVersionError: there are such tables; the message names them.
     """
     if taken := sorted(set(inspect(connection).get_table_names()) & set(names)):
         message = (

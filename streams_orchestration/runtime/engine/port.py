@@ -1,6 +1,6 @@
-"""The engine port: the interface of a host to the engine that runs its PEs.
+"""The engine port: the interface through which a host uses the engine that runs its PEs.
 
-Spark is the engine of production (`engine/spark/`). The chaos tests have one of their own, which runs no JVM.
+Spark is the engine of production (`engine/spark/`). The chaos tests have an engine of their own, which runs no JVM.
 """
 
 from __future__ import annotations
@@ -29,43 +29,43 @@ class EngineStart:
     application: str
     host: int
     incarnation: str
-    """Names this start of the host."""
+    """The id of this start of the host."""
     settings: EngineSettings
-    """Memory of the engine, and where its tasks run."""
+    """The memory of the engine, and where its tasks run."""
     output: Path | None = None
-    """The file that gets what the engine's processes write; the streams of this process when None."""
+    """The file that gets the output of the engine's processes; None for the streams of this process."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryStart:
-    """The parts of a query that an engine is to run: one generation of one PE."""
+    """The start of a query, which is one generation of one PE: everything that an engine needs to run it."""
 
     home: Home
     program: PeProgram
     directories: Directories
     generation: int
     source_limit: int = SOURCE_LIMIT
-    """Tuples that a source may produce in one batch."""
+    """The most tuples that a source may produce in one batch."""
     measured: bool = True
-    """True if tasks count and time."""
+    """True if tasks count tuples and measure times."""
     relayed: bool = False
-    """The host listens to the catalog for the planner, and rings the bell in its scratch directory."""
+    """True if the host listens to the catalog for the planner, and rings the bell in the query's scratch directory."""
     hang_limit: int = 0
-    """Seconds without progress of a task until it is ended; 0: never."""
+    """Seconds without progress after which a task is ended; 0 for never."""
     at: int = field(default_factory=lambda: world.now_ns())  # noqa: PLW0108  `world` may be another one later
-    """Nanoseconds: names the scratch directory."""
+    """The time of the start in nanoseconds, which is part of the scratch directory's name."""
 
     @property
     def scratch(self) -> Scratch:
-        """Return its scratch directory, which `make_scratch` makes."""
+        """Return the query's scratch directory, which `make_scratch` creates."""
         name = f"pe-{self.program.pe}-g{self.generation}-{self.at}"
         return Scratch(str(self.home.data(self.program.application) / "spark" / name))
 
     def make_scratch(self, *, apart: bool = False) -> Scratch:
-        """Return a directory for the query, in which the host, the planner and the tasks meet.
+        """Create the query's directory, in which the host, the planner and the tasks exchange files.
 
         Args:
-            apart: its tasks need not be on one machine.
+            apart: True if the tasks need not be on one machine.
         """
         path = Path(self.scratch.path)
         for left in path.parent.glob(f"pe-{self.program.pe}-g*"):
@@ -89,61 +89,64 @@ class Query(Protocol):
     """One generation of one PE. It ends by itself only when it fails; `stop` ends it."""
 
     permanent: bool
-    """The failure comes from the data: the same input would fail again."""
+    """True if the failure comes from the data, so that the same input would fail again."""
 
     cause: OperatorFailure | None
-    """The failure of an operator that ended it."""
+    """The failure of the operator that ended the query; None if no operator failed."""
 
     @property
     def generation(self) -> int:
-        """The generation of the PE's unit that it runs in."""
+        """The generation of the PE's unit that the query runs in."""
         ...
 
     @property
     def begun(self) -> bool:
-        """True if its planner knows where the PE stands."""
+        """True if the query's planner knows the PE's position."""
         ...
 
     @property
     def starting(self) -> bool:
-        """True if it is started and has not begun."""
+        """True if the query is started and has not begun."""
         ...
 
     @property
     def idle(self) -> bool:
-        """True if no batch is under way and none will begin, because the application is not wanted any more."""
+        """True if no batch runs and none will begin, because the application is not wanted any more."""
         ...
 
     def busy(self) -> list[int]:
-        """Return the pids of the processes that have tasks of the batch under way to run; answers at once."""
+        """Return the pids of the processes that still have tasks of the current batch to run, without waiting."""
         ...
 
     def failure(self) -> StreamsRuntimeError | None:
-        """Why it ended by itself; None while it runs."""
+        """Return the error that ended the query; None while the query runs."""
         ...
 
     def stop(self) -> None:
-        """End it, and remove what only it needed; an uncommitted batch leaves nothing but garbage."""
+        """End the query and remove its files; an uncommitted batch leaves only files that are removed later."""
         ...
 
 
 class Engine(Protocol):
-    """Runs the queries of one host. It starts when it is made, while the host does something else."""
+    """The engine that runs the queries of one host.
+
+    It starts when it is created, while the host does something else.
+    """
 
     def wait(self) -> str:
-        """Wait until it is up.
+        """Wait until the engine is up.
 
         Returns:
             Its name and version.
 
         Raises:
-            Exception: what kept it from starting.
+            Exception: the error that kept it from starting.
         """
         ...
 
     @property
     def pid(self) -> int:
-        """The process that all queries depend on, once the engine is up."""
+        """The pid of the process that all queries depend on, once the engine is up."""
         ...
 
     @property
@@ -156,11 +159,11 @@ class Engine(Protocol):
         ...
 
     def ended(self, patience: float = 0.0) -> str | None:
-        """Return how that process has ended, in words; None when it has not within `patience` seconds."""
+        """Return how that process has ended, in words; None if it still runs after `patience` seconds."""
         ...
 
     def watch(self, wake: Callable[[], None]) -> None:
-        """From now on call `wake`, on any thread, when a query or the engine has ended by itself."""
+        """Call `wake` from now on, on any thread, when a query or the engine has ended by itself."""
         ...
 
     def query(self, start: QueryStart) -> Query:
@@ -168,9 +171,9 @@ class Engine(Protocol):
         ...
 
     def stop(self) -> None:
-        """Stop all work; what is left ends with the host."""
+        """Stop all work; the engine's processes end with the host."""
         ...
 
     def tidy(self, wanted: Callable[[], bool]) -> None:
-        """Make the next start quicker, when the application is complete, as long as `wanted` returns True."""
+        """Prepare a quicker next start when the application is complete, as long as `wanted` returns True."""
         ...

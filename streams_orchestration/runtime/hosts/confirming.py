@@ -1,4 +1,4 @@
-"""Acknowledges to the systems behind sources the offsets that no cut can read again, on a thread of the host."""
+"""Acknowledges offsets that no cut can need again to the systems behind sources, on a thread of the host."""
 
 from __future__ import annotations
 

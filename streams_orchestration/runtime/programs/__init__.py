@@ -1,1 +1,1 @@
-"""The data that travel between the catalog, the planner and the tasks of a PE."""
+"""The data that are passed between the catalog, the planner and the tasks of a PE."""

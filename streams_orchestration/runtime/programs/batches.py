@@ -1,4 +1,4 @@
-"""A micro-batch before and after its tasks: the plan that they get, and the results that they return."""
+"""A batch before and after its tasks: the plan that they get, and the results that they return."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from streams_orchestration.runtime.programs.counts import Counts
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One immutable piece of a stream."""
+    """One immutable part of a stream, stored in a file."""
 
     stream: str
     path: str
     rows: int
     size: int
-    """Bytes."""
+    """The size in bytes."""
     checksum: int
     """CRC-32 of the file."""
 
@@ -27,15 +27,16 @@ class Position:
     """The position of a PE after a commit: everything that a replay needs."""
 
     inputs: dict[str, int] = field(default_factory=dict)
-    """Stream -> number of the next segment to read, or of one before it: numbers have gaps after a reset."""
+    """Stream -> number of the next segment to read; the first segment after it may have a higher number after a reset.
+    """
     sources: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Source operator -> its offset."""
     exhausted: tuple[str, ...] = ()
-    """Source operators that have no more tuples, foreign streams that have ended."""
+    """Source operators that have no more tuples, and foreign streams that have ended."""
     outputs: dict[str, int] = field(default_factory=dict)
     """Stream -> number of the next segment to write."""
     reached: dict[str, str] = field(default_factory=dict)
-    """Source operator -> the bounded run that it has come to the end of."""
+    """Source operator -> the bounded run whose end it has reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +45,20 @@ class StateFile:
 
     path: str
     size: int
-    """Bytes."""
+    """The size in bytes."""
     checksum: int
     """CRC-32 of the file."""
     batch: int
     """The batch that wrote it."""
     place: str = ""
-    """Path within a Spark checkpoint, for a file of such a one; empty otherwise."""
+    """The path within a Spark checkpoint; empty for a file of another state."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredState:
-    """The stored state of one operator replica: a file that holds it whole, then files with what changed, in order.
+    """The stored state of one operator replica: a file with the whole state, then files with changes, in order.
 
-    That of a query of Spark's is the files of a checkpoint, each with its place there.
+    The state of a Spark query consists of the files of a checkpoint, each with its path there.
     """
 
     operator: str
@@ -77,42 +78,42 @@ class TaskInput:
     sources: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Source operator -> the offset to start from."""
     segments: tuple[tuple[int, int, Segment], ...] = ()
-    """(operator, input port, segment), in order."""
+    """Tuples (operator, input port, segment), in the order of reading."""
     filters: dict[str, str] = field(default_factory=dict)
-    """Stream -> the condition under which its tuples are taken."""
+    """Stream -> the condition that its tuples must meet."""
     bounds: dict[str, dict[str, Any]] | None = None
-    """Source operator -> where a bounded run ends, where that is known; None in any other run."""
+    """Source operator -> the end of the bounded run, if it is known; None for an unbounded run."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """One micro-batch of a PE."""
+    """The plan of one batch of a PE."""
 
     life: str
     generation: int
     batch: int
     epoch: int
     boundary: bool
-    """The batch ends the epoch."""
+    """True if the batch ends the epoch."""
     final: bool
-    """The epoch is the last one: final punctuation follows the tuples."""
+    """True if the epoch is the last one, so that final punctuation follows the tuples."""
     limit: int
-    """Tuples that a source may produce."""
+    """The most tuples that a source may produce."""
     position: Position
-    """Position after the batch, except for the sources, which report their own."""
+    """The position after the batch, except for the sources, which report their offsets themselves."""
     inputs: tuple[TaskInput, ...]
     states: dict[str, StoredState] = field(default_factory=dict)
     """Operator -> its newest state before the batch."""
     planned_at: float = 0.0
-    """Unix seconds; 0 where it was not taken."""
+    """The time of planning in unix seconds; 0 if it is unknown."""
     plan_seconds: float = 0.0
     token: str = ""
-    """Token by which a planner recognizes its commit; empty when it commits once only."""
+    """The token by which a planner recognizes its commit; empty if the commit is not repeated."""
     bounded: str | None = None
-    """The bounded run, which ends with what was there when it began; None in any other run."""
+    """The id of the bounded run, which reads only the input that existed when it began; None for an unbounded run."""
 
     def header(self) -> BatchPlan:
-        """Return the plan without the inputs, as tasks of later levels need it."""
+        """Return the plan without the inputs, in the form for tasks of later levels."""
         return BatchPlan(
             self.life, self.generation, self.batch, self.epoch, self.boundary, self.final, self.limit, self.position,
             (), self.states, self.planned_at, self.plan_seconds,
@@ -121,12 +122,12 @@ class BatchPlan:
 
 @dataclass(frozen=True, slots=True)
 class SinkFile:
-    """A file that a sink wrote, not visible yet. Paths are absolute."""
+    """A file that a sink has written and that is not visible yet. Paths are absolute."""
 
     operator: str
     pending: str
     final: str | None
-    """None when the sink delivers it to something else than a file."""
+    """The path of the visible file; None if the sink delivers to something that is not a file."""
     rows: int
     size: int
     checksum: int
@@ -135,24 +136,24 @@ class SinkFile:
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """The result of one task; a commit is made of the results of all tasks."""
+    """The result of one task. A commit consists of the results of all tasks."""
 
     level: int
     partition: int
     rows_in: int = 0
     rows_out: int = 0
     bytes_in: int = 0
-    """Size of the tuples that came in."""
+    """The bytes of the tuples that came in."""
     seconds: float = 0.0
-    """Seconds that the task took, without making its operators."""
+    """The seconds that the task took, without those to create its operators."""
     sources: dict[str, dict[str, Any]] = field(default_factory=dict)
     exhausted: tuple[str, ...] = ()
     bounds: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Source -> where the bounded run ends, which the task has asked it."""
+    """Source -> the end of the bounded run, as the task has got it from the source."""
     reached: tuple[str, ...] = ()
-    """Sources that have come to the end of the bounded run."""
+    """Sources that have reached the end of the bounded run."""
     pauses: dict[str, float] = field(default_factory=dict)
-    """Source -> seconds until it may have tuples, where it reports that."""
+    """Source -> seconds until it may have tuples, if it reports that."""
     segments: tuple[Segment, ...] = ()
     states: tuple[StoredState, ...] = ()
     files: tuple[SinkFile, ...] = ()
@@ -161,14 +162,14 @@ class TaskResult:
     enqueued: dict[int, int] = field(default_factory=dict)
     """Connection -> batches copied into a queue."""
     consistent: bool = False
-    """The trigger operator of the region wants the epoch to end here."""
+    """True if the trigger operator of the region wants the epoch to end with this batch."""
     error: str | None = None
-    """An operator failed: its name and why."""
+    """The name of an operator that failed, with the reason; None if none failed."""
     permanent: bool = False
     """True if the same input would fail again."""
     failure: OperatorFailure | None = None
-    """The error in parts, where an operator raised it."""
+    """The error in parts, if an operator raised it."""
     outside: bool = False
     """True if the cause of the error is outside of the application."""
     metrics: Counts = field(default_factory=dict)
-    """Counts of the task's meter; empty where measuring is off."""
+    """The counts of the task's meter; empty if measuring is off."""

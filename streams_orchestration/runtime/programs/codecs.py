@@ -1,4 +1,4 @@
-"""Plans and results of batches as JSON, on their way between processes."""
+"""Encodes the plans and results of batches as JSON, to send them between processes."""
 
 from __future__ import annotations
 

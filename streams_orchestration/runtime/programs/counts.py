@@ -1,16 +1,17 @@
-"""Counts: nested names of what was measured, as they travel, add up, and stand in the catalog as JSON."""
+"""Counts: measured numbers under nested names, which can be sent, added up, and stored in the catalog as JSON."""
 
 from __future__ import annotations
 
 from typing import Any
 
 Counts = dict[str, Any]
-"""Name -> number, or further names. All of it adds up, but of what is under a name of `LAST` the last one counts."""
+"""Name -> number, or further names. Numbers are added up, except those under the names in `LAST`: the last one counts.
+"""
 LAST = frozenset(("gauges", "about"))
 
 
 def add(total: Counts, more: Counts) -> Counts:
-    """Add to a total, in place; returns it."""
+    """Add counts to a total in place, and return the total."""
     for name, value in more.items():
         if name in LAST:
             total[name] = {**total.get(name, {}), **value}

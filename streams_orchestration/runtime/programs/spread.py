@@ -16,33 +16,34 @@ _NUMBERS = re.compile(r"\[\d+\]")
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The share of something in the tasks of a level."""
+    """The numbers of operators or channels that the tasks of a level have."""
 
     total: int
     least: int
-    """Least number in one task, of the tasks that have any."""
+    """The least number in one task, among the tasks that have any."""
     most: int
 
 
 @dataclass(frozen=True, slots=True)
 class LevelSpread:
-    """One level of a PE's query: its tasks run at the same time, those of the next level after them."""
+    """One level of a PE's query. Its tasks run at the same time, and before those of the next level."""
 
     tasks: int
     operators: Share
-    """Operators in all tasks; a stateless one may be in several."""
+    """The operators in the tasks; a stateless operator may be in several tasks."""
     channels: dict[str, Share] = field(default_factory=dict)
-    """Parallel region -> its channels; those of a nested region once for every channel around them."""
+    """Parallel region -> its channels in the tasks; a nested region counts once per channel of the regions around it.
+    """
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> LevelSpread:
-        """Read the value in the catalog, which `dataclasses.asdict` has made."""
+        """Return the level from its form in the catalog, which `dataclasses.asdict` has made."""
         channels = {region: Share(**share) for region, share in document["channels"].items()}
         return cls(document["tasks"], Share(**document["operators"]), channels)
 
 
 def spread(program: PeProgram) -> tuple[LevelSpread, ...]:
-    """Return the levels of a PE."""
+    """Return the levels of a PE's query, without tasks that only forward tuples."""
     return tuple(_level(program, [task for task in level if not task.forwards]) for level in program.levels)
 
 

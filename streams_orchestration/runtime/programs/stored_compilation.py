@@ -1,4 +1,4 @@
-"""The compilation of a deployed application, as the catalog has it."""
+"""The stored compilation of a deployed application in the catalog."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from streams_orchestration.runtime.errors import OtherVersionError
 
 
 def prepare_stored() -> None:
-    """Have `stored` and `read_stored` load no modules when they are called: they are called under the write lock."""
+    """Load the modules that `stored` and `read_stored` need, since both are called under the write lock."""
     prepare(Compilation)
 
 
 def stored(compilation: Compilation) -> bytes:
-    """Serialize a compilation without the deployment plan, whose parts have rows of their own."""
+    """Serialize a compilation without the deployment plan, whose parts are stored in rows of their own."""
     return dump(replace(compilation, deployment=None))
 
 
@@ -40,13 +40,13 @@ def read_stored(row: ApplicationRow) -> Compilation:
 def places_of(
     connection: Connection, application: str, operators: Collection[str], parameters: Sequence[str]
 ) -> dict[str, str]:
-    """Return where operators of a deployed application stand in the spec, as `FILE:LINE`; those for which it is known.
+    """Return the places of operators of a deployed application in the spec, as `FILE:LINE`, where they are known.
 
     Args:
-        connection: of a transaction.
-        application: its name.
-        operators: their physical names.
-        parameters: the first of these that an operator has is pointed to.
+        connection: the connection of a transaction.
+        application: the name of the application.
+        operators: the physical names of the operators.
+        parameters: names of parameters; the place is that of the first one that an operator has, else the operator's.
     """
     a = tables.application
     row = ApplicationRow.one_or_none(connection, select(a).where(a.c.name == application))

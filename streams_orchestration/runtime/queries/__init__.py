@@ -1,1 +1,1 @@
-"""A PE as a Structured Streaming query: cut into tasks and levels, planned batch by batch, and committed."""
+"""The query of a PE: its batches are planned one by one, run in tasks and levels, and committed."""

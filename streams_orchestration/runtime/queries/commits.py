@@ -1,4 +1,4 @@
-"""One commit: offsets consumed, segments produced, state written, files pending, epoch boundary, in one transaction."""
+"""Commits a batch in one transaction: read offsets, written segments, states, files of sinks, and epoch boundary."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ _STANDING = (
     .where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
 )
 _KEPT = ("exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds", "committed_at")
-"""Columns that a reset to the batch restores."""
+"""The columns of a PE's row that a reset to the batch restores."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Standing(CatalogRow):
-    """A PE before a commit: its last batch, its totals, and what its unit does."""
+    """A PE before a commit: its last batch, its totals, and the state of its unit."""
 
     unit: str
     feeds: bool
@@ -71,7 +71,7 @@ class _Standing(CatalogRow):
 
     @property
     def total(self) -> Total | None:
-        """Return the measured total of the PE; None when nothing was measured."""
+        """Return the measured total of the PE; None if nothing was measured."""
         if self.since is None or self.sampled_at is None or self.counts is None:
             return None
         return Total(self.since, self.sampled_at, self.counts)
@@ -81,22 +81,22 @@ def commit_batch(
     catalog: Catalog, program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], seconds: float,
     *, commit_before: float = 0.0,
 ) -> None:  # fmt: skip
-    """Make a batch true.
+    """Commit a batch.
+
+    The call may be repeated after an outage of the catalog: a batch with a token is committed only once.
 
     Args:
-        catalog: of the application.
-        program: the PE.
-        plan: the batch as planned.
-        results: of all its tasks.
-        seconds: wall time that the batch took.
-        commit_before: wall time of the commit before, for the metrics.
-
-    It may be repeated when the catalog was lost: what a batch with a token has committed is left as it is.
+        catalog: the catalog of the application.
+        program: the program of the PE.
+        plan: the plan of the batch.
+        results: the results of all its tasks.
+        seconds: the wall time of the batch.
+        commit_before: the wall time of the previous commit, for the metrics.
 
     Raises:
-        StreamsRuntimeError: names of files that the tasks have written cannot be had on disk.
+        StreamsRuntimeError: the names of files that the tasks have written could not be synced to disk.
         StaleGenerationError: a reset, another start or another commit came in between; nothing was changed.
-        CatalogUnavailableError: it may be tried again.
+        CatalogUnavailableError: the call may be repeated.
     """
     application, pe = program.application, program.pe
     key = {"application": application, "pe": pe, "batch": plan.batch}
@@ -154,7 +154,7 @@ def _written(plan: BatchPlan, results: Sequence[TaskResult]) -> Iterator[str]:
 def _progress(
     program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], row: _Standing, seconds: float, now: float
 ) -> dict[str, Any]:
-    """Return the columns of the PE that a batch changes, its number left out."""
+    """Return the columns of the PE's row that a batch changes, without the number of the batch."""
     position = _advance(plan, results)
     numbers = dict(plan.position.outputs)
     for segment in (segment for result in results for segment in result.segments):
@@ -176,7 +176,7 @@ def _progress(
 
 
 def _bounds(row: _Standing, plan: BatchPlan, results: Sequence[TaskResult]) -> dict[str, Any]:
-    """Return the end of the bounded run for each source that was asked; no reset takes that back."""
+    """Return the end of the bounded run for each source whose end is known; a reset does not change these ends."""
     known = row.bounds["ends"] if row.bounds is not None and row.bounds["run"] == plan.bounded else {}
     found = {name: bound for result in results for name, bound in result.bounds.items()}
     return {"run": plan.bounded, "ends": known | found}
@@ -186,7 +186,7 @@ def _insert_outputs(
     connection: Connection, program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], key: dict[str, Any],
     now: float,
 ) -> None:  # fmt: skip
-    """Enter the segments, states and files that the tasks have written."""
+    """Insert the rows of the segments, states and files that the tasks have written."""
     numbers = dict(plan.position.outputs)
     segments: list[dict[str, Any]] = []
     for segment in (segment for result in results for segment in result.segments):
@@ -204,7 +204,11 @@ def _insert_outputs(
 
 
 def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -> _Standing:
-    """Return where the PE stands; raises StaleGenerationError when the commit cannot follow that."""
+    """Return the state of the PE before the commit.
+
+    Raises:
+        StaleGenerationError: the batch does not follow the PE's last commit, or belongs to another generation.
+    """
     row = _Standing.one_or_none(connection, _STANDING, {"of": application, "at": pe})
     current = (row.life, row.generation, row.batch + 1) if row else None
     wanted = (plan.life, plan.generation, plan.batch)
@@ -237,16 +241,16 @@ def _advance(plan: BatchPlan, results: Sequence[TaskResult]) -> Position:
 
 
 def _report_drain(connection: Connection, application: str, unit: str, epoch: int) -> None:
-    """Record that the operator that drives the region ends the epoch; the next batch is the boundary (B3)."""
+    """Record that the trigger operator of the region ends the epoch; the next batch is the boundary (B3)."""
     u = tables.unit
     connection.execute(update(u).where(u.c.application == application, u.c.name == unit).values(drain_asked=epoch))
 
 
 def _announce_end(connection: Connection, application: str, unit: str) -> bool:
-    """Record that nothing comes into the unit any more: the epoch that no PE has closed yet becomes the last.
+    """Record that the unit gets no more input, so that the open epoch is its last one.
 
     Returns:
-        Whether that is new.
+        True if that was not recorded before.
     """
     u = tables.unit
     row = UnitRow.one(connection, select(u).where(u.c.application == application, u.c.name == unit))

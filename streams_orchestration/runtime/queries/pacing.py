@@ -1,7 +1,7 @@
-"""Pacing: how many tuples the next batch may take, so that it fits into a part of the period, by the batches before.
+"""Pacing: how many tuples the next batch may take, so that it needs a part of the period, judged by earlier batches.
 
-A batch costs something whatever is in it, so it is large where tuples wait; but an epoch cannot close within a batch,
-and what is in a batch is in memory. Results do not depend on sizes (the offsets say what was read), so these are free.
+Every batch has a fixed cost, so batches are large when many tuples wait. But an epoch cannot close within a batch, and
+a batch is in memory. Results do not depend on the sizes of batches, since the offsets record what was read.
 """
 
 from __future__ import annotations
@@ -14,37 +14,37 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.programs.batches import TaskResult
 
 FIRST = 65_536
-"""Tuples of the first batch, when nothing is known yet."""
+"""The most tuples of the first batch, when nothing is known yet."""
 LEAST = 1_024
 GROWTH = 8
-"""Greatest growth from one batch to the next; less where a batch would take too long at the measured rate."""
+"""The highest growth factor from one batch to the next; less if the batch would take too long at the measured rate."""
 SECONDS = (0.1, 1.0)
 """Lower and upper bound of the target duration of a batch, in seconds."""
 REMEMBERED = 6
 """Number of recent batches from which the pace is estimated."""
 PART = 1 / 3
-"""Greatest part of the period that a batch should take."""
+"""The largest part of the period that a batch should take."""
 BYTES = 256 << 20
-"""Intended bytes of the tuples of a batch, as they come in."""
+"""The aim for the bytes of the incoming tuples of a batch."""
 
 
 class Pace:
-    """Learns from every batch how large the next one may be."""
+    """The size of the next batch, as learned from earlier batches."""
 
     def __init__(self, ceiling: int, cores: int) -> None:
         self.ceiling = ceiling
         self.cores = cores
         self.limit = min(FIRST, ceiling)
-        """Tuples from each source, and from each stream unless its next segment is larger."""
+        """The most tuples from each source, and from each stream unless its next segment is larger."""
         self._seen: deque[tuple[int, float]] = deque(maxlen=REMEMBERED)
 
     def learn(self, results: Iterable[TaskResult], wall: float, period: float | None) -> None:
-        """Adjust the limit of the next batch to the measurements of one batch.
+        """Adjust the limit of the next batch to the measurements of a batch.
 
         Args:
-            results: results of the tasks of the batch.
-            wall: seconds from its plan to the answers of all tasks.
-            period: period of the region in seconds, None outside of regions.
+            results: the results of the batch's tasks.
+            wall: the seconds from its plan to the results of all tasks.
+            period: the period of the region in seconds; None outside of regions.
         """
         levels: dict[int, list[TaskResult]] = {}
         for result in results:
@@ -72,7 +72,7 @@ class Pace:
         self.limit = max(min(int(wanted), int(BYTES * rows / max(fullest.bytes_in, 1)), self.ceiling), 1)
 
     def _line(self) -> tuple[float, float]:
-        """Return the seconds of work per batch, which a smaller batch does not reduce, and per tuple."""
+        """Return the fixed seconds of work per batch, and the seconds per tuple."""
         count = len(self._seen)
         rows, work = (sum(values) / count for values in zip(*self._seen, strict=True))
         spread = sum((r - rows) ** 2 for r, _ in self._seen)

@@ -1,7 +1,7 @@
-"""Plans the micro-batches of a PE, and commits those that the engine has run.
+"""Plans the batches of a PE, and commits those that the engine has run.
 
-To the engine a PE stands at the number of a batch. The vector of stream positions and source offsets lives in the
-catalog, which is the authority on where a PE stands; so a query that starts anew goes on where the catalog says.
+The engine only knows the number of a PE's batch. The positions in streams and the offsets of sources are in the
+catalog, so a query that is started again continues from there.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.answers import take_answers
 
 PAUSES = (0.002, 0.1)
-"""The least time between two looks at the catalog that find nothing to do: doubled from the first to the second."""
+"""First and longest seconds between two looks at the catalog that find nothing to do; the pause doubles."""
 PATIENCE_SECONDS = 10.0
 """Seconds that one call waits for work before it returns to the engine."""
 IDLE_PAUSES = (0.01, 0.2)
-"""First and longest seconds until an idle source is polled again that gives no time itself; the pause doubles."""
+"""First and longest seconds until an idle source without a pause of its own is polled again; the pause doubles."""
 OUTAGE_SECONDS = 0.25
 """Seconds that one call waits for an unreachable catalog before it returns to the engine."""
 
@@ -44,8 +44,8 @@ class Planner:
     """Plans and commits the batches of one query.
 
     Args:
-        options: of the query, as `QueryStart.planner_options` makes them.
-        patience: seconds that one call waits for work before it returns to the engine.
+        options: the options of the query, from `QueryStart.planner_options`.
+        patience: the seconds that one call waits for work before it returns to the engine.
     """
 
     def __init__(self, options: dict[str, str], patience: float = PATIENCE_SECONDS) -> None:
@@ -57,25 +57,26 @@ class Planner:
         self._period: float | None = None
         self._began = 0.0
         self.commit_seconds = 0.0
-        """Seconds of the last commit, which the next one records; they show how busy the catalog is."""
+        """Seconds of the last commit, which the next commit records; they show how busy the catalog is."""
         self._sources_due = 0.0
         """The monotonic time at which a source may have tuples; the sources of a PE are polled together."""
         self._idle_pause = IDLE_PAUSES[0]
         self._opened: Catalog | None = None
         self._outage = Outage(log=_log_of(self.scratch.launched))
         self._done: tuple[list[TaskResult], float] | None = None
-        """Results and seconds of the planned batch, from when the engine has run it until the catalog has taken it."""
+        """Results and seconds of the planned batch, from its end until it is committed; None otherwise."""
 
     def start(self) -> int:
-        """Return the number of the last committed batch: the query begins behind it."""
+        """Return the number of the last committed batch, after which the query begins."""
         view = self._outage.through(lambda: read_view(self._catalog, self.scratch.launched.program))
         self.scratch.begin()
         return view.batch
 
     def _view(self) -> PeView | None:
-        """Return where the PE stands; None if this query must plan no more.
+        """Return what the catalog says about the PE; None if this query must not plan any more.
 
-        It must not when it is not wanted, when its unit goes back to its cut, or when another one takes its place.
+        That is so when the query is not wanted, when its unit goes back to its cut, or when another query replaces this
+        one.
         """
         try:
             view = read_view(self._catalog, self.scratch.launched.program, int(self.options["generation"]))
@@ -84,15 +85,15 @@ class Planner:
         return view if view.wanted and not view.waits else None
 
     def advance(self, batch: int, not_before: float = 0.0) -> int:
-        """Commit the batch that the engine has run; then plan the next one as soon as there is something to do.
+        """Commit the batch that the engine has run; then plan the next batch as soon as there is something to do.
 
         Args:
-            batch: the number that the query stands at.
-            not_before: when the next batch may be planned, on the monotonic clock.
+            batch: the number of the query's last batch.
+            not_before: the earliest time for planning the next batch, on the monotonic clock.
 
         Returns:
-            The number of the planned batch; `batch` when there is nothing to do for a while, or the catalog is out of
-            reach: the engine asks again.
+            The number of the planned batch. It is `batch` if there is nothing to do for a while or the catalog cannot
+            be reached; then the engine asks again.
 
         Raises:
             StreamsRuntimeError: a task failed, the commit came too late, or the catalog is away for too long.
@@ -110,7 +111,7 @@ class Planner:
         return planned
 
     def _next(self, batch: int, not_before: float) -> int:
-        """Advance while the catalog can be reached; the next call repeats a commit whose outcome is unknown."""
+        """Commit and plan as `advance` does, without protection against an outage of the catalog."""
         self._finish(batch)
         world.sleep(max(not_before - world.monotonic(), 0.0))
         changes = self._catalog.changes
@@ -149,10 +150,10 @@ class Planner:
                 pause = PAUSES[0]
 
     def tasks(self, batch: int) -> list[tuple[int, bytes]]:
-        """Return the tasks of level 0 of the batch that is planned: the partition of each, and its plan as JSON.
+        """Return the tasks of level 0 of the planned batch: the partition of each, and its plan as JSON.
 
         Raises:
-            StreamsRuntimeError: the batch was not planned here; going on would skip it.
+            StreamsRuntimeError: this planner has not planned the batch, so running it would skip tuples.
         """
         if self._planned is None or self._planned.batch != batch:
             message = f"the engine asks for batch {batch}, which this reader has not planned"
@@ -164,15 +165,15 @@ class Planner:
         ]
 
     def _plan(self, view: PeView, plan: BatchPlan | None) -> BatchPlan | None:
-        """Return the batch to run in place of the one that the protocol of regions plans."""
+        """Return the batch to run in place of the planned one; subclasses may replace it."""
         return plan
 
     def _answers(self, plan: BatchPlan) -> list[TaskResult]:
-        """Return the results of the tasks of a batch that the engine has run, one for each task of the program."""
+        """Return the results of a batch that the engine has run, one for each task of the program."""
         return take_answers(self.scratch.answers, plan.batch, self.scratch.launched.program.tasks)
 
     def stop(self) -> None:
-        """Close the catalog."""
+        """Close the connections to the catalog."""
         if self._opened is not None:
             self._opened.close()
 
@@ -184,7 +185,7 @@ class Planner:
         return self._opened
 
     def _finish(self, batch: int) -> None:
-        """Commit the batch that was planned, if the engine has run it."""
+        """Commit the planned batch, if the engine has run it."""
         plan = self._planned
         if plan is None or plan.batch != batch:
             return
@@ -236,7 +237,7 @@ class Planner:
             log.info("batch %s epoch %s%s: %s in, %s out", plan.batch, plan.epoch, end, rows_in, rows_out)
 
     def _source_pause(self, plan: BatchPlan, results: Sequence[TaskResult]) -> float:
-        """Return the seconds until a source of the PE may have tuples: its own answer, else a growing pause."""
+        """Return the seconds until a source of the PE may have tuples: as the sources report, else a growing pause."""
         before = {name: offset for task in plan.inputs for name, offset in task.sources.items()}
         moved = {name for result in results for name, offset in result.sources.items() if offset != before.get(name)}
         first, longest = IDLE_PAUSES

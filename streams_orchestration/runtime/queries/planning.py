@@ -1,7 +1,8 @@
-"""Plans the next micro-batch of a PE: what it reads, and whether the batch ends the epoch.
+"""Plans the next batch of a PE: what it reads, and whether it ends the epoch.
 
-Aligned barriers: a batch never crosses the boundary of an epoch, and a PE ends an epoch once all streams of its region
-have delivered theirs. A PE that starts a region ends it when the trigger says so, so sources need not stop.
+The barriers are aligned: a batch never crosses the boundary of an epoch, and a PE ends an epoch once all streams of its
+region have delivered theirs. A PE that starts a region ends the epoch when the trigger says so, so sources need not
+stop.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ class StreamView:
     """The part of the catalog that a consumer of one stream sees."""
 
     segments: tuple[tuple[int, int, Segment], ...]
-    """(number, epoch, segment), in order, from the consumer's position on, only those that it may read now."""
+    """Tuples (number, epoch, segment) from the consumer's position on, in order, with only the segments that it may
+    read."""
     producer_epoch: int
-    """The epoch that the producer works in: all lower ones are closed."""
+    """The open epoch of the producer; all lower epochs are closed."""
     ended: bool
-    """The producer has made its final commit, so nothing comes after the segments shown."""
+    """True if the producer has made its final commit, so that nothing comes after these segments."""
     batches: tuple[int, ...] = ()
-    """For a stream that is read uncommitted, the producer's batch of each segment: batches are taken whole."""
+    """For an uncommitted stream, the number of the producer's batch of each segment; batches are read as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,10 @@ class PeView:
 
     life: str
     wanted: bool
-    """The application is wanted to run."""
+    """True if the application is wanted to run."""
     generation: int
     batch: int
-    """Number of the last committed batch."""
+    """The number of the last committed batch."""
     epoch: int
     final: bool
     position: Position
@@ -49,23 +51,28 @@ class PeView:
     final_epoch: int | None
     streams: dict[str, StreamView] = field(default_factory=dict)
     period: float | None = None
-    """Period of the region, in seconds."""
+    """The period of the region in seconds; None without one."""
     completed_epoch: int = 0
     imported: tuple[InputStream, ...] = ()
-    """Streams of other applications that its Imports are connected with now."""
+    """The streams of other applications to which the PE's Imports are connected now."""
     waits: bool = False
-    """True if the unit goes back to its cut; work before that would be discarded."""
+    """True if the unit goes back to its cut, so that work until then would be discarded."""
     draining: frozenset[str] | None = None
-    """The unit is drained for another plan: its sources stand still, and of the streams from outside only these are
-    read, which come from units that are drained, too. None while it works, and where it is on its way to the end of an
-    epoch that only its trigger operator can end."""
+    """The streams from outside that the PE still reads while its unit is drained for another plan; None if it is not.
+
+    They come from units that are drained, too. Sources produce nothing while the unit is drained. The value is also
+    None while the unit is on its way to the end of an epoch that only its trigger operator can end.
+    """
     bounded: str | None = None
-    """The run, if it takes only what was there when it began."""
+    """The id of the bounded run, which reads only the input that existed when it began; None for an unbounded run."""
     bounds: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Source operator -> where that run ends, as far as it is known."""
+    """Source operator -> the end of the bounded run, as far as it is known."""
     outstanding: int = 0
-    """Segments that the slowest consumer of any of its streams has still to read, or complete epochs of a sink that it
-    could not make visible, or batches of one that shows them uncommitted, whichever is more."""
+    """The largest backlog behind the PE, for back-pressure.
+
+    It is the number of segments that the slowest consumer of any stream still has to read, or of complete epochs that a
+    sink could not make visible, or of batches of a sink that shows them uncommitted.
+    """
 
 
 def plan_batch(
@@ -79,11 +86,11 @@ def plan_batch(
     """Return the next batch, or None if there is nothing to do yet.
 
     Args:
-        program: the PE.
+        program: the program of the PE.
         view: what the catalog shows.
-        source_limit: tuples that a source may produce.
-        stream_limit: tuples that may be read from a stream, unless its next segment is larger.
-        sources_due: a source may have tuples now; no batch is made for sources that have none.
+        source_limit: the most tuples that a source may produce.
+        stream_limit: the most tuples that may be read from a stream, unless its next segment is larger.
+        sources_due: True if a source may have tuples now; no batch is made for sources without tuples.
     """
     if view.final:
         return None
@@ -150,7 +157,7 @@ def plan_batch(
 
 
 def _left_unread(view: PeView, stream: InputStream, *, waits: bool) -> bool:
-    """Return True if nothing is to come in through a foreign stream."""
+    """Return True if the PE must not read a foreign stream now."""
     return stream.foreign and (waits or (view.draining is not None and stream.stream not in view.draining))
 
 
@@ -159,14 +166,14 @@ def _imported(view: PeView, task: Task) -> Iterator[InputStream]:
 
 
 def _next(view: PeView, stream: InputStream, taken: int) -> int:
-    """Return the number of the segment to read after these; segments that were dropped are passed over."""
+    """Return the number of the segment to read after `taken` segments; dropped segments are skipped."""
     if taken:
         return view.streams[stream.stream].segments[taken - 1][0] + 1
     return view.position.inputs.get(stream.stream, stream.first)
 
 
 def _readable(view: PeView, stream: InputStream) -> tuple[Segment, ...]:
-    """Return the segments that may be read: of the region's own streams those of the open epoch only."""
+    """Return the segments that may be read; of the region's own streams only those of the open epoch."""
     shown = view.streams[stream.stream].segments
     return tuple(segment for _, epoch, segment in shown if stream.foreign or epoch == view.epoch)
 
@@ -181,11 +188,9 @@ def _count(view: PeView, stream: InputStream, limit: int | None) -> int:
 
 
 def _whole_batches(program: PeProgram, view: PeView, limit: int | None) -> dict[str, int]:
-    """Return how many segments of each uncommitted stream a batch takes: whole batches of each producer.
+    """Return how many segments of each uncommitted stream a batch reads: whole batches of each producer.
 
-    A reset may take back segments that were read, but then no part of a batch that was read remains.
-
-    A reset may take back what was read, but then nothing remains that was read of a batch in part.
+    So if a reset takes back segments that were read, it takes back the whole batch.
     """
     whole: dict[str, int] = {}
     for streams in uncommitted_streams((*program.inputs, *view.imported)).values():
@@ -215,7 +220,7 @@ def uncommitted_streams(streams: Iterable[InputStream]) -> dict[tuple[str | None
 
 
 def _ended_streams(program: PeProgram, view: PeView, taken: dict[str, tuple[Segment, ...]]) -> list[str]:
-    """Foreign streams that have ended and are read to their end by this batch."""
+    """Return the foreign streams that have ended and that this batch reads to their end."""
     return [
         stream.stream
         for stream in program.inputs

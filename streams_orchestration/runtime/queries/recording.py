@@ -1,4 +1,4 @@
-"""Metrics in the catalog: the total of every PE, which each commit adds to, and a ring of its last totals for rates."""
+"""Metrics in the catalog: the total counts of every PE, and a ring of its last totals for rates."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from streams_orchestration.runtime.programs.counts import Counts, add
 SAMPLE_SECONDS = 5.0
 """Least seconds between two totals in the ring."""
 SAMPLES = 16
-"""Totals in the ring of a PE: somewhat more than the window of the rates."""
+"""The number of totals in the ring of a PE, which cover a little more than the window of the rates."""
 
 _m = tables.pe_metrics
 
 
 def batch_counts(plan: BatchPlan, results: Sequence[TaskResult], spark: float, commit: float) -> Counts:
-    """Return what a batch adds to the total of its PE; empty where measuring is off.
+    """Return the counts that a batch adds to the total of its PE; empty if measuring is off.
 
     Args:
-        plan: the batch.
-        results: results of all tasks of the batch.
-        spark: wall seconds from the plan to the results.
-        commit: wall seconds of the commit before, which could not count itself.
+        plan: the plan of the batch.
+        results: the results of all its tasks.
+        spark: the wall seconds from the plan to the results.
+        commit: the wall seconds of the previous commit, which could not count itself.
     """
     if not any(result.metrics for result in results):
         return {}
@@ -74,7 +74,7 @@ class Total:
     """The total of a PE before a batch."""
 
     since: float
-    """Unix seconds."""
+    """The time since which is counted, in unix seconds."""
     sampled_at: float
     """Unix seconds of the newest total in the ring."""
     counts: Counts
@@ -106,13 +106,13 @@ def record(
 
 
 def begin_total(connection: Connection, program: PeProgram, counts: Counts, since: float, now: float) -> None:
-    """Write a total with which a PE that takes the place of others begins, and from which its rates are taken.
+    """Write the total with which a PE begins that takes the place of others, and from which its rates are computed.
 
     Args:
-        connection: in a transaction that writes.
-        program: the PE.
-        counts: what was counted before.
-        since: unix seconds since when.
+        connection: a connection in a write transaction.
+        program: the program of the PE.
+        counts: the counts of the former PEs.
+        since: the time since which they were counted, in unix seconds.
         now: unix seconds.
     """
     key = {"application": program.application, "pe": program.pe}

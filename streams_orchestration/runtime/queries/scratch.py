@@ -1,4 +1,4 @@
-"""The scratch directory of one generation of a PE: where the host, the planner and the tasks of its query meet.
+"""The scratch directory of one generation of a PE, through which host, planner and tasks of its query communicate.
 
 Everything in it serves one query and is removed with it.
 """
@@ -20,51 +20,51 @@ from streams_orchestration.runtime.errors import OperatorFailure, OutsideFailure
 from streams_orchestration.runtime.storage.directories import Directories
 
 CLAIM = "claim-"
-"""Begins the name of a file beside the registers that names the worker which looks for the owner of a task."""
+"""Prefix of a claim file beside the registers of a query: it names the worker that chooses an owner for a task."""
 
 log = logging.getLogger("streams.planner")
 
 
 @dataclass(frozen=True)
 class Launched:
-    """The program and the settings that a query runs."""
+    """The program and the settings of a query."""
 
     program: PeProgram
     directories: Directories
     measured: bool = True
-    """True if tasks count and time."""
+    """True if tasks count tuples and measure times."""
     apart: bool = False
-    """Tasks need not be on one machine: what they send to each other is in no file."""
+    """True if tasks need not be on one machine; then they exchange nothing through files."""
     hang_limit: int = 0
-    """Seconds without progress of a task until its process ends itself; 0 where the host looks after that."""
+    """Seconds without progress of a task after which its process ends itself; 0 if the host ends such processes."""
 
 
 @dataclass(frozen=True)
 class GivenUp:
-    """Why a planner gave up."""
+    """The reason why a planner gave up."""
 
     message: str
     permanent: bool
     """True if the same input would fail again."""
     failure: OperatorFailure | None
-    """Failure of an operator, where one is the cause."""
+    """The failure of the operator that is the cause; None if none is."""
     outside: bool = False
     """True if the cause is outside of the application."""
 
     def error(self) -> StreamsRuntimeError:
-        """Return the failure of the query that this is."""
+        """Return the error to report for the query."""
         return (OutsideFailure if self.outside else StreamsRuntimeError)(self.message)
 
 
 @dataclass(frozen=True)
 class Scratch:
-    """The directory; it travels to the planner and the workers as its path."""
+    """The directory of a query; it is sent to the planner and the workers as its path."""
 
     path: str
 
     @classmethod
     def create(cls, path: Path, launched: Launched) -> Scratch:
-        """Make the directory for a query."""
+        """Create the directory for a query."""
         scratch = cls(str(path))
         Path(scratch.answers).mkdir(parents=True)
         (path / "owners").mkdir()
@@ -74,7 +74,7 @@ class Scratch:
 
     @property
     def launched(self) -> Launched:
-        """Return what the query runs; it is read once in a process."""
+        """Return the program and settings of the query, which a process reads once."""
         return _read(self.path)
 
     @property
@@ -88,26 +88,26 @@ class Scratch:
         return f"{self.path}/exchange"
 
     def owner(self, level: int, partition: int) -> Path:
-        """Return the file that names the worker which runs a task."""
+        """Return the register of a task: the file that names the worker which runs it."""
         return Path(self.path) / "owners" / f"{level}-{partition}"
 
     @property
     def bell(self) -> Path:
-        """A file whose times the host sets when something has changed that the planner waits for."""
+        """The file whose times the host sets when something has changed that the planner waits for."""
         return Path(self.path) / "bell"
 
     @property
     def checkpoint(self) -> str:
-        """Spark's checkpoint, which nothing is ever read from."""
+        """The path of Spark's checkpoint, which Spark requires, and from which nothing is restored."""
         return f"{self.path}/checkpoint"
 
     def begin(self) -> None:
-        """Note that the planner is there: Spark runs the query."""
+        """Record that the planner is ready, so Spark runs the query."""
         (Path(self.path) / "begun").touch()
 
     @property
     def begun(self) -> bool:
-        """Spark runs the query."""
+        """True if the planner is ready, so Spark runs the query."""
         return (Path(self.path) / "begun").exists()
 
     def plan(self, batch: int) -> None:
@@ -116,20 +116,21 @@ class Scratch:
 
     @property
     def planned(self) -> int | None:
-        """The batch that Spark runs; None when it runs none that was planned."""
+        """The number of the batch that Spark runs; None if it runs no planned batch."""
         try:
             return int((Path(self.path) / "planned").read_text())
         except FileNotFoundError:
             return None
 
     def take_back(self) -> None:
-        """Spark has run the batch."""
+        """Record that Spark has run the batch."""
         (Path(self.path) / "planned").unlink(missing_ok=True)
 
     def unanswered(self) -> list[str]:
-        """Return the registers of the tasks of the batch under way that have not answered, of the first level with any.
+        """Return the registers of the tasks of the current batch that have not answered.
 
-        A level begins when the one before has ended. A task without an owner is that of the worker which looks for one.
+        They are those of the first level with such tasks, since a level begins when the previous one has ended. A task
+        without an owner is that of the worker which chooses one.
         """
         waiting: dict[int, list[str]] = {}
         if (batch := self.planned) is None:
@@ -146,24 +147,24 @@ class Scratch:
         return waiting[min(waiting)] if waiting else []
 
     def rest(self) -> None:
-        """Note that the planner has committed its last batch, and plans no more."""
+        """Record that the planner has committed its last batch, and plans no more."""
         (Path(self.path) / "resting").touch()
 
     @property
     def resting(self) -> bool:
-        """True if no batch is under way, and none will begin."""
+        """True if no batch runs, and none will begin."""
         return (Path(self.path) / "resting").exists()
 
     def fail(
         self, message: str, *, permanent: bool, failure: OperatorFailure | None = None, outside: bool = False
     ) -> None:
-        """Record for the host that the planner gives up; where that cannot be written, only the logs say why.
+        """Record for the host that the planner gives up; if that cannot be written, only the logs show the reason.
 
         Args:
-            message: why.
-            permanent: the same input would fail again.
-            failure: of an operator, where one is the cause.
-            outside: the cause is outside of the application.
+            message: the reason.
+            permanent: True if the same input would fail again.
+            failure: the failure of the operator that is the cause; None if none is.
+            outside: True if the cause is outside of the application.
         """
         parts = None if failure is None else asdict(failure)
         try:
@@ -173,7 +174,10 @@ class Scratch:
 
     @property
     def failure(self) -> GivenUp | None:
-        """Why the planner gave up. Where that cannot be read, the disk is at fault, and a reset may help."""
+        """Return the reason why the planner gave up; None if it did not.
+
+        If the reason cannot be read, the disk is at fault, and a reset may help.
+        """
         try:
             message, permanent, parts, outside = json.loads(self._failure.read_bytes())
             return GivenUp(message, permanent, None if parts is None else OperatorFailure(**parts), outside)
@@ -192,7 +196,7 @@ class Scratch:
         return Path(self.path) / "failure.json"
 
     def remove(self) -> None:
-        """End with the query."""
+        """Remove the directory when the query has ended."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 

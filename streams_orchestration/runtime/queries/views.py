@@ -51,13 +51,13 @@ _SEGMENTS = {
 
 
 def read_view(catalog: Catalog, program: PeProgram, generation: int | None = None) -> PeView:
-    """Read, in one transaction, where a PE stands and what its streams hold.
+    """Read, in one transaction, the position of a PE and the segments of its streams.
 
     Args:
-        catalog: of the application.
-        program: of the PE.
-        generation: that the program is run in; None for the one that is there. The program of another one may be of
-            another plan, and name PEs that are gone.
+        catalog: the catalog of the application.
+        program: the program of the PE.
+        generation: the generation that runs the program; None for the current one. The program of another generation
+            may be of another plan, and name PEs that are gone.
 
     Raises:
         StaleGenerationError: the PE is gone from the catalog, or its unit is in another generation.
@@ -171,7 +171,7 @@ def _stream(
 def _uncommitted(
     connection: Connection, application: str, streams: Sequence[InputStream], position: Position, producer: Producer
 ) -> dict[str, StreamView]:
-    """Return the segments that a producer's batches have written to these streams, complete or not: whole batches."""
+    """Return the segments that whole batches of a producer have written to these streams, whether complete or not."""
     s = tables.segment
     next_of = {stream.stream: position.inputs.get(stream.stream, stream.first) for stream in streams}
     unread = [

@@ -15,10 +15,10 @@ SCRIPTS = Path(__file__).parent
 
 
 def migrate(connection: Connection) -> None:
-    """Bring the tables from their revision to the newest one.
+    """Migrate the tables from their revision to the newest one.
 
     Args:
-        connection: in a transaction that writes; it commits all or nothing.
+        connection: a connection in a write transaction, so that all migrations are committed or none.
     """
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))

@@ -1,7 +1,7 @@
-"""The archive of Spark's classes (class data sharing): a JVM that maps it need not load, check and link them again.
+"""The archive of Spark's classes (class data sharing), with which a JVM need not load, check and link them again.
 
-It is written by the JVM of the first application that is complete, after its end, and belongs to one Java, one Spark
-and one set of options. A JVM that it does not fit ignores it.
+The JVM of the first application that completes writes it after the end. An archive belongs to one Java, one Spark and
+one set of options; a JVM that it does not fit ignores it.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from typing import Any
 from streams_orchestration.runtime.engine.spark.spark_home import cache_directory
 
 FREE_BYTES = 1024 * 1024 * 1024
-"""Left on the disk, or else no archive is written; it takes some 150 MB."""
+"""Bytes that must stay free on the disk for an archive to be written; an archive takes some 150 MB."""
 KEPT = 2
-"""Archives that are kept, those that were used last."""
+"""The number of archives that are kept, the last used ones."""
 STALE_SECONDS = 3600.0
 QUIET = "-Xlog:disable -Xlog:all=error:stderr"
-"""An archive that does not fit is no matter for the log."""
+"""JVM options that keep messages on an archive that does not fit out of the log."""
 
 log = logging.getLogger("streams.host")
 
 
 @dataclass(frozen=True, slots=True)
 class ClassArchive:
-    """One archive, there or to be written."""
+    """One archive, which exists or is to be written."""
 
     path: Path
     writes: Path | None
-    """The file that the JVM is to write; None if it is there, or cannot be written."""
+    """The file that the JVM is to write; None if the archive exists, or cannot be written."""
 
     @classmethod
     def find(cls, java: Path, options: str, home: Path, directory: Path | None = None) -> ClassArchive:
         """Return the archive for a JVM.
 
         Args:
-            java: the program.
-            options: of the JVM.
+            java: the program of the JVM.
+            options: the options of the JVM.
             home: the directory of Spark.
-            directory: of archives; that of the user's caches when None.
+            directory: the directory of the archives; None for that of the user's caches.
         """
         directory = directory or cache_directory()
         program, jars = java.resolve(), home / "jars"
@@ -64,13 +64,13 @@ class ClassArchive:
 
     @property
     def options(self) -> str:
-        """Return the option for the JVM's command line; empty when there is no archive."""
+        """Return the options with which the JVM uses the archive; empty if there is no archive."""
         return f"-XX:SharedArchiveFile={self.path} {QUIET}" if self.path.exists() else ""
 
     def write(self, gateway: Any) -> None:
-        """Have the JVM write the archive, as `jcmd VM.cds static_dump` does, without that program.
+        """Make the JVM write the archive, as `jcmd VM.cds static_dump` does.
 
-        A JVM that is to write its classes at its end is slower by seconds; this costs only time afterwards.
+        An option to write it when the JVM ends would slow down the JVM by seconds; this takes time only afterwards.
         """
         java = gateway.jvm.java.lang
 
@@ -91,13 +91,13 @@ class ClassArchive:
         invoke.invoke(server, array(java.Object, commands, "vmCds", arguments, array(java.String, strings)))
 
     def drop(self) -> None:
-        """Remove what a JVM that was killed had written."""
+        """Remove the incomplete archive of a JVM that was killed."""
         if self.writes is not None:
             for path in (self.writes, self.writes.with_name(f"{self.writes.name}.classlist")):
                 path.unlink(missing_ok=True)
 
     def keep(self) -> None:
-        """Take the archive that the JVM has written; leave only those that were used last."""
+        """Move the archive that the JVM has written to its place, and remove all but the last used archives."""
         if self.writes is None or not self.writes.exists():
             return
         try:

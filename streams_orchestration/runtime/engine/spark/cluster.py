@@ -1,7 +1,7 @@
-"""A session whose tasks run in the executors of a Spark cluster: its settings, and what every executor gets.
+"""The settings of a session whose tasks run in the executors of a Spark cluster, and the files that executors get.
 
 The driver is in the host, whatever the cluster is (client mode). Executors have Spark, the packages of
-`requirements.lock` and the state directory at the same path; the product itself travels to them.
+`requirements.lock` and the state directory at the same path; the product itself is sent to them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from streams_orchestration.runtime.engine.spark.session_settings import ONE_THRE
 from streams_orchestration.runtime.settings import EngineSettings
 
 PYTHON = "./python"
-"""Python for the driver's JVM and for executors, from their working directories: there it is a script of each."""
+"""The path of Python for the driver's JVM and for executors, relative to their working directories: a script in each.
+"""
 PACKAGE = "streams_orchestration.zip"
 SETTINGS = {
     "spark.task.maxFailures": "1",
@@ -30,20 +31,19 @@ SETTINGS = {
     "spark.network.timeout": "30s",
     "spark.network.timeoutInterval": "2s",
 }
-"""A task is not run again by itself, since others may have its results already; an executor that is not heard is lost
-soon."""
+"""Spark must not repeat a task, since others may have its results already; lost executors are to be noticed soon."""
 
 
 def cluster_settings(
     local: Mapping[str, str], engine: EngineSettings, shipped: Iterable[Path], workers: Path
 ) -> dict[str, str]:
-    """Return the settings of such a session.
+    """Return the settings of a session on a cluster.
 
     Args:
-        local: those of a session on this machine.
-        engine: has the address of the cluster, and properties for it.
-        shipped: files that every executor gets in its working directory.
-        workers: directory in which the workers of the host say that they are there.
+        local: the settings of a session on this machine.
+        engine: the engine's settings, with the address of the cluster and properties for it.
+        shipped: the files that every executor gets in its working directory.
+        workers: the directory in which the workers of the host announce themselves.
 
     Raises:
         SettingError: the file of properties cannot be used.
@@ -64,11 +64,11 @@ def cluster_settings(
 
 
 def ship(directory: Path, python: str | None) -> tuple[Path, Path]:
-    """Write what executors get: this product, and the script that runs their Python with it.
+    """Write the files that executors get, and return them: the product, and the script that runs Python with it.
 
     Args:
-        directory: for the files; made.
-        python: of executors, a path there or one in an archive; that of this process when None.
+        directory: the directory for the files, which is created.
+        python: the path of Python in the executors, or in an archive; None for that of this process.
     """
     directory.mkdir(parents=True, exist_ok=True)
     package = Path(__file__).parents[3]

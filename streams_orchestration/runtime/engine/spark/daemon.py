@@ -1,4 +1,4 @@
-"""The parent of a host's Python workers: imports what every task needs once, so that workers start by a mere fork.
+"""The parent of a host's Python workers, which imports once what every task needs, so that workers are mere forks.
 
 Spark runs it with `python -m` and the name of a worker module; its setting is `spark.python.daemon.module`.
 """
@@ -17,9 +17,9 @@ from streams_orchestration.runtime.hiding import hide_secrets
 
 
 def freeze() -> None:
-    """Exempt what is in memory now from garbage collection, which a worker does after every task.
+    """Exempt all objects that are in memory now from garbage collection, which a worker runs after every task.
 
-    That is what was imported, before it began and for its operators: looking at it takes longer than many a task.
+    These are mostly imported modules; checking them takes longer than many a task.
     """
     gc.unfreeze()  # so that what a reset has made garbage goes
     gc.collect()

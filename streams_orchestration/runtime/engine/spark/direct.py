@@ -1,10 +1,9 @@
-"""Batches that the planner of a PE hands to the owners of its tasks itself, between two that Spark schedules.
+"""Direct batches: those that the planner of a PE sends to the owners of its tasks itself, without a job of Spark's.
 
-Spark needs some 30 ms for a batch, whatever is in it: most of the latency of a stream that is read as it comes. The
-workers, which Spark has started and whose end it sees, keep the operators between batches anyway. So for a few seconds
-after Spark has run a batch, the batches behind it need no job of Spark's. Plan, tasks, answers and commit are the same.
-
-An executor of a cluster that is lost meanwhile has lost its owners: the query fails, as it does when Spark looks on.
+Spark needs some 30 ms for a batch of any size, which is most of the latency of a stream that is read as it comes. The
+workers, which Spark has started and whose end it sees, keep their operators between batches anyway. So for a few
+seconds after Spark has run a batch, the following batches are direct. Plan, tasks, answers and commit are the same. If
+an executor of a cluster is lost meanwhile, its owners are lost and the query fails, as it does when Spark runs a batch.
 """
 
 from __future__ import annotations
@@ -23,21 +22,21 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.queries.planner import Planner
 
 SECONDS = 5.0
-"""Seconds since Spark last ran a batch, and longest seconds of that batch, up to which batches bypass Spark.
+"""Seconds since Spark last ran a batch, up to which batches are direct if that batch took no longer.
 
-Spark ends workers that it gave no task for a minute.
+Spark ends workers that got no task from it for a minute.
 """
 LEAST_SECONDS = 0.025
-"""Least seconds from the start of a batch to that of the next, where there are sources, which always have tuples."""
+"""Least seconds from the start of a batch to that of the next in a PE with sources, which always have tuples."""
 COMMITS, MOST_SECONDS = 3, 0.25
-"""Least time from batch to batch for every PE, in commits, but at most seconds: a busy catalog gets fewer batches."""
+"""Least time between two batches of any PE: a number of commits' durations, but at most so many seconds."""
 
 
 class DirectBatches:
-    """Advances a query of Spark's by its planner, and by batches that Spark need not know of.
+    """Advances a Spark query by direct batches where that is possible, else by batches that Spark runs.
 
     Args:
-        planner: of the query.
+        planner: the planner of the query.
     """
 
     def __init__(self, planner: Planner) -> None:
@@ -45,20 +44,20 @@ class DirectBatches:
         self._owners = Owners()
         self._least = LEAST_SECONDS if planner.scratch.launched.program.sources else 0.0
         self._handed: int | None = None
-        """The batch that was handed to Spark, until Spark has run it; None otherwise."""
+        """The batch that was handed to Spark and has not run yet; None if there is none."""
         self._handed_at = 0.0
         self._stands = -1
-        """The last batch that was run, whoever has run it."""
+        """The number of the last batch that was run, by Spark or directly."""
         self._until = 0.0
 
     def advance(self, batch: int) -> int:
-        """Return the next batch that Spark is to run; the owners of the tasks run the batches before it.
+        """Run direct batches until Spark has to run one, and return the number of that batch.
 
         Args:
-            batch: the number that the query stands at to Spark, which may be lower than that of the catalog.
+            batch: the query's current batch according to Spark, which may be lower than that of the catalog.
 
         Raises:
-            StreamsRuntimeError: also where an owner of a task has ended.
+            StreamsRuntimeError: the planner failed, or an owner of a task has ended.
         """
         if batch == self._handed:
             now = time.monotonic()
@@ -78,7 +77,7 @@ class DirectBatches:
             self._stands, not_before = planned, began + pause
 
     def _run(self, batch: int) -> bool:
-        """Run a batch by the owners of its tasks; returns False, and does nothing, where Spark has to run it."""
+        """Run a batch by the owners of its tasks; return False, without effect, if Spark has to run it."""
         connections = self._connections()
         if connections is None:
             return False
@@ -99,7 +98,7 @@ class DirectBatches:
         return True
 
     def _connections(self) -> dict[tuple[int, int], OwnerConnection] | None:
-        """Return the connections to the owners of all tasks; None where one is missing."""
+        """Return the connections to the owners of all tasks; None if an owner is missing."""
         scratch = self._planner.scratch
         connections: dict[tuple[int, int], OwnerConnection] = {}
         for task in scratch.launched.program.tasks:
@@ -115,7 +114,7 @@ class DirectBatches:
 
 
 def _answers(pending: list[tuple[OwnerConnection, Request]]) -> list[Row]:
-    """Return the rows that the owners produce; all owners work in parallel, each on one request at a time."""
+    """Return the rows that the owners produce; the owners work in parallel, each on one request at a time."""
     waiting: dict[OwnerConnection, deque[Request]] = {}
     for connection, request in pending:
         waiting.setdefault(connection, deque()).append(request)
@@ -134,7 +133,10 @@ def _answers(pending: list[tuple[OwnerConnection, Request]]) -> list[Row]:
 
 @contextlib.contextmanager
 def _slot() -> Iterator[bool]:
-    """Taken by as many queries of a host at a time as Spark runs tasks; the others queue up at Spark."""
+    """Limit the queries of a host that run a direct batch at once to the number of its processors.
+
+    Yields True if the query has got a slot; the others let Spark run their batches.
+    """
     directory = os.environ.get(DIRECTORY)  # of a session that no host has made there is none
     for number in range(os.cpu_count() or 1) if directory else ():
         descriptor = os.open(f"{directory}/slot{number}", os.O_RDWR | os.O_CREAT, 0o600)

@@ -34,16 +34,17 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.engine.spark.query import SparkQuery
 
 ARCHIVE_SECONDS = 120.0
-"""The JVM has written its classes by then, or does not."""
+"""Seconds within which a JVM has written its archive, or never will."""
 WANTED_SECONDS = 0.25
 SWITCH_SECONDS = 0.0005
-"""A session is made by some hundred calls to the JVM, and beside the imports of another thread each waits so long."""
+"""The interval in which Python switches threads while a session is made, whose many short calls to the JVM wait for it.
+"""
 
 log = logging.getLogger("streams.spark")
 
 
 class SparkEngine:
-    """Spark's session, which starts on a thread with its JVM and its workers."""
+    """A Spark session, which starts on a thread with its JVM and its workers."""
 
     def __init__(self, start: EngineStart) -> None:
         scratch = start.home.data(start.application) / "spark"
@@ -69,7 +70,7 @@ class SparkEngine:
         self._session: SparkSession | None = None
         self._error: Exception | None = None
         self._given_up = False
-        """The cluster has ended the session's application."""
+        """True if the cluster has ended the session's application."""
         environment = {DIRECTORY: str(self._workers)}
         private = self._private.path
         self._jvm = start_jvm(settings, home, private, self._directory, start.settings, environment, start.output)
@@ -111,7 +112,7 @@ class SparkEngine:
             warm_up(session)
 
     def wait(self) -> str:
-        """Wait until the session is up; its name and version."""
+        """Wait until the session is up, and return Spark's name and version."""
         return f"Spark {self.session.version}"
 
     @property
@@ -119,7 +120,7 @@ class SparkEngine:
         """The session, once it is up.
 
         Raises:
-            Exception: what kept it from starting.
+            Exception: the error that kept the session from starting.
         """
         self._over.wait()
         if self._session is None:
@@ -154,7 +155,7 @@ class SparkEngine:
         return None
 
     def watch(self, wake: Callable[[], None]) -> None:
-        """Have a thread wait for the end of queries and of the JVM."""
+        """Start a thread that waits for the end of queries and of the JVM, and then calls `wake`."""
         threading.Thread(target=self._await_ends, args=(wake,), name="query-ends", daemon=True).start()
 
     def _await_ends(self, wake: Callable[[], None]) -> None:
@@ -183,9 +184,9 @@ class SparkEngine:
         return SparkQuery(self.session, start, apart=self._elsewhere)
 
     def _give_up_executors(self) -> None:
-        """Have no task of a new query run by an executor that was lost, or by its Python, which may live on a while.
+        """Keep tasks of new queries from lost executors and their Python workers, which may live on for a while.
 
-        One that only its workers' connections show to be lost is given up before Spark notices it.
+        An executor that only the connections to its workers show to be lost is given up before Spark notices.
         """
         context = self._context._jsc.sc()
         with contextlib.suppress(Exception):  # of the JVM: the query says what is wrong
@@ -201,7 +202,7 @@ class SparkEngine:
         self.session.stop()
 
     def tidy(self, wanted: Callable[[], bool]) -> None:
-        """Have the JVM archive its classes, unless that was done before, as long as `wanted` returns True."""
+        """Make the JVM archive its classes if there is no archive yet, as long as `wanted` returns True."""
         if self._archive.writes is None:
             return
         from pyspark import SparkContext
@@ -226,7 +227,7 @@ class SparkEngine:
 
 
 def no_session(master: str, error: Exception) -> Exception:
-    """Return the error that kept a session from starting, in words where the cluster is the cause."""
+    """Return the error that kept a session from starting; it names the cluster if that is the cause."""
     if master == LOCAL:
         return error
     lines = [line.strip() for line in str(error).splitlines() if "Exception" in line or "Error" in line]

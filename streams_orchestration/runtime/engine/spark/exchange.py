@@ -1,8 +1,8 @@
-"""Payloads of rows from level to level: a little data in the row itself, more of it in a file that only the row names.
+"""Payloads of rows between levels: small ones in the row itself, large ones in a file that the row names.
 
-So tuples do not pass through the JVM, its shuffle and two more sockets. The file lives in the scratch directory of the
-query and is gone once its reader has mapped it. It is written while the batch goes on: no tuple is in memory twice.
-Executors of a cluster need not share a machine: there the process that has made the data holds it (`held.py`).
+So large data do not pass through the JVM, its shuffle and two more sockets. The file lies in the scratch directory of
+the query, and is removed when its reader has mapped it. It is written during the batch, so no tuple is in memory twice.
+Executors of a cluster need not share a machine, so the process that has made the data holds it there (`held.py`).
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from streams_orchestration.runtime.transport.segments import Item, encode, write
 
 INLINE_BYTES = 64 << 10
 HELD_BYTES = 1 << 20
-"""Bytes of tuples that are held before they are written."""
+"""Bytes of tuples that are kept in memory before they are written to a file."""
 _FILE = b"file:"
-"""No Arrow IPC stream begins like this."""
+"""Begins a payload that names a file; no Arrow IPC stream begins like this."""
 
 
 class RowSender:
     """The `Sender` of tasks whose payloads are rows of Spark's.
 
     Args:
-        place: for what is too large for a row: a directory, or what holds it and gives what a reader takes it by.
-        schema: of the tuples.
+        place: where payloads go that are too large for a row: a directory, or a function that holds them and returns
+            the text by which a reader takes them.
+        schema: the schema of the tuples.
     """
 
     def __init__(self, place: str | Callable[[pa.Buffer], bytes], schema: pa.Schema) -> None:
@@ -51,7 +52,7 @@ class RowSender:
             self._write()
 
     def payload(self) -> tuple[bytes, int]:
-        """Return the payload of the row for all items, and how many bytes they are; nothing can be sent afterwards."""
+        """Return the payload for all items and its size in bytes; nothing can be sent afterwards."""
         if self._file is None:
             data = encode(self._held, self._schema)
             if data.size <= INLINE_BYTES:
@@ -78,11 +79,11 @@ class RowSender:
 
 
 def take_over(payload: bytes, take: Callable[[bytes], pa.Buffer]) -> pa.Buffer:
-    """Return the Arrow IPC stream of a row; to be called once.
+    """Return the Arrow IPC stream of a payload; to be called once for each payload.
 
     Args:
-        payload: of the row.
-        take: gives what another process holds.
+        payload: the payload of the row.
+        take: returns the data of a payload that another process holds.
     """
     if payload.startswith(HELD):
         return take(payload)

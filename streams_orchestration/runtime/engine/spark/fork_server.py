@@ -1,7 +1,7 @@
 """The fork server of a host: imports once what Spark's Python processes need, and forks all of them.
 
-Spark starts a Python process for everything that it asks of a source, one to plan for each query, and a parent for its
-workers; each of them would import the same for a second or two. `PYSPARK_PYTHON` names a script that has them forked.
+Spark starts a Python process for each request to a source, one to plan for each query, and a parent for its workers;
+each of them would spend a second or two on the same imports. `PYSPARK_PYTHON` names a script that requests a fork.
 """
 
 from __future__ import annotations
@@ -43,24 +43,23 @@ IMPORTED = (
     "streams_orchestration.runtime.queries.planner",
 )
 REQUEST_SECONDS = 10.0
-"""A client has sent its whole request by then."""
+"""Seconds within which a client must have sent its whole request."""
 FULL_SECONDS = 0.1
-"""Seconds until a server that may not open another file looks again for who connects to it."""
+"""Seconds between two tries to accept a client while the process has no free file descriptor."""
 STREAMS = ("standard input", "standard output", "standard error")
 
 
 def expect_fork_server(directory: Path) -> socket.socket | None:
-    """Have Spark ask a fork server that is to be started; before the JVM starts, which inherits that.
+    """Prepare a fork server for Spark's Python processes; call this before the JVM starts, which inherits the setting.
 
-    What asks before the server is up waits for it. Its processes work in the working directory of this process,
-    whatever that of the JVM is.
+    Requests that come before the server is up wait for it. Its processes work in the working directory of this process.
 
     Args:
-        directory: of this server alone; made anew.
+        directory: the directory of this server alone, which is made anew.
 
     Returns:
-        The socket on which the server is to listen. None where no program may be run from the directory; then Spark
-        starts ordinary Pythons.
+        The socket on which the server is to listen; None if no program may be run from the directory. Spark then starts
+        ordinary Pythons.
     """
     for old in directory.parent.glob(f"{directory.name.rpartition('-')[0]}-*"):
         shutil.rmtree(old, ignore_errors=True)
@@ -86,15 +85,15 @@ def expect_fork_server(directory: Path) -> socket.socket | None:
 def start_fork_server(
     listener: socket.socket, directories: Sequence[Path], imported: Sequence[str] = IMPORTED
 ) -> subprocess.Popen[bytes]:
-    """Start one as a child of this process.
+    """Start a fork server as a child of this process.
 
     Args:
-        listener: of `expect_fork_server`; closed here.
-        directories: removed when the server ends; that of `expect_fork_server` is one of them.
-        imported: modules that the processes find imported.
+        listener: the socket from `expect_fork_server`, which is closed here.
+        directories: directories to remove when the server ends; that of `expect_fork_server` is one of them.
+        imported: the modules that are imported before processes are forked.
 
     Returns:
-        The server, which is to be kept: it ends as soon as its standard input is closed.
+        The server. Keep it: the server ends as soon as its standard input is closed.
     """
     removed = [str(directory) for directory in directories]
     server = subprocess.Popen(
@@ -111,19 +110,19 @@ def start_fork_server(
 
 
 class ForkServer:
-    """Answers one request after another: a process, its pid at once, and its exit status when it has ended."""
+    """Serves requests: forks a process, answers with its pid at once, and with its exit status when it has ended."""
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
         self._clients: dict[int, socket.socket] = {}
-        """Pid of a process that was forked -> the connection of its client."""
+        """Pid of a forked process -> the connection of its client."""
         self._ended, self._wakes = socket.socketpair()
         self._ended.settimeout(0.0)
         self._wakes.settimeout(0.0)
         self._selector = selectors.DefaultSelector()
 
     def serve(self) -> None:
-        """Go on until the host is gone."""
+        """Serve requests until the host has ended."""
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._wakes.fileno(), warn_on_full_buffer=False)
         for source in (sys.stdin, self._listener, self._ended):
@@ -178,7 +177,7 @@ class ForkServer:
                     self._forget(pid).sendall((128 - code if code < 0 else code).to_bytes(4, "little"))
 
     def _abandoned(self, pid: int) -> None:
-        """End a process whose client was killed: Spark does not want it any more."""
+        """End a process whose client was killed, because Spark does not want it any more."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
         self._selector.unregister(self._clients[pid])
@@ -205,8 +204,8 @@ class Request(NamedTuple):
         """Receive the request that a client sends.
 
         Raises:
-            OSError: they went away, or say nothing.
-            EOFError, ValueError, TypeError: it is incomplete, or no request.
+            OSError: the client has gone, or sends nothing.
+            EOFError, ValueError, TypeError: the request is incomplete or wrong.
         """
         client.settimeout(REQUEST_SECONDS)
         size, streams, _, _ = socket.recv_fds(client, 4, 3)
@@ -224,11 +223,11 @@ class Request(NamedTuple):
         return cls(arguments, environment, directory, streams)
 
     def close(self) -> None:
-        """Close our copies of the streams that the process has."""
+        """Close this process's copies of the requested process's streams."""
         _close(self.streams)
 
     def become(self) -> NoReturn:
-        """Be that process, in one that was just forked."""
+        """Turn the process that was just forked into the requested one; this never returns."""
         status = 1
         try:
             signal.set_wakeup_fd(-1)

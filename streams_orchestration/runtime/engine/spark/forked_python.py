@@ -14,11 +14,11 @@ import socket
 import sys
 
 ANSWER_SECONDS = 60.0
-"""A fork server has imported everything by then, or counts as broken."""
+"""Seconds within which a fork server must answer, imports included; otherwise it counts as broken."""
 
 
 def main(directory: str, arguments: list[str]) -> int:
-    """Have a process forked, wait for its end, and return its exit status."""
+    """Request a forked process, wait for its end, and return its exit status."""
     connection = _connect(directory) if arguments[:1] == ["-m"] else None
     pid = None if connection is None else _request(connection, arguments)
     if connection is None or pid is None:
@@ -51,7 +51,7 @@ def _connect(directory: str) -> socket.socket | None:
 
 
 def _request(connection: socket.socket, arguments: list[str]) -> int | None:
-    """Return the pid of the process that was forked."""
+    """Request a forked process, and return its pid."""
     directory = os.getcwdb()  # noqa: PTH109
     request = marshal.dumps((arguments, dict(os.environb), directory))
     try:

@@ -1,7 +1,7 @@
-"""Payloads between tasks that need not be on one machine: the process that made one holds it until its reader takes it.
+"""Payloads between tasks that need not be on one machine: the process that made a payload holds it for its reader.
 
-So tuples go from one Python process to another, by the sockets of owners, and not through two JVMs and a shuffle; a row
-only says who holds them. A holder that ends under way is a lost owner to its readers.
+So tuples go directly from one Python process to another, over the sockets of owners, not through two JVMs and a
+shuffle; a row only names the holder. If a holder ends before its payload is taken, it is a lost owner to the reader.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from streams_orchestration.runtime.engine.spark.owners import LOST, Owners, rece
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 HELD = b"held:"
-"""Begins what a row carries in place of a payload; no Arrow IPC stream begins like this."""
+"""Begins the text that a row carries in place of a held payload; no Arrow IPC stream begins like this."""
 
 
 @dataclass(frozen=True)
 class Taking:
-    """The request for a payload, to the process that holds it."""
+    """The request for a payload, which is sent to the process that holds it."""
 
     token: str
 
 
 class HeldPayloads:
-    """The payloads that this process holds: for each task only those of its last batch, as no others are read.
+    """The payloads that this process holds; for each task only those of its last batch, as no others are read.
 
     Args:
-        address: of this process as an owner.
+        address: returns the address of this process as an owner.
     """
 
     def __init__(self, address: Callable[[], str]) -> None:
@@ -40,25 +40,25 @@ class HeldPayloads:
         self._payloads: dict[str, pa.Buffer] = {}
         self._tokens: dict[Hashable, list[str]] = defaultdict(list)
         self._of_thread = threading.local()
-        """Connections of one thread to other holders."""
+        """The connections of one thread to other holders."""
 
     def begin(self, task: Hashable) -> None:
-        """Begin a batch of a task, and forget what was not taken of an earlier one."""
+        """Begin a batch of a task, and drop the payloads of earlier batches that nobody has taken."""
         for token in self._tokens.pop(task, ()):
             self._payloads.pop(token, None)
 
     def hold(self, task: Hashable, data: pa.Buffer) -> bytes:
-        """Hold a payload of a task; returns what its reader takes it by."""
+        """Hold a payload of a task, and return the text by which its reader takes it."""
         token = uuid.uuid4().hex
         self._tokens[task].append(token)
         self._payloads[token] = data
         return HELD + f"{token}\n{self._address()}".encode()
 
     def give(self, taking: Taking) -> pa.Buffer:
-        """Hand a payload over, to be called once.
+        """Return a payload and hold it no longer.
 
         Raises:
-            StreamsRuntimeError: it is not held; a newer batch of its task has begun.
+            StreamsRuntimeError: the payload is not held, since a newer batch of its task has begun.
         """
         if taking.token not in self._payloads:
             message = "the tuples that one task had for another are gone; a newer batch has begun"
@@ -66,10 +66,10 @@ class HeldPayloads:
         return self._payloads.pop(taking.token)
 
     def take(self, payload: bytes) -> pa.Buffer:
-        """Take a payload by what `hold` has returned, here or in another process.
+        """Take the payload for a text that `hold` has returned, in this process or in another one.
 
         Raises:
-            StreamsRuntimeError: its holder has ended, or does not hold it.
+            StreamsRuntimeError: the holder has ended, or does not hold the payload.
         """
         token, _, owner = payload.removeprefix(HELD).decode().partition("\n")
         if owner == self._address():

@@ -1,4 +1,7 @@
-"""Finds the Java that Spark runs on; standard library only: the set-up runs it before anything is installed."""
+"""Finds the Java that Spark runs on.
+
+The module uses the standard library only, since the set-up runs it before anything is installed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ def require_java() -> Path:
     """Return the `java` program that Spark will start: of JAVA_HOME if it is set, else the one on the PATH.
 
     Raises:
-        JavaError: there is none, it does not run, or it is too old.
+        JavaError: there is no Java, it does not run, or it is too old.
     """
     program = _find()
     try:
@@ -50,7 +53,7 @@ def java_program() -> Path:
     """Return the `java` program that Spark will start, unchecked.
 
     Raises:
-        JavaError: there is none.
+        JavaError: there is no Java.
     """
     return _find()
 

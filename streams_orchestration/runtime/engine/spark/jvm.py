@@ -1,4 +1,4 @@
-"""The JVM of a session: started before PySpark is imported, since it takes longest to come up."""
+"""The JVM of a session: started before PySpark is imported, since its start takes longest."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ FRAMES = (
     "Error: Could not create the Java Virtual Machine.",
     "Error: A fatal exception has occurred. Program will exit.",
 )
-"""Lines of a JVM that stand around the one with its reason."""
+"""Lines of a JVM's output that surround the line with the reason of its end."""
 OUTPUT_BYTES = 64 << 10
-"""Most bytes of a JVM's output that are looked through for the reason of its end."""
+"""The most bytes at the end of a JVM's output that are searched for the reason of its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Jvm:
-    """A JVM that comes up."""
+    """A JVM that was started and may not be up yet."""
 
     process: subprocess.Popen[bytes]
     connection: Path
-    """The file that it writes when it can be connected to."""
+    """The file that the JVM writes when it accepts connections."""
     output: OutputMark
-    """The place in the output of this process at which its own begins."""
+    """The position in the output of this process at which the output of the JVM begins."""
 
     def gateway(self) -> Any:
-        """PySpark's connection to it, once it is up.
+        """Wait until the JVM is up, and return PySpark's connection to it.
 
         Raises:
-            StreamsRuntimeError: it has ended; with its reason, where that can be read.
+            StreamsRuntimeError: the JVM has ended; the message has the reason, if the output shows it.
         """
         from pyspark.java_gateway import launch_gateway
 
@@ -72,21 +72,21 @@ class Jvm:
 
 
 def _parted(written: bytes) -> tuple[int, int, bytes]:
-    """Port, length of the secret, secret."""
+    """Return the port, the length of the secret, and the secret."""
     return int.from_bytes(written[:4]), int.from_bytes(written[4:8]), written[8:]
 
 
 @dataclass(frozen=True, slots=True)
 class OutputMark:
-    """A place in the standard error of this process, which the JVM shares."""
+    """A position in the standard error of this process, which the JVM shares."""
 
     file: Path | None
-    """The file that it is written to; None where it is none, or not known."""
+    """The file that the standard error goes to; None if it is not a file, or not known."""
     size: int
 
     @classmethod
     def here(cls) -> OutputMark:
-        """Return the end of what was written so far."""
+        """Return the current end of the standard error."""
         with contextlib.suppress(OSError):
             file = Path("/proc/self/fd/2").readlink()
             if file.is_file():
@@ -94,7 +94,7 @@ class OutputMark:
         return cls(None, 0)
 
     def since(self) -> str:
-        """Return what was written since, at most `OUTPUT_BYTES` of its end; empty where that cannot be read."""
+        """Return what was written after the position, at most the last `OUTPUT_BYTES`; empty if that cannot be read."""
         if self.file is None:
             return ""
         try:
@@ -106,7 +106,7 @@ class OutputMark:
 
 
 def telling_line(output: str) -> str:
-    """Return the line of a JVM's output that says why it ended; empty for no output."""
+    """Return the line of a JVM's output that says why it ended; empty if there is no output."""
     lines = [line.strip() for line in output.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
     lines = [line for line in lines if line not in FRAMES]
     errors = [line for line in lines if _TELLING.search(line)]
@@ -122,17 +122,17 @@ def start_jvm(
     environment: Mapping[str, str] | None = None,
     output: Path | None = None,
 ) -> Jvm:
-    """Start the JVM of a session as PySpark would, and return at once. It ends with this process.
+    """Start the JVM of a session as PySpark would, and return at once. The JVM ends with this process.
 
     Args:
-        settings: of the session.
+        settings: the settings of the session.
         home: the directory of Spark.
         private: the session's `PrivateDirectory`.
-        directory: the JVM's working directory, which gets the files that a JVM writes unasked; that of this process
-            when None.
-        engine: with a file of properties, which the JVM reads itself: they are on no command line.
-        environment: variables for it, and so for its Python processes, beside those of this process.
-        output: the file that gets what it and its Python processes write; the streams of this process when None.
+        directory: the JVM's working directory, which gets the files that a JVM writes unasked; None for that of this
+            process.
+        engine: settings with a file of properties, which the JVM reads itself, so that they are on no command line.
+        environment: variables for the JVM and its Python processes, in addition to those of this process.
+        output: the file for the output of the JVM and its Python processes; None for the streams of this process.
     """
     connection = private / "connection"
     options = f'{settings.get(JAVA_OPTIONS, "")} "-Djava.io.tmpdir={private}"'
@@ -164,13 +164,13 @@ def start_jvm(
 
 
 def _own_address(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the variable by which Spark need not look up the name of this machine, which may not resolve."""
+    """Return the environment variable that keeps Spark from looking up this machine's name, which may not resolve."""
     address = settings.get("spark.driver.bindAddress", "")
     return {} if address in ("", "0.0.0.0", "::") else {"SPARK_LOCAL_IP": address}  # noqa: S104  not bound here
 
 
 def submit_arguments(settings: Mapping[str, str], engine: EngineSettings) -> list[str]:
-    """Return the arguments of `spark-submit`: every setting outside of the file of properties, and that file."""
+    """Return the arguments of `spark-submit`: the file of properties, and every setting that is not in it."""
     private = engine.properties().items()
     shown = [(name, value) for name, value in settings.items() if (name, value) not in private]
     file = ["--properties-file", engine.conf] if engine.conf else []

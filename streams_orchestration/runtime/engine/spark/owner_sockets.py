@@ -1,6 +1,6 @@
-"""Sockets of the owners of tasks: Unix sockets of their machine; TCP in the executors of a cluster.
+"""Sockets of the owners of tasks: Unix sockets on one machine, TCP in the executors of a cluster.
 
-Who connects proves that it knows the owner's key, and so does the owner. Nothing is encrypted.
+Both ends of a connection prove that they know the owner's key. Nothing is encrypted.
 """
 
 from __future__ import annotations
@@ -25,22 +25,24 @@ from streams_orchestration.runtime.forks import keep_from_forks
 from streams_orchestration.runtime.processes import is_here, process_started
 
 DRIVER = "STREAMS_DRIVER"
-"""Environment variable of executors: the address of the driver. Their owners listen where they would reach it from:
-beyond loopback only if the driver is to be reached from beyond."""
+"""Environment variable of executors: the address of the driver.
+
+Owners in executors listen on the address from which they reach the driver, so only on loopback if the driver is there.
+"""
 TCP = "tcp"
 BACKLOG = 64
 FULL_SECONDS = 0.1
-"""Seconds until a process that may not open another file looks again for who connects to it."""
+"""Seconds until the next try to accept a connection while this process has no free file descriptor."""
 HANDSHAKE_SECONDS = 5
-"""Seconds within which both ends of a connection have proved that they know the key."""
+"""Seconds within which both ends of a connection must prove that they know the key."""
 SILENT_SECONDS = 20
-"""A machine that is not heard for so long, although something is sent to it, is gone."""
+"""Seconds of silence after which a machine that data are sent to counts as gone."""
 FAILURES = (OSError, EOFError, AssertionError, AuthenticationError)
-"""Errors of a connection that does not come about."""
+"""Types of errors with which a connection cannot be made."""
 
 
 def listen() -> tuple[str, socket.socket]:
-    """Return a new address of this process, and the socket that accepts connections to it, without asking for a key."""
+    """Return a new address of this process, and the socket that accepts connections to it, before any check of keys."""
     name = f"streams-{os.getpid()}-{secrets.token_hex(8)}"
     if driver := os.environ.get(DRIVER):
         listener = socket.create_server((_own_address(driver), 0), backlog=BACKLOG)
@@ -58,10 +60,10 @@ def listen() -> tuple[str, socket.socket]:
 
 
 def accepted(listener: socket.socket) -> Connection:
-    """Return the next connection to a listening socket, which has not proved yet that it knows the key.
+    """Return the next connection to a listening socket; its peer has not proved yet that it knows the key.
 
     Raises:
-        OSError: who connects has gone.
+        OSError: the peer has gone.
     """
     while True:
         try:
@@ -76,26 +78,27 @@ def accepted(listener: socket.socket) -> Connection:
 
 
 def pid_of(address: str) -> int | None:
-    """Return the pid of the process that has that address; None for what is no address."""
+    """Return the pid in an owner's address; None if the text is not an address."""
     name = address.rpartition("streams-")[2].partition("-")[0]
     return int(name) if name.isdecimal() else None
 
 
 class OwnerConnection:
-    """A connection to an owner.
+    """A connection to an owner, which also ends with the owner's process.
 
-    The end of the owner's process ends it, too: a child that an operator has forked may keep the socket open.
+    The socket alone would not show that end, since a child that an operator has forked may keep it open.
 
     Args:
-        connection: whose peer has proved that it knows the key.
-        address: of the owner.
+        connection: a connection whose peer has proved that it knows the key.
+        address: the address of the owner.
     """
 
     def __init__(self, connection: Connection, address: str) -> None:
         keep_from_forks(connection)
         self._connection = connection
         self._process = _process_of(address)
-        """Descriptor that can be read when the owner's process has ended; None for one elsewhere."""
+        """A descriptor that becomes readable when the owner's process has ended; None for a process of another machine.
+        """
 
     def __del__(self) -> None:
         if self._process is not None:
@@ -103,12 +106,12 @@ class OwnerConnection:
 
     @property
     def ended(self) -> bool:
-        """True if the owner has closed it, or has ended; it must not owe an answer."""
+        """True if the owner has closed the connection or has ended; ask only while the owner owes no answer."""
         return bool(wait(self.waits_for, 0))
 
     @property
     def waits_for(self) -> list[Connection | int]:
-        """Return what can be read when there is an answer or the owner has ended."""
+        """Return what becomes readable when there is an answer or the owner has ended."""
         return [self._connection] if self._process is None else [self._connection, self._process]
 
     def send(self, request: Any) -> None:
@@ -131,12 +134,12 @@ class OwnerConnection:
         return self._connection.recv()
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         self._connection.close()
 
 
 def answered(connections: Iterable[OwnerConnection]) -> list[OwnerConnection]:
-    """Wait until an owner has answered or has ended; return the connections to those."""
+    """Wait until an owner has answered or has ended, and return the connections to all such owners."""
     waits = {each: connection for connection in connections for each in connection.waits_for}
     return list({waits[each] for each in wait(list(waits))})  # type: ignore[index]
 
@@ -151,7 +154,7 @@ def _process_of(address: str) -> int | None:
 
 
 def reachable(address: str, space: str) -> bool:
-    """Return True if an address means a living process that can be connected to, in any process space."""
+    """Return True if an address is that of a living process that can be connected to, in any process space."""
     if address.startswith(f"{TCP}://"):
         return True
     pid = pid_of(address)
@@ -159,7 +162,7 @@ def reachable(address: str, space: str) -> bool:
 
 
 def connect(address: str, key: bytes) -> OwnerConnection | None:
-    """Return a connection to an owner, or None if none proves in `HANDSHAKE_SECONDS` that it knows the key."""
+    """Return a connection to an owner; None if its peer does not prove in `HANDSHAKE_SECONDS` that it knows the key."""
     with contextlib.suppress(*FAILURES):
         connection = Connection(_connected(address).detach())
         try:
@@ -191,7 +194,7 @@ def _connected(address: str) -> socket.socket:
 
 
 def admit(connection: Connection, key: bytes) -> bool:
-    """Return whether the peer of a new connection knows the key; the connection is closed otherwise."""
+    """Return True if the peer of a new connection knows the key; otherwise close the connection."""
     try:
         _be_patient(connection, HANDSHAKE_SECONDS)
         deliver_challenge(connection, key)
@@ -204,14 +207,14 @@ def admit(connection: Connection, key: bytes) -> bool:
 
 
 def _own_address(driver: str) -> str:
-    """Return the address of this machine from which it would reach the driver."""
+    """Return the address of this machine from which it reaches the driver."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((driver, 9))  # sends nothing
         return probe.getsockname()[0]
 
 
 def _be_patient(connection: Connection, seconds: int) -> None:
-    """Wait so long for what is due, for ever with 0; but never for a machine that has gone."""
+    """Limit the wait for data to so many seconds, without limit for 0; a machine that is gone ends every wait."""
     with socket.socket(fileno=os.dup(connection.fileno())) as each:
         limit = struct.pack("ll", seconds, 0)
         each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)

@@ -1,8 +1,8 @@
 """Owners of tasks: the worker process that runs a task keeps its operators and open files from batch to batch.
 
-Spark gives a task to whichever worker is idle. That one passes it on to the owner over a socket. If there is none, the
-worker becomes the owner that owns the fewest tasks: of the level, since these run at the same time, then of the host.
-An owner that has ended is replaced; the operators are restored there as after a reset.
+Spark gives a task to any idle worker, which passes it on to the owner over a socket. A task without an owner gets the
+worker that owns the fewest tasks: first of the same level, since these run at the same time, then of the whole host. An
+owner that has ended is replaced; the operators are restored there as after a reset.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ DIRECTORY = "STREAMS_WORKERS"
 """Environment variable: the directory in which the workers of a host announce themselves."""
 
 CLAIMS = "claims"
-"""File beside the registers of a query: locked by the worker that looks for an owner."""
+"""Name of the file beside the registers of a query that a worker locks while it chooses an owner."""
 
 REGISTER_LINES = 3
-"""Lines of the file that names an owner: its address, the key to it, and its process space."""
+"""The number of lines of a register, which names an owner: its address, its key and its process space."""
 
 EXECUTOR_OPTION = "--executor-id"
-"""Option of an executor's JVM, on every cluster, that names it."""
+"""The option with which an executor's JVM is named, on every cluster."""
 
 SILENT = "silent"
-"""Directory beside the announcements of workers, with a file for each executor whose worker was not heard any more."""
+"""Directory beside the announcements of workers, with a file for each executor with a silent worker."""
 
 LOST = "the Python process that ran the task has ended, or its machine; look at the end of the host's log"
 
 Work = Callable[[Any], Any]
-"""Runs a request; both the request and the result can be pickled."""
+"""A function that runs a request; both the request and the result can be pickled."""
 
 
 class SilentOwnerError(StreamsRuntimeError):
-    """An owner whose machine is not heard any more."""
+    """The error that the machine of an owner is silent."""
 
     def __init__(self, connection: OwnerConnection) -> None:
         super().__init__(LOST)
@@ -71,7 +71,7 @@ class SilentOwnerError(StreamsRuntimeError):
 
 @cache
 def executor_id() -> str:
-    """Return the id of the executor of a cluster that has started this process; empty on the host's own machine."""
+    """Return the id of the cluster's executor that started this process; empty on the host's own machine."""
     with contextlib.suppress(psutil.Error):
         for parent in psutil.Process().parents() if os.environ.get(DRIVER) else ():
             words = parent.cmdline()
@@ -85,7 +85,7 @@ def forget_workers(workers: Path, living: Collection[str]) -> None:
 
     Args:
         workers: the directory of announcements.
-        living: ids of the executors that are there.
+        living: the ids of the executors that still exist.
     """
     for each in tuple(workers.iterdir()) if workers.is_dir() else ():
         if (executor := each.name.partition("@")[2]) and executor not in living:
@@ -93,7 +93,7 @@ def forget_workers(workers: Path, living: Collection[str]) -> None:
 
 
 def take_silent(workers: Path) -> list[str]:
-    """Return the ids of executors whose workers were not heard any more, once for each."""
+    """Return the ids of executors with silent workers; each id is returned once."""
     silent = tuple((workers / SILENT).iterdir()) if (workers / SILENT).is_dir() else ()
     for each in silent:
         each.unlink(missing_ok=True)
@@ -101,14 +101,14 @@ def take_silent(workers: Path) -> list[str]:
 
 
 def owner_pids(registers: Iterable[str]) -> list[int]:
-    """Return the processes that registers name; one that is being written, or is of another machine, names none."""
+    """Return the pids in registers of this machine; a register that is being written is left out."""
     lines = (register.split("\n") for register in registers)
     here = (line[0] for line in lines if len(line) == REGISTER_LINES and is_here(line[-1]))
     return [pid for address in here if (pid := pid_of(address)) is not None]
 
 
 def _require_shared() -> None:
-    """Raise StreamsRuntimeError when the host's directory is not mounted on this machine of the cluster."""
+    """Raise StreamsRuntimeError if this machine of the cluster has not mounted the host's directory."""
     directory = Path(os.environ.get(DIRECTORY, "")).parent
     if os.environ.get(DRIVER) and not directory.is_dir():
         message = (
@@ -119,13 +119,13 @@ def _require_shared() -> None:
 
 
 class Owners:
-    """The connections of this process to owners of tasks. An owner is named by the content of its register."""
+    """The connections of this process to owners of tasks. The content of its register identifies an owner."""
 
     def __init__(self) -> None:
         self._connections: dict[str, OwnerConnection] = {}
 
     def connection(self, owner: str) -> OwnerConnection | None:
-        """Return the connection to an owner; None if it has ended."""
+        """Return the connection to an owner; None if the owner has ended."""
         connection = self._connections.get(owner)
         if connection is not None and not connection.ended:
             return connection
@@ -137,7 +137,7 @@ class Owners:
         return connection
 
     def suspect(self, connection: OwnerConnection) -> None:
-        """Note for the host which executor is not heard, so that it gets no more tasks."""
+        """Note for the host that an executor is silent, so that the executor gets no more tasks."""
         owner = next((owner for owner, known in self._connections.items() if known is connection), None)
         workers = Path(os.environ.get(DIRECTORY, ""))
         for each in workers.glob("*@*"):
@@ -148,10 +148,10 @@ class Owners:
 
 
 def send(connection: OwnerConnection, request: Any) -> None:
-    """Send a request to an owner, which must have answered the one before.
+    """Send a request to an owner, which must have answered the previous one.
 
     Raises:
-        StreamsRuntimeError: it has ended.
+        StreamsRuntimeError: the owner has ended.
     """
     try:
         connection.send(request)
@@ -163,7 +163,7 @@ def receive(connection: OwnerConnection) -> Any:
     """Return the answer of an owner to a request.
 
     Raises:
-        StreamsRuntimeError: it has ended, or running the request has raised an error.
+        StreamsRuntimeError: the owner has ended, or an error was raised while it ran the request.
     """
     try:
         done, result = connection.receive()
@@ -181,20 +181,20 @@ def _lost(connection: OwnerConnection, error: OSError | EOFError) -> StreamsRunt
 
 
 class Worker:
-    """This process as an owner of tasks, and as a worker that passes tasks on to other owners."""
+    """This process both as an owner of tasks, and as a worker that passes tasks on to other owners."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
         self.address = ""
-        """Address of this process as an owner, as registers name it; empty before it is announced."""
+        """The text by which registers name this process as an owner; empty before it is announced."""
         self._owners = Owners()
 
     def run(self, register: Path, request: Any) -> Any:
-        """Have a request run by the owner of its task, and return the result.
+        """Have the owner of a task run a request, and return the result.
 
         Args:
-            register: file that names the owner of the task, `.../QUERY/owners/LEVEL-PARTITION`.
-            request: for `work`.
+            register: the file that names the owner of the task, `.../QUERY/owners/LEVEL-PARTITION`.
+            request: the argument of the function `work`.
 
         Raises:
             StreamsRuntimeError: the owner ended while it ran the task.
@@ -216,10 +216,10 @@ class Worker:
             raise
 
     def announce(self) -> None:
-        """Say that this worker is there, and may own tasks.
+        """Announce this worker, so that it may own tasks.
 
         Raises:
-            StreamsRuntimeError: it is in an executor whose machine does not share the state directory.
+            StreamsRuntimeError: the worker is in an executor whose machine does not share the state directory.
         """
         if self.address:
             return
@@ -231,9 +231,9 @@ class Worker:
             _write(Path(directory) / f"{os.getpid()}-{process_space()}{executor}", self.address)
 
     def _claimed(self, register: Path) -> tuple[str, OwnerConnection | None]:
-        """Return a new owner, and the connection to it unless it is this process.
+        """Choose an owner for a task, and return it with the connection to it, which is None for this process.
 
-        Until there is one, the task is that of this process, which is looked after as an owner is.
+        Meanwhile a claim file names this process, so that the host watches it as it watches owners.
         """
         claim = register.with_name(f"{CLAIM}{register.name}")
         _write(claim, f"streams-{os.getpid()}-\n\n{process_space()}")
@@ -264,7 +264,7 @@ class Worker:
         raise AssertionError
 
     def _workers(self) -> list[str]:
-        """Return the workers that may be there, this one first."""
+        """Return the addresses of all announced workers, that of this process first."""
         addresses = [self.address]
         if directory := os.environ.get(DIRECTORY):
             for each in Path(directory).iterdir():
@@ -274,7 +274,7 @@ class Worker:
         return addresses
 
     def _forget(self, owner: str) -> None:
-        """Remove the announcement of a worker that cannot be reached, so that it is not offered a task again."""
+        """Remove the announcement of a worker that cannot be reached, so that it is not chosen again."""
         directory = os.environ.get(DIRECTORY)
         for each in Path(directory).iterdir() if directory else ():
             with contextlib.suppress(OSError):

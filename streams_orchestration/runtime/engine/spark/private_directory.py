@@ -1,8 +1,8 @@
-"""The private directory of a session: its sockets and temporary files, away from what all users share.
+"""The private directory of a session: its sockets and temporary files, which no other user may reach.
 
 Its path is short, since that of a Unix socket has some 100 bytes. Sockets of Spark's Python processes ask for no
-secret, so the rights of the directory are what protects them. It is removed by the fork server of its host when that
-ends, however it ends, and otherwise by the next session that starts on the machine.
+secret, so the rights of the directory protect them. The fork server of its host removes the directory when it ends, in
+whatever way; otherwise the next session that starts on the machine does.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Self
 
 PREFIX = "streams-spark-"
 LOCK = "lock"
-"""File in the directory that the process of its session holds a lock on as long as it lives."""
+"""File in the directory that the session's process keeps locked as long as it lives."""
 LONGEST_PATH = 40
-"""Characters of the directory for temporary files, so that paths of sockets fit in every system."""
+"""The most characters of the directory for temporary files, so that paths of sockets fit on every system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,11 @@ class PrivateDirectory:
 
     path: Path
     lock: int
-    """Descriptor of the locked file: while it is open the directory stays."""
+    """The descriptor of the locked file; while it is open, the directory is not removed."""
 
     @classmethod
     def make(cls) -> PrivateDirectory:
-        """Make one for a session of this process, and remove those of processes that have ended.
+        """Create a directory for a session of this process, and remove those of processes that have ended.
 
         Raises:
             OSError: the directory for temporary files cannot be written.

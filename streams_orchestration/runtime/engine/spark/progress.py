@@ -1,7 +1,7 @@
-"""Tasks in executors of a cluster that stand still: their host does not see the process, so it ends itself.
+"""Ends executor processes whose tasks stand still, since the host does not see processes of a cluster.
 
 What the host does for the workers of its own machine is in `runtime/hosts/hangs.py`; the same counts as progress here.
-A task whose code keeps Python's lock while it waits is not noticed.
+A task whose code keeps Python's global lock while it waits is not noticed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ log = logging.getLogger("streams.hangs")
 class StandstillWatch:
     """The tasks that this process runs, and for how many looks in a row none of its threads has run.
 
-    Time counts in looks, so a process that was stopped with all its threads has time to go on.
+    Time is counted in looks, so a process that was stopped with all its threads gets its full time afterwards.
 
     Args:
-        end: what is done when a task stands still; ends the process when None.
+        end: called when a task stands still; None to end the process.
     """
 
     def __init__(self, end: Callable[[int], None] | None = None) -> None:
@@ -41,7 +41,7 @@ class StandstillWatch:
 
     @contextmanager
     def task(self, limit: int) -> Iterator[None]:
-        """Run a task within the block.
+        """Watch a task that runs within the block.
 
         Args:
             limit: seconds without progress until the process is ended; 0 for never.
@@ -61,10 +61,10 @@ class StandstillWatch:
                 self._tasks -= 1
 
     def look(self, runs: int | None) -> None:
-        """See whether the process has made progress since the last look.
+        """Note whether the process has made progress since the last look.
 
         Args:
-            runs: how often its threads have run so far; None where that is not known.
+            runs: how often its threads have run so far; None if that is not known.
         """
         moved = runs is None or runs != self._runs or not self._tasks
         self._runs, self._still = runs, 0 if moved else self._still + 1

@@ -17,19 +17,20 @@ from streams_orchestration.runtime.logs import pe_logger
 from streams_orchestration.runtime.processes import place_for_others
 
 PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "3600000"}
-"""Spark need not write down where the query stands: the catalog is the authority on that."""
+"""Settings with which Spark hardly writes down the position of a query, since the catalog has it."""
 SLOW_START = "Python worker failed to connect back"
-"""Part of Spark's message when the process of a source needs more than 10 seconds to start, as on a busy machine."""
+"""Part of Spark's message that a Python process of a source took more than 10 seconds to start, as on a busy machine.
+"""
 CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
-"""The beginning of an error of Spark's: `[DIVIDE_BY_ZERO] Division by zero. ...`."""
+"""Matches the beginning of an error of Spark's, as in `[DIVIDE_BY_ZERO] Division by zero. ...`."""
 FULL = "No space left on device"
-"""Part of an error of Spark's about a disk that is full, which passes by itself."""
+"""Part of Spark's message on a full disk, an error that passes by itself."""
 START_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-"""Seconds before each new start of a query that could not start. It has done nothing yet, so nothing is taken back."""
+"""Seconds before each new start of a query that could not start; such a query has done nothing yet."""
 
 
 class SparkQuery(ScratchQuery):
-    """One generation of one PE: starts a query and knows why it ended. Batches are committed by its planner."""
+    """One generation of one PE: starts a query and knows why it ended. The planner commits its batches."""
 
     def __init__(self, spark: SparkSession, start: QueryStart, *, apart: bool = False) -> None:
         super().__init__(start, apart=apart)
@@ -45,7 +46,7 @@ class SparkQuery(ScratchQuery):
         self.start()
 
     def start(self) -> None:
-        """Start the query with a checkpoint directory of its own, which serves this generation only."""
+        """Start the query with a new checkpoint directory, which serves this generation only."""
         self._starts += 1
         self._again_at = None
         self._query = self._begin()
@@ -68,7 +69,10 @@ class SparkQuery(ScratchQuery):
         return self._query is not None and self._query.isActive
 
     def failure(self) -> StreamsRuntimeError | None:
-        """Why the query ended by itself; None while it runs, or is to start again since Python was slow to start."""
+        """Return the error that ended the query; None while it runs or is about to be started again.
+
+        A query is started again if it could not start because Python was slow to start.
+        """
         if self.active or self._query is None:
             return None
         if self.error is None:
@@ -87,11 +91,11 @@ class SparkQuery(ScratchQuery):
         return self.error
 
     def _whose(self) -> str:
-        """Return the part of the application to name before a failure of Spark; empty for none."""
+        """Return words that name the failed part of the application in an error message; empty by default."""
         return ""
 
     def _starts_again(self, why: str) -> bool:
-        """Start once more, in a while, what could not start because Python was slow."""
+        """Plan another start if the query could not start because Python was slow, and return True if so."""
         if SLOW_START not in why or self._starts > len(START_PAUSES):
             return False
         now = time.monotonic()
@@ -103,7 +107,7 @@ class SparkQuery(ScratchQuery):
         return True
 
     def stop(self) -> None:
-        """Stop the query and remove what only it needed; an uncommitted batch leaves nothing but garbage."""
+        """End the query and remove its files; an uncommitted batch leaves only files that are removed later."""
         if self._query is not None and self._query.isActive:
             self._query.stop()
         self._scratch.remove()
@@ -111,7 +115,7 @@ class SparkQuery(ScratchQuery):
 
 
 def reason(text: str) -> str:
-    """Return the telling line of a Spark exception."""
+    """Return the line of a Spark exception that says what went wrong."""
     if "ExecutorLostFailure" in text or "FetchFailed" in text or AGAIN in text:
         return "an executor of the Spark cluster that had run its tasks was lost"
     if "Python worker exited unexpectedly" in text:

@@ -1,7 +1,7 @@
-"""The rows that pass through the levels of a PE's query, all of one kind.
+"""The rows that pass through the levels of a PE's query.
 
-A row is for the task at (level, partition): a descriptor or header (operator -1) with a plan as JSON, or items for an
-operator's port as Arrow IPC. A request is a task with all rows for it.
+All have the same columns. A row is for the task at (level, partition). It holds either the task's plan as JSON, with
+operator -1, or items for an operator's port as Arrow IPC. A request is a task with all its rows.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ ROW = pa.schema(
     ]
 )
 PLAN = -1
-"""Operator number of a row that holds a plan."""
+"""The operator number of a row that holds a plan."""
 
 Row = tuple[int, int, int, int, int, bytes]
 
 
 @dataclass(frozen=True)
 class Request:
-    """A task to run, as it is sent to its owner."""
+    """A task to run, in the form that is sent to its owner."""
 
     scratch: Scratch
     level: int
@@ -42,7 +42,7 @@ class Request:
 
 
 def requests(scratch: Scratch, level: int, rows: Iterable[Row]) -> list[Request]:
-    """Return the tasks of a level whose plans are among its rows, by partition, each with its items."""
+    """Return the requests of a level by partition: the tasks whose plans are among the rows, each with its items."""
     rows = list(rows)
     items = sorted((row for row in rows if row[2] != PLAN), key=lambda row: (row[2], row[3], row[4]))
     plans = sorted(row for row in rows if row[2] == PLAN)
@@ -50,7 +50,7 @@ def requests(scratch: Scratch, level: int, rows: Iterable[Row]) -> list[Request]
 
 
 def record_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
-    """Yield every row as an Arrow batch of its own: rows are few, and may be large."""
+    """Yield every row as an Arrow batch of its own, since rows are few and may be large."""
     for row in rows:
         yield pa.RecordBatch.from_arrays(
             [pa.array([value], field.type) for value, field in zip(row, ROW, strict=True)], schema=ROW

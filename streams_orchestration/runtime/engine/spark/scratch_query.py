@@ -1,4 +1,4 @@
-"""The state of a query by its scratch directory, whatever process runs its planner and its tasks."""
+"""The state of a query as its scratch directory shows it, whichever process runs its planner and its tasks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streams_orchestration.runtime.storage.in_use import use
 
 
 class ScratchQuery(ABC):
-    """A query of the engine port whose tasks run as `stages.py` has them; a subclass starts, judges and stops it."""
+    """A query whose tasks run in `stages.py`; subclasses start it, stop it and return its failure."""
 
     def __init__(self, start: QueryStart, *, apart: bool = False) -> None:
         self.generation = start.generation
@@ -25,26 +25,27 @@ class ScratchQuery(ABC):
     @property
     @abstractmethod
     def active(self) -> bool:
-        """True if it is started and has not ended."""
+        """True if the query is started and has not ended."""
 
     @property
     def begun(self) -> bool:
-        """True if its planner knows where the PE stands."""
+        """True if the query's planner knows the PE's position."""
         return self._scratch.begun
 
     @property
     def starting(self) -> bool:
-        """True if it is started, and its planner is not there yet."""
+        """True if the query is started and its planner is not ready yet."""
         return self.active and not self.begun
 
     @property
     def idle(self) -> bool:
-        """True if no batch is under way and none will begin, because the application is not wanted any more."""
+        """True if no batch runs and none will begin, because the application is not wanted any more."""
         return not self.active or self._scratch.resting
 
     def busy(self) -> list[int]:
-        """Processes that have tasks of the batch under way to run; only files are read, so this never hangs.
+        """Return the pids of the processes that still have tasks of the current batch to run.
 
-        On a cluster none: a task may wait there for an executor that is yet to come, while its owner is idle.
+        The method only reads files, so it never hangs. On a cluster there are none: a task may wait there for an
+        executor that is yet to come, while its owner is idle.
         """
         return [] if self._apart else owner_pids(self._scratch.unanswered())

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def spark_session(settings: Mapping[str, str], gateway: Any) -> SparkSession:
-    """Return the session of this process. It takes seconds of waiting: call it on a thread.
+    """Return the session of this process. This waits for seconds, so call it on a thread.
 
     Args:
-        settings: as of `session_settings`.
-        gateway: to a JVM that was started with the same settings.
+        settings: the settings, as from `session_settings`.
+        gateway: the connection to a JVM that was started with the same settings.
     """
     Path(settings["spark.local.dir"]).mkdir(parents=True, exist_ok=True)
     conf = _conf(settings)
@@ -32,12 +32,12 @@ def spark_session(settings: Mapping[str, str], gateway: Any) -> SparkSession:
 
 
 def register_source(session: SparkSession) -> None:
-    """Register the source of PEs with a session; Spark inspects it in Python processes."""
+    """Register the source of PEs with a session; Spark inspects the source in Python processes."""
     session.dataSource.register(PeSource)
 
 
 def warm_up(session: SparkSession) -> None:
-    """Start the workers of a session, one for each core, so that the first batch finds them; takes seconds."""
+    """Start the workers of a session, one for each core, before the first batch needs them; this takes seconds."""
     cores = session.sparkContext.defaultParallelism
     session.range(0, cores, 1, cores).mapInArrow(_announced, "id bigint").write.format("noop").mode("overwrite").save()
 

@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 
 ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1", "ARROW_NUM_THREADS": "1"}
-"""Environment of tasks, which are the unit of parallelism: libraries that thread on their own would oversubscribe."""
+"""Environment variables that limit libraries to one thread, since tasks already use all cores."""
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 AUTHENTICATE = "spark.authenticate"
-"""Name of the property by which Spark's RPC and block manager take requests only from processes with its secret.
+"""The property by which Spark's RPC and block manager serve only processes that know its secret.
 
-Without it any user of the machine can have the JVM deserialise objects. Spark makes a secret for each local session,
+Without it any user of the machine could make the JVM deserialise objects. Spark makes a secret for each local session,
 which stays in the memory of its JVM.
 """
 SETTINGS = {
@@ -34,19 +34,23 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     AUTHENTICATE: "true",
 }
-"""Rows are descriptors and binary batches, few and large; plans are small, so adaptive execution only costs time.
+"""Settings of all sessions: rows are few large binary batches, and plans are small, so adaptive execution costs time.
 
-Spark's history of executions, which it keeps without its web interface, too, has no reader here and grows for hours.
+Spark keeps a history of executions even without its web interface. Nobody reads it here, and it would grow for hours,
+so it is short.
 """
 OF_TASKS = {
     JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""For hosts whose JVM does little but start tasks: the quick compiler and one garbage collecting thread leave the cores
-to these, and to generate and compile code for a few descriptors takes longer than to interpret a plan."""
+"""Settings of hosts whose JVM does little but start tasks.
+
+The quick compiler and one thread for garbage collection leave the cores to the tasks. Generating code for a few
+descriptors would take longer than interpreting a plan.
+"""
 OF_QUERIES = {JAVA_OPTIONS: "-XX:+UseSerialGC"}
-"""For hosts with queries of Spark's own: the JVM optimizes the code that is generated for each query."""
+"""Settings of hosts with Spark queries, for each of which the JVM optimizes generated code."""
 
 
 def session_settings(
@@ -55,11 +59,11 @@ def session_settings(
     """Return the settings of the session of one host process.
 
     Args:
-        application: named in Spark's logs.
-        scratch: directory for Spark's temporary files and warehouse.
-        memory: heap of the JVM, `1g`.
-        cores: tasks at a time; all of the machine's when None.
-        queries: there are queries of Spark's own.
+        application: the name of the application in Spark's logs.
+        scratch: the directory for Spark's temporary files and warehouse.
+        memory: the heap of the JVM, as in `1g`.
+        cores: the number of tasks at a time; None for all cores of the machine.
+        queries: True if the host has Spark queries.
     """
     threads = cores or os.cpu_count() or 1
     return (

@@ -1,7 +1,7 @@
 """The source of a PE's query, as Spark sees it.
 
-Several short-lived Python processes of Spark load this module only to look at the source, before the first batch. So
-it imports nothing that takes time: the planner and the tasks do when they work.
+Several short-lived Python processes of Spark load this module only to inspect the source, before the first batch. So it
+imports nothing that takes time; the planner and the tasks are imported when they work.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PeSource(DataSource):
-    """`spark.readStream.format("streams_pe")`; options: home, scratch, generation, limit."""
+    """The format `spark.readStream.format("streams_pe")`, with the options home, scratch, generation and limit."""
 
     @classmethod
     def name(cls) -> str:
@@ -29,7 +29,7 @@ class PeSource(DataSource):
         return "streams_pe"
 
     def schema(self) -> str:
-        """Return the rows of every level."""
+        """Return the columns of the rows of every level."""
         from streams_orchestration.runtime.engine.spark.rows import ROW_DDL
 
         return ROW_DDL
@@ -52,17 +52,17 @@ class PeReader(DataSourceStreamReader):
         return {"batch": self._planner.start()}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """Return the next batch as soon as there is one, after the one that Spark has run is committed."""
+        """Commit the batch that Spark has run, and return the next batch as soon as there is one."""
         return {"batch": self._advance(start["batch"])}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Descriptor]:
-        """Return one descriptor for every task of level 0; none where Spark requests an empty batch."""
+        """Return one descriptor for every task of level 0; none if Spark requests an empty batch."""
         if start == end:
             return []
         return [Descriptor(partition, plan) for partition, plan in self._planner.tasks(end["batch"])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Run a task of level 0; its rows are for the tasks of later levels."""
+        """Run a task of level 0, and yield the rows for the tasks of later levels."""
         from streams_orchestration.runtime.engine.spark.rows import PLAN, record_batches
         from streams_orchestration.runtime.engine.spark.stages import PeLevel
         from streams_orchestration.runtime.queries.scratch import Scratch
@@ -72,7 +72,7 @@ class PeReader(DataSourceStreamReader):
         yield from PeLevel(Scratch(self.options["scratch"]), 0)(rows)
 
     def stop(self) -> None:
-        """End with the query."""
+        """Stop the planner with the query."""
         if self._made is not None:
             self._made.stop()
 

@@ -1,7 +1,7 @@
-"""The directory of Spark, and one of links to it without Spark's machine learning.
+"""The directory of Spark, and a directory of links to it that leaves out Spark's machine learning.
 
-Spark's machine learning registers its functions with every session, wanted or not. That needs Scala's reflection, which
-takes half of the time in which a session is made. A host without queries of Spark's own has no use for it.
+Spark's machine learning registers its functions with every session. That needs Scala's reflection, which takes half of
+the time that a new session needs. Hosts without Spark queries do not use it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 LEFT_OUT = "spark-mllib_"
-"""Start of the name of the jar that is left out."""
+"""The beginning of the name of the jar that is left out."""
 PREFIX = "spark-home-"
 
 
@@ -29,15 +29,17 @@ def spark_home() -> Path:
 
 
 def cache_directory() -> Path:
-    """Return the directory of what is kept between applications and can be made again: a part of the user's caches."""
+    """Return the product's part of the user's caches, for files that outlive an application and can be made again."""
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "streams_orchestration"
 
 
 def lean_home(directory: Path | None = None) -> Path:
-    """Return a directory like Spark's without its machine learning; made once, where links can be made, else Spark's.
+    """Return a directory like Spark's without its machine learning, or Spark's own if links cannot be made.
+
+    It is made once and reused.
 
     Args:
-        directory: of these directories; that of the user's caches when None.
+        directory: the parent directory; None for that of the user's caches.
     """
     home, directory = spark_home().absolute(), directory or cache_directory()
     try:
@@ -53,7 +55,7 @@ def lean_home(directory: Path | None = None) -> Path:
 
 
 def _link(home: Path, lean: Path) -> None:
-    """Make the links in a new directory and rename it to `lean`, which another process may have made meanwhile."""
+    """Make the links in a temporary directory and rename that to `lean`, unless another process was faster."""
     made = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=lean.parent))
     try:
         (made / "jars").mkdir()
@@ -69,7 +71,7 @@ def _link(home: Path, lean: Path) -> None:
 
 
 def _drop_dangling(directory: Path) -> None:
-    """Remove what is linked to a Spark that has been replaced or removed."""
+    """Remove directories of links to a Spark that has been replaced or removed."""
     for jars in directory.glob(f"{PREFIX}*/jars"):
         if not all(jar.exists() for jar in jars.iterdir()):
             shutil.rmtree(jars.parent, ignore_errors=True)

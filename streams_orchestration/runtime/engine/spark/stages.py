@@ -30,28 +30,28 @@ from streams_orchestration.runtime.tasks.meter import Meter
 from streams_orchestration.runtime.transport.segments import Item, decode
 
 AGAIN = "its tasks would have to run again"
-"""Part of what is raised where Spark runs a task again that other tasks may have had results of."""
+"""Part of the message for a task that Spark would run again although other tasks may have its results."""
 _CACHE = InstanceCache()
-"""One per worker process: what a worker still has in memory it need not read."""
+"""The cache of the worker process, with operators that it still has in memory and need not restore."""
 
 
 def freeze() -> None:
-    """Called when operators were made; a worker process replaces it (`daemon.py`)."""
+    """Do nothing; called after operators were made. A worker process replaces this function (`daemon.py`)."""
 
 
 @dataclass(frozen=True)
 class PeLevel:
-    """One level of a PE, callable by `mapInArrow`."""
+    """The function for `mapInArrow` that runs one level of a PE."""
 
     scratch: Scratch
     level: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run the tasks whose plans are among the rows; pass on what belongs to later levels.
+        """Run the tasks whose plans are among the rows, and yield the rows for later levels.
 
         Raises:
-            StreamsRuntimeError: Spark has lost what a task did, and runs it again, while other tasks may have its
-                results already: only a reset takes all of them back.
+            StreamsRuntimeError: Spark has lost the results of a task and runs it again, while other tasks may have them
+                already; only a reset undoes all of them.
         """
         if self.scratch.launched.apart:
             _require_first_run()
@@ -66,7 +66,7 @@ class PeLevel:
 
 
 def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) -> list[Row]:
-    """Run a task in this process, which is its owner."""
+    """Run a task in this process, which owns it, and return its rows."""
     launched = scratch.launched
     program, directories = launched.program, launched.directories
     header = plan.header()
@@ -137,11 +137,11 @@ def _require_first_run() -> None:
 
 
 def pe_query(first: Any, scratch: Scratch) -> Any:
-    """Return the query of a PE: one level behind another, an exchange between them.
+    """Return the query of a PE, in which the levels follow one another with an exchange between two.
 
     Args:
-        first: Spark data frame of `ROW_DDL`, the rows that level 0 gives.
-        scratch: of the query.
+        first: the Spark DataFrame of the rows that level 0 yields, with the columns of `ROW_DDL`.
+        scratch: the scratch directory of the query.
     """
     frame = first
     for level, tasks in enumerate(scratch.launched.program.levels[1:], start=1):

@@ -1,1 +1,1 @@
-"""PEs that are ordinary Structured Streaming queries, with Spark's own state; see decision 0053."""
+"""PEs that are ordinary Structured Streaming queries, whose state Spark keeps; see decision 0053."""

@@ -1,7 +1,7 @@
-"""Spark's analysis of the queries of an application before it is deployed, in a process and a session of its own.
+"""Spark's analysis of an application's queries before it is deployed, in a process and a session of its own.
 
-The queries are composed over empty inputs and analysed; nothing is run. So the functions of `DataFrame` operators are
-called here once more.
+The queries are composed over empty inputs and analysed, but not run. So the functions of `DataFrame` operators are
+called once more than in the run.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SECONDS = 120.0
-"""Seconds of a machine with nothing else to do, for the whole analysis; it needs some, most of them to start Spark."""
+"""Seconds for the whole analysis on an idle machine; most of the few seconds that it needs go to the start of Spark."""
 LOOK_SECONDS = 0.25
 TELL_SECONDS = 10.0
-"""Seconds between two messages on how far it is."""
+"""Seconds between two messages on the progress of the analysis."""
 _PROGRAMS, _ANSWER, _LOG, _PROGRESS = "programs.pickle", "answer.json", "log", "progress"
 logger = logging.getLogger("streams.analysis")
 
 
 class AnalysisError(StreamsRuntimeError):
-    """Spark could not analyse the queries."""
+    """The error that Spark could not analyse the queries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An operator whose query cannot run."""
+    """An operator whose query cannot run, and the reason."""
 
     operator: str
-    """Physical name."""
+    """The physical name of the operator."""
     reason: str
 
 
@@ -69,18 +69,18 @@ class QueryAnalysis:
 
     refusals: tuple[Refusal, ...] = ()
     columns: Mapping[int, OperatorColumns] = field(default_factory=dict)
-    """Operator, as the physical graph numbers it -> the origins of its columns."""
+    """Number of an operator in the physical graph -> the origins of its columns."""
 
 
 def analyse_queries(programs: Iterable[PeProgram], base: Path) -> QueryAnalysis:
-    """Have Spark analyse the queries of an application; Spark is not started where there are none.
+    """Have Spark analyse the queries of an application; without queries Spark is not started.
 
     Args:
-        programs: of all PEs.
-        base: directory of the spec, whose modules can be imported.
+        programs: the programs of all PEs.
+        base: the directory of the spec, whose modules can be imported.
 
     Raises:
-        AnalysisError: Spark does not start, or does not come to an end.
+        AnalysisError: Spark does not start, or takes too long.
         JavaError: there is no Java.
         HostLaunchError: this process may have too few files open.
     """
@@ -112,10 +112,10 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path) -> QueryAnalysis:
 
 
 def _await(child: subprocess.Popen[bytes], directory: Path) -> None:
-    """Wait until the child has ended, and tell how far it is.
+    """Wait until the child process has ended, and report its progress meanwhile.
 
     Raises:
-        AnalysisError: it has had its time.
+        AnalysisError: the time for the analysis is over.
     """
     patience = Patience(time.monotonic, machine_load)
     tell_at = TELL_SECONDS
@@ -140,14 +140,14 @@ def _progress(directory: Path) -> str:
 
 
 def where_it_stood(log: Path) -> str:
-    """Return where the main thread of a process stood at last, by its log; empty if unknown."""
+    """Return a clause with the place where the main thread of a process stood, from its log; empty if it is unknown."""
     main_thread = log.read_text(errors="replace").rpartition("(most recent call first):")[2]
     places = [line.strip() for line in main_thread.splitlines() if line.startswith("  File ")]
     return f". It stood at {places[0]}" if places else ""
 
 
 def _alike(programs: Iterable[PeProgram]) -> list[list[PeProgram]]:
-    """Programs that Spark sees as the same, as channels of a parallel region mostly are, side by side."""
+    """Group the programs whose queries are the same to Spark, as those of a parallel region's channels mostly are."""
     alike: dict[str, list[PeProgram]] = {}
     for program in programs:
         parts = [
@@ -159,7 +159,7 @@ def _alike(programs: Iterable[PeProgram]) -> list[list[PeProgram]]:
 
 
 def _of_all(alike: Iterable[list[PeProgram]], answer: QueryAnalysis) -> Iterator[tuple[int, OperatorColumns]]:
-    """Return the origins of columns for every operator, also for those that are like an analysed one."""
+    """Yield the origins of columns for every operator, also for those that are the same as an analysed operator."""
     for programs in alike:
         for operators in zip(*(program.operators for program in programs), strict=True):
             if operators[0] in answer.columns:
@@ -196,7 +196,7 @@ def _analyse(directory: Path) -> QueryAnalysis:
 
 
 class _EmptySource:
-    """Input ports into which nothing comes."""
+    """A source of input ports for the analysis: they get no tuples."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir()

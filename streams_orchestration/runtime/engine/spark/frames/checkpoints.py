@@ -1,8 +1,7 @@
-"""Spark's checkpoint of a query as a stored state: its files have second names, which a commit names.
+"""Spark's checkpoint of a query as a stored state: a commit names hard links to the checkpoint's files.
 
-Spark writes a file under a temporary name and renames it, never in place, so what is linked stays as it is. A query
-that starts gets a directory of its own, in which nothing is but the files of the cut; what the query before still
-uploads lies elsewhere.
+Spark writes a file under a temporary name and renames it, never in place, so the linked files do not change. A query
+that starts gets a directory of its own with only the files of the cut; uploads of the former query go elsewhere.
 """
 
 from __future__ import annotations
@@ -24,23 +23,24 @@ from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.storage.store import Store, StoreError
 
 SEPARATOR = "~"
-"""Stands for a slash in the names of links, which are for people to read."""
+"""Stands for a slash in the names of links, which people can thus read."""
 _LOG = re.compile(r"(offsets|commits)/(\d+)")
 _VERSION = re.compile(r"(state/.+)/(\d+)(_[^/.]+)?\.(delta|snapshot|zip|changelog)")
 _METADATA = re.compile(r"state/.+/_metadata/v2/(\d+)")
 _SCHEMA = re.compile(r'file:[^"]*/(state/\d+/_stateSchema/)')
 _LOG_HEAD = 2
-"""Lines of an entry of the log of offsets in front of those of the sources: its version, and what Spark notes."""
+"""The number of lines before those of the sources in an entry of the log of offsets: the version and Spark's metadata.
+"""
 _SNAPSHOTS = 2
-"""Newest versions stored whole that are kept of each store: one may be of an attempt that did not count."""
+"""The number of full snapshots that are kept of each state store, since the newest may be of a failed attempt."""
 
 
 class CheckpointError(OperatorError):
-    """A checkpoint is not there any more, or not as it was."""
+    """The error that a checkpoint is gone or was altered."""
 
 
 def needed(paths: Iterable[str], last: int) -> list[str]:
-    """Return the files of a checkpoint that a query needs to go on behind a batch.
+    """Return the files of a checkpoint that a query needs to continue after a batch.
 
     Args:
         paths: all files, relative to the checkpoint.
@@ -58,13 +58,16 @@ def needed(paths: Iterable[str], last: int) -> list[str]:
 
 
 def last_batch(paths: Iterable[str]) -> int | None:
-    """Spark's number of the newest committed batch; None if there is none."""
+    """Return Spark's number of the newest committed batch; None if there is none."""
     matches = (_LOG.fullmatch(path) for path in paths)
     return max((int(match[2]) for match in matches if match and match[1] == "commits"), default=None)
 
 
 def _owner(path: str) -> str | None:
-    """Return the file that a file belongs to: itself, or the one whose checksum it has; None for a temporary one."""
+    """Return the file that a path belongs to; None for a temporary file.
+
+    A checksum belongs to the file that it is of; any other file belongs to itself.
+    """
     directory, _, name = path.rpartition("/")
     if name.endswith(".crc"):
         name = name.removesuffix(".crc")
@@ -89,18 +92,18 @@ def _is_needed(path: str, last: int, oldest: dict[str, int]) -> bool:
 def link_checkpoint(
     checkpoint: Path, directories: Directories, prefix: str, operator: str, batch: int, former: StoredState | None
 ) -> StoredState:
-    """Give the files of a checkpoint second names, while Spark makes no batch; durable when this returns.
+    """Link the files of a checkpoint to names of their own while Spark runs no batch; durable when this returns.
 
     Args:
-        checkpoint: of the query.
-        directories: of the PE.
-        prefix: of their names.
-        operator: whose state it is.
-        batch: of the catalog.
-        former: what was stored before: a file that is in it already gets no further name.
+        checkpoint: the checkpoint of the query.
+        directories: the directories of the PE.
+        prefix: the prefix of the links' names.
+        operator: the operator whose state this is.
+        batch: the number of the batch in the catalog.
+        former: the state that was stored before; a file that is in it gets no further link.
 
     Raises:
-        CheckpointError: nothing of it is there.
+        CheckpointError: the checkpoint has no files.
     """
     paths = [path.relative_to(checkpoint).as_posix() for path in checkpoint.rglob("*") if path.is_file()]
     last = last_batch(paths)
@@ -121,12 +124,12 @@ def link_checkpoint(
 
 
 def restore_checkpoint(store: Store, stored: StoredState, checkpoint: Path) -> None:
-    """Make a checkpoint of a stored one.
+    """Create the checkpoint of a query from a stored state.
 
     Args:
-        store: where its files are.
-        stored: as of `link_checkpoint`.
-        checkpoint: a directory that is not there yet.
+        store: the storage of the state's files.
+        stored: a state that `link_checkpoint` returned.
+        checkpoint: the directory to create.
 
     Raises:
         CheckpointError: a file is gone or was altered.
@@ -146,7 +149,7 @@ def restore_checkpoint(store: Store, stored: StoredState, checkpoint: Path) -> N
 
 
 def watermark_of(checkpoint: Path) -> float | None:
-    """Return the event time below which rows are late, in seconds since 1970; None before the first rows have come."""
+    """Return the event time below which rows are late, in seconds since 1970; None before the first rows."""
     logs = [int(path.name) for path in (checkpoint / "commits").iterdir() if path.name.isdecimal()]
     if not logs:
         return None
@@ -156,13 +159,13 @@ def watermark_of(checkpoint: Path) -> float | None:
 
 
 def stand_at(checkpoint: Path, batch: int) -> None:
-    """Rewrite a restored checkpoint to stand at a batch of the catalog, whatever batch it was stored at.
+    """Rewrite a restored checkpoint so that it stands at a batch of the catalog, whatever batch it was stored at.
 
-    A redeploy, and a start from a savepoint, go on with a higher number. Spark's own numbers of batches stay.
+    A redeploy, and a start from a savepoint, continue with a higher number. Spark's own batch numbers stay the same.
 
     Args:
-        checkpoint: of a query that does not run; its files may be links, and stay as they are elsewhere.
-        batch: of the catalog.
+        checkpoint: the checkpoint of a query that does not run; linked files are replaced, not changed.
+        batch: the number of the batch in the catalog.
     """
     last = last_batch(path.relative_to(checkpoint).as_posix() for path in checkpoint.rglob("*"))
     log = checkpoint / "offsets" / str(last)
@@ -176,12 +179,12 @@ def stand_at(checkpoint: Path, batch: int) -> None:
 
 
 def name_own_schemas(checkpoint: Path) -> None:
-    """Rewrite a restored checkpoint to name its own files of schemas, which Spark names by absolute paths.
+    """Rewrite a restored checkpoint to refer to its own schema files, which Spark names by absolute paths.
 
-    Those that it names are of the query that has written them, whose directory need not be there any more.
+    The stored paths are those of the query that wrote them, whose directory may be gone.
 
     Args:
-        checkpoint: of a query that does not run; its files may be links, and stay as they are elsewhere.
+        checkpoint: the checkpoint of a query that does not run; linked files are replaced, not changed.
     """
     for file in checkpoint.glob("state/*/_metadata/v2/*"):
         if not file.name.isdecimal():
@@ -198,7 +201,7 @@ _MEND = "bring it back from a copy, or start anew with --fresh"
 
 
 def _is_same(store: Store, file: StateFile, path: Path) -> bool:
-    """Return True if a stored file is that of the checkpoint: its other name, or else what it holds."""
+    """Return True if a stored file and a file of the checkpoint are the same file, or have the same content."""
     try:
         kept = store.path(file.path)
         if kept is not None:

@@ -1,4 +1,4 @@
-"""The query of a PE: views of its input ports, its operators' DataFrames one behind another, one that is written."""
+"""Composes the Spark query of a PE: views of its input ports, the DataFrames of its operators, and what is written."""
 
 from __future__ import annotations
 
@@ -53,28 +53,32 @@ SETTINGS = {
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
 }
-"""Settings of every session that makes a checkpoint: the layout of state is not written into it, nor is the time zone.
+"""Settings of every session with a checkpoint: the layout of state and the time zone are not stored in a checkpoint.
 
-A batch of Spark's is one of the catalog, so it makes none of its own. Maintenance also closes the stores of queries
-that have ended, each of which takes 4 MiB of disk, and every reset makes new ones. Code is generated also on a host
-that had no queries when it started.
+A batch of Spark's is one of the catalog, so Spark must make no batches of its own. Maintenance also closes the stores
+of queries that have ended, each of which takes 4 MiB of disk, and every reset makes new ones. Code is generated even on
+a host that had no queries when it started.
 """
 TIME_ZONE = "spark.sql.session.timeZone"
 NO_CLASS = "'JavaPackage' object is not callable"
-"""The words of Py4J about a class that the JVM does not have."""
+"""The message of Py4J for a class that the JVM does not have."""
 
 ONE_PARTITION = ("spark.sql.shuffle.partitions", "1")
-"""Setting for a query in channels, whose tuples are divided already. A checkpoint with more partitions keeps them."""
+"""The setting for queries in channels, whose tuples are partitioned already. A checkpoint's larger number has priority.
+"""
 
 Source = Callable[["SparkSession", OperatorProgram, int, str], "DataFrame"]
-"""The streaming DataFrame of an input port, by operator, port, and the attribute of its watermark, if it has one."""
+"""A function that returns the streaming DataFrame of an input port.
+
+Its arguments are the session, the operator, the port, and the attribute of the port's watermark or an empty text.
+"""
 
 
 def segments_source(options: Mapping[str, str]) -> Source:
-    """Input ports that read the segments of the transport.
+    """Return the source of input ports that read the segments of the transport.
 
     Args:
-        options: of the planner.
+        options: the options of the planner.
     """
 
     def source(spark: SparkSession, program: OperatorProgram, port: int, time: str) -> DataFrame:
@@ -93,9 +97,9 @@ class Composition:
 
     Args:
         spark: a session of its own.
-        program: of the PE.
-        directories: of the PE.
-        source: of input ports into which something comes from outside.
+        program: the program of the PE.
+        directories: the directories of the PE.
+        source: the source of the input ports that are fed from outside of the PE.
     """
 
     def __init__(self, spark: SparkSession, program: PeProgram, directories: Directories, source: Source) -> None:
@@ -116,7 +120,7 @@ class Composition:
         """Return the output mode that all operators share.
 
         Raises:
-            OperatorError: they have different ones.
+            OperatorError: the operators have different output modes.
         """
         modes: dict[str, str] = {}
         for operator in self.program.operators.values():
@@ -128,18 +132,17 @@ class Composition:
         return next(iter(modes))
 
     def compose(self) -> None:
-        """Make the DataFrames of all operators; nothing is run.
+        """Make the DataFrames of all operators, without running them.
 
         Raises:
-            OperatorError: an operator's query cannot be composed or streamed, or what it gives does not fit its
-                streams.
+            OperatorError: an operator's query cannot be composed or streamed, or its output does not fit its streams.
         """
         mode = self.output_mode
         for index in self.program.tasks[0].operators:
             self._compose(self.program.operators[index], mode)
 
     def columns(self) -> dict[int, OperatorColumns]:
-        """Return by operator what is known of the columns of the DataFrames that `compose` has made."""
+        """Return the origins of the columns of the DataFrames that `compose` has made, by operator."""
         return {
             index: OperatorColumns.of(
                 column_origins(self._made[index, port]) for port in range(len(self.program.operators[index].outputs))
@@ -148,7 +151,7 @@ class Composition:
         }
 
     def query(self, scratch: Scratch) -> DataFrame:
-        """Return the DataFrame to run: it writes segments and returns only answers.
+        """Return the DataFrame to run, which writes the rows to segments and yields only answers.
 
         Raises:
             OperatorError: see `compose`.
@@ -163,7 +166,7 @@ class Composition:
         return reduce(lambda one, other: one.unionByName(other), tagged).mapInArrow(writer, ANSWER_DDL)
 
     def _outlets(self) -> list[Outlet]:
-        """Return the ports whose rows leave the PE; of one where none does, the last, so that there is a query."""
+        """Return the output ports whose rows leave the PE; if none do, the last port, so that there is a query."""
         ports = [(index, port) for index in self.program.tasks[0].operators
                  for port in range(len(self.program.operators[index].outputs))]  # fmt: skip
         leaving = [Outlet(*place) for place in ports
@@ -200,7 +203,7 @@ class Composition:
                 self.spark.catalog.dropTempView(quoted(name))
 
     def _view(self, program: OperatorProgram, port: int, parameters: FrameParameters) -> DataFrame:
-        """Return the DataFrame of an input port, of what comes from outside and from operators of the PE."""
+        """Return the DataFrame of an input port, with the rows from outside and from operators of the PE."""
         inside = [
             self._made[index, number]
             for index, producer in self.program.operators.items()
@@ -226,10 +229,10 @@ class Composition:
 
 
 def _read(spark: SparkSession, table: StaticTable, base: Path) -> DataFrame:
-    """Return a table that does not stream.
+    """Return the DataFrame of a static table.
 
     Raises:
-        ValueError: there is no such file.
+        ValueError: the table's file does not exist.
     """
     reader = spark.read.format(table.format)
     if table.format == "csv":
@@ -241,15 +244,16 @@ def _read(spark: SparkSession, table: StaticTable, base: Path) -> DataFrame:
 
 
 def _is_no_marker() -> Column:
-    """Return a condition that no other passes on its way down, since it is not deterministic for Spark's optimizer.
+    """Return a condition that keeps only rows that are no markers; no condition of the query is moved before it.
 
-    Conditions of the query would come in front of the watermark otherwise, which then sees no marker.
+    Spark's optimizer must take it for nondeterministic. Otherwise it would move conditions of the query before the
+    watermark, which would then get no marker.
     """
     return (F.col(MARKER) == F.lit(0)) | (F.spark_partition_id() < F.lit(0))
 
 
 def _tagged(frames: list[DataFrame], outlets: list[Outlet], number: int) -> DataFrame:
-    """Return the rows of one port among those of all: a column for each port, of which one is not null."""
+    """Return the rows of one port with a struct column for every port; only the column of this port is not null."""
     own = F.struct(*(quoted(name) for name in frames[number].columns))
     columns = [
         (own if place == number else F.lit(None).cast(frame.schema)).alias(outlet.column)
@@ -259,10 +263,10 @@ def _tagged(frames: list[DataFrame], outlets: list[Outlet], number: int) -> Data
 
 
 def _declared(frame: DataFrame, ddl: str) -> DataFrame:
-    """Return the columns of an output stream, in its types.
+    """Return a DataFrame with the columns of an output stream, cast to the declared types.
 
     Raises:
-        ValueError: there are others, or one is of a type whose values may not fit.
+        ValueError: the columns have other names, or the values of a column may not fit its type.
     """
     wanted = StructType.fromDDL(ddl)
     assert isinstance(wanted, StructType)
@@ -287,7 +291,7 @@ def _arrow(kind: Any) -> pa.DataType:
 
 
 def _in_words(error: Exception) -> str:
-    """Return the message of Spark or of a user's function, without the plan that follows."""
+    """Return the message of Spark or of a user's function, without the query plan."""
     if str(error) == NO_CLASS:
         return (
             "the JVM lacks the class that it calls. A host that had no queries when it started lacks Spark's machine "

@@ -1,7 +1,7 @@
-"""The input of a query's sources in a batch: planned by one of them, repeated by the others.
+"""The input of a query's sources in a batch: one source plans it, and the others read the plan.
 
-A query of Spark's has a source for every place in which a view stands, each in a Python process of its own. Spark asks
-all of them for every batch, and all must come to the same one.
+A Spark query has a source for every use of a view, each in a Python process of its own. Spark asks all of them for
+every batch, and all must return the same batch.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.queries.scratch import Scratch
 
 READ, WRITTEN = 0, 1
-"""Levels of the answers that tasks give: those that read, and those that write."""
+"""The levels of the answers of tasks that read and of tasks that write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +27,14 @@ class PortBatch:
 
     segments: tuple[Segment, ...] = ()
     filters: dict[str, str] = field(default_factory=dict)
-    """Stream -> the condition under which its tuples are taken."""
+    """The name of a stream -> the condition that its tuples must meet."""
     marker: int | None = None
-    """Event time of a row that is there for the watermark only, in microseconds since 1970."""
+    """Event time, in microseconds since 1970, of a row that only advances the watermark; None without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrameBatch:
-    """A batch of a query, by (operator, port) as `operator:port`."""
+    """A batch of a query, with the input of each port under the key `operator:port`."""
 
     ports: dict[str, PortBatch]
 
@@ -44,13 +44,13 @@ port_codec: TypeAdapter[PortBatch] = TypeAdapter(PortBatch)
 
 
 class BatchRecord:
-    """Files in the scratch directory of a query that its sources share."""
+    """Files in the scratch directory of a query through which its sources share planned batches."""
 
     def __init__(self, scratch: Scratch) -> None:
         self._directory = Path(scratch.path) / "frames"
 
     def lead(self) -> bool:
-        """Return True if this process is the one that plans, which is the first to call this."""
+        """Return True if this process plans for the query, because it was the first to call this method."""
         self._directory.mkdir(exist_ok=True)
         try:
             os.close(os.open(self._directory / "leader", os.O_CREAT | os.O_EXCL))
@@ -59,20 +59,20 @@ class BatchRecord:
         return True
 
     def begin(self, batch: int) -> None:
-        """Note the batch behind which the query begins."""
+        """Record the batch after which the query begins."""
         self._write("first", json.dumps(batch).encode())
 
     def first(self) -> int:
-        """Behind which batch it begins."""
+        """Return the batch after which the query begins."""
         return json.loads((self._directory / "first").read_bytes())
 
     def plan(self, batch: int, planned: FrameBatch) -> None:
-        """Write down a batch before any source names it."""
+        """Record a planned batch; this must come before any source names it."""
         self._write(str(batch), _codec.dump_json(planned))
         (self._directory / str(batch - 2)).unlink(missing_ok=True)
 
     def is_planned(self, batch: int) -> bool:
-        """Return True if there is such a batch."""
+        """Return True if the batch is recorded."""
         return (self._directory / str(batch)).exists()
 
     def port(self, batch: int, operator: int, port: int) -> PortBatch:

@@ -1,7 +1,7 @@
-"""Finds the attributes of input ports from which the columns of a query are made, by walking Spark's analysed plan.
+"""Finds the input attributes from which the columns of a query are computed, by walking Spark's analysed plan.
 
-What decides only which rows there are, as conditions and the keys of groups, is no origin of a column, but an influence
-on all of them.
+Attributes that only decide which rows there are, as in conditions and grouping keys, are influences on all columns, not
+origins of a column.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 INPUT_ALIAS = "streams_input_"
 """Prefix of the alias of an input port's view, before the port's number; the walk ends at such an alias."""
 PASSING = frozenset({"EventTimeWatermark", "Filter", "Join", "SubqueryAlias", "View"})
-"""Nodes whose columns are those below; of all others the columns are compared, which takes a call for each."""
+"""Nodes that pass on the columns below them; for other nodes the columns are compared, with a call for each."""
 SUBQUERIES = frozenset({"Exists", "LateralSubquery", "ListQuery", "ScalarSubquery"})
-"""Expressions with a plan of their own."""
+"""Expressions that contain a plan."""
 
 Scope = Mapping[int, ColumnOrigin]
 """Number of an attribute in the plan (`exprId`) -> its origin."""
@@ -40,15 +40,15 @@ DECIDING: Mapping[str, tuple[str, Use]] = {
     "LateralJoin": ("condition", JOIN),
     "Sort": ("order", SORT),
 }
-"""Node of a plan -> its expressions that decide which rows there are, or in which order, with the way."""
+"""Kind of plan node -> the method that returns its expressions that decide on rows or their order, and the kind of use.
+"""
 
 
 def column_origins(frame: DataFrame) -> tuple[dict[str, ColumnOrigin], QueryInfluences]:
     """Return the origin of every column of a DataFrame that is composed from views of input ports (`INPUT_ALIAS`).
 
-    The attributes that decide which rows there are come with it.
-
-    A node of the plan that is not understood, as a function over rows, makes each of its columns from all that it gets.
+    The attributes that decide which rows there are come second. Each column of a plan node that is not understood, such
+    as a function over rows, counts as computed from all inputs of the node.
     """
     plan = analysed(frame)
     walk = _Walk()
@@ -64,11 +64,11 @@ class _Walk:
         self.influences: set[tuple[int, str, Use]] = set()
 
     def scope_of(self, node: Any, outer: Scope) -> Scope:
-        """Return the origins of the columns of a node.
+        """Return the origins of the columns of a plan node.
 
         Args:
-            node: of the plan.
-            outer: what a subquery sees of the plan around it.
+            node: the node.
+            outer: the origins of the columns that a subquery can use from the plan around it.
         """
         kind = kind_of(node)
         if kind == "SubqueryAlias" and str(node.alias()).startswith(INPUT_ALIAS):
@@ -88,7 +88,7 @@ class _Walk:
         return made
 
     def _note(self, node: Any, kind: str, seen: Scope) -> None:
-        """Note the attributes that decide which rows a node has."""
+        """Add the attributes that decide which rows a node has to the influences."""
         method, use = DECIDING[kind]
         found = getattr(node, method)()
         if method == "condition":  # of a join it is an option
@@ -100,7 +100,7 @@ class _Walk:
             self.influences |= {(port, name, use) for port, name in self._of(expression, seen).inputs}
 
     def _made(self, node: Any, kind: str, scopes: list[Scope], seen: Scope) -> dict[int, ColumnOrigin]:
-        """Return the origins of the columns of a node that may make some itself."""
+        """Return the origins of the columns of a node that may compute columns."""
         columns = [_id(column) for column in each(node.output())]
         if kind == "CTERelationRef":
             return dict(zip(columns, self._common.get(node.cteId(), ()), strict=False))

@@ -1,4 +1,4 @@
-"""Plans and commits the batches of a PE that is a query of Spark's: as of any PE, its checkpoint being the state."""
+"""Plans and commits the batches of a PE that is a Spark query; its checkpoint is the state of the PE."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from streams_orchestration.runtime.queries.planning import PeView
 from streams_orchestration.runtime.tasks.answers import take_all_answers
 
 FAR_MICROSECONDS = 253_370_764_800 * 1_000_000
-"""Event time of the marker that closes all windows: the year 9999, short of its end."""
+"""Event time of the marker that closes all windows: a time in the year 9999."""
 
 
 WATERMARK = "event time below which tuples are late, in seconds since 1970"
@@ -37,12 +37,12 @@ LATE_ROWS = "rows that Spark has dropped since they came behind the watermark"
 
 
 def flush_before_end(plan: BatchPlan, operator: str, *, autonomous: bool) -> BatchPlan:
-    """Return the batch before a query's last one with a marker that closes all windows; others as they are.
+    """Return a batch that closes all windows, if the planned batch is the query's last one; else the planned batch.
 
     Args:
-        plan: the batch that the protocol of regions would have.
-        operator: in whose name the catalog keeps that the marker has come.
-        autonomous: the PE is in no region.
+        plan: the batch that the protocol of regions would run.
+        operator: the operator in whose name the catalog records that the windows were closed.
+        autonomous: True if the PE is in no region.
     """
     kept = plan.position.sources.get(operator, {})
     if not plan.final or kept.get("flushed"):
@@ -52,7 +52,7 @@ def flush_before_end(plan: BatchPlan, operator: str, *, autonomous: bool) -> Bat
 
 
 class FramePlanner(Planner):
-    """The planner of the source that plans a query's batches; see `BatchRecord`."""
+    """The planner of a query's batches, used by the source that plans; see `BatchRecord`."""
 
     def __init__(self, options: dict[str, str], record: BatchRecord) -> None:
         super().__init__(options)
@@ -63,16 +63,16 @@ class FramePlanner(Planner):
         parameters = [frame_parameters(operator) for operator in program.operators.values()]
         self._flushes = bool(self._watermarked) and all(each.flush for each in parameters)
         self._remembers = len(self._watermarked) > 1
-        """Spark keeps one watermark, the least; those of several inputs are kept by the catalog."""
+        """True if the catalog keeps the watermarks of several inputs, since Spark keeps only the lowest."""
         self._stands = -1
-        """The position of the query."""
+        """The number of the batch that Spark's checkpoint stands at."""
         self._brought_back = False
-        """The times of all inputs have come in again since the query began."""
+        """True once Spark was given the event times of all inputs again, after the query began."""
         self._notes = ProgressNote(self.scratch.path)
         self._late_rows = 0
-        """Late rows that are counted already."""
+        """The number of late rows that were counted before."""
         self._flushing = False
-        """The batch that is planned has the marker that closes all windows."""
+        """True if the planned batch has the marker that closes all windows."""
 
     def start(self) -> int:
         """Return the number of the last committed batch."""
@@ -81,7 +81,7 @@ class FramePlanner(Planner):
         return batch
 
     def advance(self, batch: int, not_before: float = 0.0) -> int:
-        """Advance as any planner does, and record the planned batch for the other sources."""
+        """Plan the next batch as any planner does, and record it for the other sources."""
         if not self.scratch.begun:
             self.scratch.begin()
         self._stands = batch
@@ -91,7 +91,7 @@ class FramePlanner(Planner):
         return planned
 
     def _plan(self, view: PeView, plan: BatchPlan | None) -> BatchPlan | None:
-        """Return the batch; the last epoch has one more, with a marker beyond all times, before its closing one."""
+        """Return the batch to run; the last epoch gets one more batch, which closes all windows, before its last."""
         if view.batch != self._stands:
             message = (
                 f"PE {self.scratch.launched.program.pe}: Spark's checkpoint stands at batch {self._stands}, "
@@ -107,7 +107,7 @@ class FramePlanner(Planner):
         return planned
 
     def _ports(self, plan: BatchPlan) -> FrameBatch:
-        """Return the input of every port in a batch."""
+        """Return the input of every port in a batch, under the key `operator:port`."""
         ports: dict[str, PortBatch] = {}
         (task,) = plan.inputs
         for operator, port, segment in task.segments:
@@ -133,7 +133,7 @@ class FramePlanner(Planner):
         return plan.position.sources.get(self._name, {}).get("times", {})
 
     def _answers(self, plan: BatchPlan) -> list[TaskResult]:
-        """Return one result for the whole query, with its checkpoint where the batch may become a cut."""
+        """Return one result for the whole query, with its checkpoint if the batch may become a cut."""
         answers = take_all_answers(self.scratch.answers, plan.batch)
         written = [answer for answer in answers if answer.level == WRITTEN]
         (task,) = plan.inputs
@@ -161,7 +161,7 @@ class FramePlanner(Planner):
         ]
 
     def _metrics(self, task: TaskInput, written: list[TaskResult]) -> Counts:
-        """Return the flows of the operators and the watermark of a batch; empty where measuring is off."""
+        """Return the flows of the operators and the watermark of a batch; empty if measuring is off."""
         counts: Counts = {}
         for result in written:
             add(counts, result.metrics)
@@ -175,7 +175,7 @@ class FramePlanner(Planner):
         return counts
 
     def _state_metrics(self) -> Counts:
-        """Return Spark's figures about its state that the host noted last: of the last batch, or of an earlier one."""
+        """Return the figures on Spark's state that the host has noted last, which may be of an earlier batch."""
         progress = self._notes.read()
         late, self._late_rows = progress.late_rows - self._late_rows, progress.late_rows
         counts: Counts = {"gauges": {}, "counters": {}, "about": {}}
@@ -190,7 +190,7 @@ class FramePlanner(Planner):
         return counts
 
     def _sources(self, plan: BatchPlan, read: list[TaskResult]) -> dict[str, dict[str, Any]]:
-        """Return the latest times of the inputs for the catalog, where Spark does not keep them."""
+        """Return the latest event times of the inputs for the catalog, if Spark does not keep them."""
         if not self._remembers:
             return {}
         times = dict(self._times(plan))

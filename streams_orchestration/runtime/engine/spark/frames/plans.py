@@ -1,4 +1,4 @@
-"""Spark's logical plans, read in the JVM."""
+"""Reads Spark's logical plans in the JVM."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ def analysed(frame: DataFrame) -> Any:
 
 
 def nodes(node: Any) -> Iterator[Any]:
-    """Yield a node of a plan, or a part of an expression, and all below it."""
+    """Yield a node of a plan, or a part of an expression, and all nodes below it."""
     yield node
     for child in each(node.children()):
         yield from nodes(child)
 
 
 def each(sequence: Any) -> Iterator[Any]:
-    """Yield the elements of a sequence of Scala's."""
+    """Yield the elements of a Scala sequence."""
     for place in range(sequence.size()):
         yield sequence.apply(place)
 
 
 def kind_of(node: Any) -> str:
-    """Return the name of its class, without the package."""
+    """Return the name of a node's class, without the package."""
     return str(node.getClass().getSimpleName())

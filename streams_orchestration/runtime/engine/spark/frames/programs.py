@@ -8,24 +8,24 @@ from streams_orchestration.operators.implementation import import_operator
 
 
 def state_operator(program: PeProgram) -> str:
-    """Return the operator in whose name Spark's state is kept: that of all of the PE."""
+    """Return the name of the operator under which Spark's state of the whole PE is kept."""
     return program.operators[program.tasks[0].home].name
 
 
 def frame_parameters(program: OperatorProgram) -> FrameParameters:
-    """Return the parameters of an operator of such a PE."""
+    """Return the parameters of a DataFrame operator."""
     return import_operator(program.implementation).Parameters.model_validate(program.parameters)  # type: ignore[return-value]
 
 
 def frame_text(program: OperatorProgram) -> str:
-    """Return the text that a user has written for an operator: its query, or the name of its function."""
+    """Return the text that the user has written for an operator: its query, or the name of its function."""
     return str(program.parameters.get("query") or program.parameters.get("function", ""))
 
 
 def watermarked_ports(program: PeProgram) -> dict[str, str]:
-    """Input ports from outside with a watermark, by their numbers as `operator:port`, each with a name that stays.
+    """Return the names of input ports that have a watermark and are fed from outside, by their keys `operator:port`.
 
-    A redeploy may give operators other numbers.
+    The names consist of operator name and port, since a redeploy may give operators other numbers.
     """
     outside = {(stream.operator, stream.port) for stream in program.inputs} | set(program.imports)
     marked: dict[str, str] = {}

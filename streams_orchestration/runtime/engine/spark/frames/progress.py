@@ -1,4 +1,4 @@
-"""Progress of a query's state as Spark reports it: noted by the host, which has the query, for the planner."""
+"""The progress of a query's state as Spark reports it: the host, which has the query, notes it for the planner."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class StateProgress:
     """Progress of a query since it was started."""
 
     batch: int = -1
-    """Spark's number of the newest batch that is counted."""
+    """Spark's number of the newest batch that was counted."""
     state_rows: int = 0
-    """Rows that are kept in its state, of all operators of Spark's."""
+    """The number of rows in the state of all Spark operators."""
     late_rows: int = 0
-    """Rows that its operators have dropped since they came behind the watermark."""
+    """The number of rows that Spark has dropped because they were older than the watermark."""
 
     def after(self, batches: Iterable[Any]) -> StateProgress:
-        """Return the progress with more batches from `StreamingQuery.recentProgress`; known ones count once."""
+        """Return the progress after more batches from `StreamingQuery.recentProgress`; each batch counts once."""
         progress = self
         for each in batches:
             if each.batchId > progress.batch:
@@ -40,10 +40,10 @@ class StateProgress:
 
 
 class ProgressNote:
-    """The file in which it is noted.
+    """The file in which the progress of a query is noted.
 
     Args:
-        scratch: directory of the query.
+        scratch: the scratch directory of the query.
     """
 
     def __init__(self, scratch: str) -> None:
@@ -51,7 +51,7 @@ class ProgressNote:
         self._noted = StateProgress()
 
     def take(self, query: Any) -> None:
-        """Note what is new of a query of Spark's that runs."""
+        """Note the new progress of a running Spark query."""
         last = query.lastProgress
         if last is None or last.batchId <= self._noted.batch:
             return

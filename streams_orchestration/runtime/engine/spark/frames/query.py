@@ -1,4 +1,4 @@
-"""A PE that is a Structured Streaming query of the application's: its operators are Spark's, its state is, too."""
+"""A PE that is a Structured Streaming query of its own, with Spark's operators and Spark's state."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from streams_orchestration.runtime.programs.stored_compilation import places_of
 from streams_orchestration.runtime.tasks.stored_states import at_boundary, newest_batch, newest_states
 
 NOTE_SECONDS = 1.0
-"""Seconds between two looks at the progress of the query."""
+"""Seconds between two notes of the query's progress."""
 TEXT_LIMIT = 120
-"""Characters of a query in a message."""
+"""Most characters of a query's text in a message."""
 
 
 def require_local(program: PeProgram, *, elsewhere: bool) -> None:
-    """Refuse executors on other machines: what such a query does there was not made safe.
+    """Refuse executors on other machines, on which such queries are not known to be safe.
 
     Raises:
         OperatorError: the tasks of the host run in executors of a cluster.
@@ -44,11 +44,11 @@ def require_local(program: PeProgram, *, elsewhere: bool) -> None:
 
 
 class WithinEpochError(OperatorError):
-    """The PE stands within an epoch, and a query goes on at boundaries only."""
+    """The error that the PE stands within an epoch, while a query can only continue at a boundary."""
 
 
 class FrameQuery(SparkQuery):
-    """One generation of such a PE."""
+    """One generation of a PE that is a query of its own."""
 
     def __init__(self, spark: SparkSession, start: QueryStart, *, apart: bool = False) -> None:
         self._home = start.home
@@ -60,7 +60,7 @@ class FrameQuery(SparkQuery):
         return ProgressNote(self._scratch.path)
 
     def start(self) -> None:
-        """Start the query where the catalog stands; one that cannot be composed has failed for good."""
+        """Start the query at the position in the catalog; a query that cannot be composed fails permanently."""
         try:
             super().start()
         except OperatorError as error:
@@ -71,7 +71,7 @@ class FrameQuery(SparkQuery):
             self.log.error("%s", self.error)
 
     def failure(self) -> StreamsRuntimeError | None:
-        """Why it is not running; of one that runs is noted how far it is."""
+        """Return the error that ended the query, or None while it runs; in that case also note its progress."""
         if self._query is None:
             return self.error
         failure = super().failure()
@@ -82,7 +82,7 @@ class FrameQuery(SparkQuery):
         return failure
 
     def _whose(self) -> str:
-        """Return the operators of the query, where in the spec and what they run, and the batch that Spark was at."""
+        """Return words for error messages: the operators of the query, their places and texts, and Spark's batch."""
         operators = [self.program.operators[index] for index in self.program.tasks[0].operators]
         places = self._places()
         named = [
@@ -93,7 +93,7 @@ class FrameQuery(SparkQuery):
         return f"{', '.join(named)}{'' if batch is None else f', batch {batch}'}: "
 
     def _places(self) -> dict[str, str]:
-        """Places of the query's operators in the spec, as far as they can be read."""
+        """Return the places of the query's operators in the spec, as far as they can be read."""
         names = [each.name for each in self.program.operators.values()]
         try:
             with Catalog(self._home).read() as connection:
@@ -120,7 +120,7 @@ class FrameQuery(SparkQuery):
             raise OperatorError(state_operator(self.program), str(error).partition(";\n")[0]) from error
 
     def _restore(self) -> None:
-        """Restore the checkpoint of the batch that the catalog stands at; an empty one at the beginning."""
+        """Restore the checkpoint of the position in the catalog; at the beginning the checkpoint is empty."""
         checkpoint = Path(self._scratch.checkpoint)
         shutil.rmtree(checkpoint, ignore_errors=True)
         shutil.rmtree(Path(self._scratch.path) / "frames", ignore_errors=True)

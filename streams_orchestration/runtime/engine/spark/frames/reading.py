@@ -22,9 +22,9 @@ from streams_orchestration.runtime.tasks.selection import selected
 from streams_orchestration.runtime.transport.segments import SegmentError, read_segment
 
 ROWS = 100_000
-"""Approximate rows of the segments that one task reads."""
+"""Approximate number of rows in the segments that one task reads."""
 FEW_ROWS, FEW_BYTES = 2_000, 262_144
-"""Up to so many the source itself reads, which takes less time than a task in a Python worker."""
+"""The most rows and bytes that the source itself reads, which takes less time than a task in a Python worker."""
 _PLAIN = (
     pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_string,
     pa.types.is_binary, pa.types.is_date, pa.types.is_timestamp,
@@ -32,7 +32,7 @@ _PLAIN = (
 
 
 def is_small(planned: PortBatch, attributes: str) -> bool:
-    """Return True if the source reads a port's batch itself: few rows of attributes that hold no others."""
+    """Return True if the source itself reads a port's batch: it has few rows, and no attribute has a nested type."""
     segments = planned.segments
     few = sum(each.rows for each in segments) <= FEW_ROWS and sum(each.size for each in segments) <= FEW_BYTES
     return few and all(any(is_kind(field.type) for is_kind in _PLAIN) for field in arrow_schema(attributes))
@@ -43,8 +43,8 @@ def shares(planned: PortBatch, *, marked: bool, whole: bool) -> list[bytes]:
 
     Args:
         planned: the batch.
-        marked: the port has a watermark.
-        whole: all of it is for one task.
+        marked: True if the port has a watermark.
+        whole: True if one task gets the whole batch.
     """
     if whole and (planned.segments or planned.marker is not None):
         return [port_codec.dump_json(planned)]
@@ -109,7 +109,7 @@ def _marker(schema: pa.Schema, time: str, microseconds: int) -> pa.RecordBatch:
 
 
 def _report(scratch: Scratch, key: str, latest: int) -> None:
-    """Say how late it is at a port; a file of its own, since a view may be read at several places."""
+    """Write the latest event time at a port into a new answer file; a view may be read at several places."""
     result = replace(TaskResult(READ, 0), sources={key: {"time": latest}})
     place = Path(scratch.answers) / f"{scratch.planned}-{READ}-{uuid.uuid4().hex}.json"
     write_whole(place, result_codec.dump_json(result), durably=False)

@@ -1,4 +1,4 @@
-"""Refuses queries of which a replay would come to another result, or whose end would never come out."""
+"""Refuses queries whose replay would give another result, or whose last windows would never be closed."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ CLOCKS = {
 
 
 class UnrepeatableError(ValueError):
-    """A query that is not repeatable."""
+    """The error that a query is not repeatable."""
 
 
 class OwnWatermarkError(ValueError):
-    """A query with a watermark that only Spark knows of."""
+    """The error that a query has a watermark that its parameters do not declare."""
 
 
 def refuse_own_watermarks(frame: DataFrame) -> None:
-    """Look for watermarks that are not those of the parameters, which alone the end of the input moves on.
+    """Refuse watermarks that the parameters do not declare, since the end of the input advances only declared ones.
 
     Raises:
-        OwnWatermarkError: there is one.
+        OwnWatermarkError: the query has such a watermark.
     """
     for node in nodes(analysed(frame)):
         if kind_of(node) == "EventTimeWatermark":
@@ -46,14 +46,14 @@ def refuse_own_watermarks(frame: DataFrame) -> None:
 
 
 def refuse_unstreamable(frame: DataFrame, mode: str) -> None:
-    """Have Spark check whether it can stream a query, as it does when one starts.
+    """Have Spark check whether it can stream a query, as it does at a query's start.
 
     Args:
         frame: the query.
         mode: `append` or `update`.
 
     Raises:
-        AnalysisException: it cannot; with Spark's reason.
+        AnalysisException: Spark cannot stream the query; it holds Spark's reason.
     """
     sql: Any = frame.sparkSession._jvm.org.apache.spark.sql  # type: ignore[union-attr]
     modes = sql.streaming.OutputMode
@@ -62,10 +62,10 @@ def refuse_unstreamable(frame: DataFrame, mode: str) -> None:
 
 
 def refuse_unrepeatable(frame: DataFrame) -> None:
-    """Look for the clock, for chance, and for timers of processing time.
+    """Refuse uses of the clock, of random numbers, and of timers in processing time.
 
     Raises:
-        UnrepeatableError: names what there is, with the remedy.
+        UnrepeatableError: there is such a use; the message names it and the remedy.
     """
     for node in nodes(analysed(frame)):
         name = kind_of(node)
@@ -88,7 +88,7 @@ def refuse_unrepeatable(frame: DataFrame) -> None:
 
 
 def _mode(node: Any) -> str:
-    """Return the clock that a node with state goes by, if it is that of the machine."""
+    """Return the clock mode of a node with state if it is processing time, else an empty text."""
     for name in ("timeMode", "timeout"):
         if any(method.getName() == name for method in node.getClass().getMethods()):
             text = str(getattr(node, name)().toString())

@@ -1,6 +1,6 @@
-"""The source of a view of a PE that is a query of Spark's: the segments of one input port, as Spark sees them.
+"""The source of one view in a PE that is a Spark query: the segments of one input port, as Spark sees them.
 
-As the source of other PEs it imports nothing that takes time before it works.
+Like the source of other PEs, the module imports nothing that takes time until it works.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class PortSource(DataSource):
-    """`spark.readStream.format("streams_port")`; options: those of a planner, operator, port, attributes, time."""
+    """The format `spark.readStream.format("streams_port")`.
+
+    Its options are those of a planner, and operator, port, attributes and time.
+    """
 
     @classmethod
     def name(cls) -> str:
@@ -30,27 +33,27 @@ class PortSource(DataSource):
         return "streams_port"
 
     def schema(self) -> str:
-        """Return the tuple type of the port, and a column for markers where it has a watermark."""
+        """Return the tuple type of the port, with a column for markers if the port has a watermark."""
         attributes = self.options["attributes"]
         return f"{attributes}, {MARKER} int" if self.options["time"] else attributes
 
     def streamReader(self, schema: Any) -> PortReader:  # noqa: N802 (Spark's name)
-        """Return a reader for one place in which the view stands."""
+        """Return a reader for one use of the view."""
         return PortReader({key: str(value) for key, value in self.options.items()})
 
 
 class PortReader(_SimpleStreamReaderWrapper):
     """A reader of a query's port. The first one that Spark calls plans and commits; `read` runs in Spark's workers.
 
-    From readers of this class Spark takes the rows of a batch together with its one partition, if `getCache` has them.
-    Should it ever lose them, it reads the partition.
+    Spark takes the rows of a batch from `getCache` together with its one partition, if the rows are few. If Spark loses
+    them, it reads the partition.
     """
 
     def __init__(self, options: dict[str, str]) -> None:
         self.options = options
         self.simple_reader = None  # type: ignore[assignment]  that of Spark is not used
         self._rows: list[pa.RecordBatch] | None = None
-        """Rows of the batch whose partitions were requested last, if they are few."""
+        """The rows of the batch whose partitions were requested last, if they are few; else None."""
         self._made: FramePlanner | None = None
         self._kept: BatchRecord | None = None
 
@@ -60,14 +63,14 @@ class PortReader(_SimpleStreamReaderWrapper):
         return {"batch": self._record.first() if planner is None else planner.start()}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """Return the next batch as soon as there is one, after the one that Spark has run is committed."""
+        """Commit the batch that Spark has run, and return the next batch as soon as there is one."""
         batch, planner = start["batch"], self._planner
         if planner is not None:
             return {"batch": planner.advance(batch)}
         return {"batch": batch + 1 if self._record.is_planned(batch + 1) else batch}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Descriptor]:
-        """Return a descriptor for every task that reads; none where the port gets nothing."""
+        """Return a descriptor for every task that reads; none if the port gets no rows."""
         from streams_orchestration.runtime.engine.spark.frames.reading import is_small, read_share, shares
         from streams_orchestration.runtime.errors import StreamsRuntimeError
 
@@ -85,21 +88,21 @@ class PortReader(_SimpleStreamReaderWrapper):
         return [Descriptor(number, part) for number, part in enumerate(parts)]
 
     def getCache(self, start: dict[str, int], end: dict[str, int]) -> Iterator[Any] | None:  # noqa: N802
-        """Yield the rows of the batch, if there are few."""
+        """Return the rows of the batch if they are few, else None."""
         return None if self._rows is None else iter(self._rows)
 
     def commit(self, end: dict[str, int]) -> None:
         """Do nothing: the catalog records what is committed."""
 
     def read(self, input_partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of some segments."""
+        """Yield the rows of a partition's segments."""
         from streams_orchestration.runtime.engine.spark.frames.reading import read_share
 
         assert isinstance(input_partition, Descriptor)
         yield from read_share(input_partition.payload, self.options)
 
     def stop(self) -> None:
-        """End with the query."""
+        """Stop the planner with the query."""
         if self._made is not None:
             self._made.stop()
 
@@ -119,7 +122,7 @@ class PortReader(_SimpleStreamReaderWrapper):
 
     @property
     def _planner(self) -> FramePlanner | None:
-        """Return the planner of the query, if this is the reader that plans; else None."""
+        """Return the planner of the query if this reader plans; else None."""
         if self._made is None and self._kept is None and self._record.lead():
             from streams_orchestration.runtime.engine.spark.frames.planner import FramePlanner
 

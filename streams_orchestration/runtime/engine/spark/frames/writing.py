@@ -1,4 +1,4 @@
-"""The last tasks of a query: they write its rows as segments of the transport and name them in an answer."""
+"""The last tasks of a query, which write its rows as segments of the transport and name the segments in an answer."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ class Outlet:
 
     @property
     def column(self) -> str:
-        """The column of its rows, where a query has several such ports."""
+        """The column with the port's rows, if a query has several such ports."""
         return f"_{self.operator}_{self.port}"
 
 
 @dataclass(frozen=True)
 class FrameWriter:
-    """Callable by `mapInArrow`: writes the rows of a partition."""
+    """The function for `mapInArrow` that writes the rows of a partition to segments."""
 
     scratch: Scratch
     outlets: tuple[Outlet, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield one segment for each stream; nothing goes on to Spark."""
+        """Write one segment for each stream, and yield nothing, since no rows go on to Spark."""
         from pyspark import TaskContext
 
         began = time.monotonic()
@@ -79,7 +79,7 @@ class FrameWriter:
         yield from ()
 
     def _parted(self, batch: pa.RecordBatch) -> Iterator[tuple[Outlet, pa.RecordBatch]]:
-        """Yield the rows of every port."""
+        """Yield the rows of each port in a batch."""
         if len(self.outlets) == 1:
             yield self.outlets[0], batch
             return
@@ -91,10 +91,10 @@ class FrameWriter:
 
 
 def typed(batch: pa.RecordBatch, operator: OperatorProgram, port: int) -> TupleBatch:
-    """Return rows of a query as tuples of an output port; casts Spark's types to the declared ones.
+    """Return rows of a query as tuples of an output port, with Spark's types cast to the declared ones.
 
     Raises:
-        DataError: an attribute that is never null is.
+        DataError: an attribute that may not be null is null.
     """
     ddl = operator.outputs[port] or ""
     schema = arrow_schema(ddl)
