@@ -16,7 +16,7 @@ import contextlib
 import fcntl
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -179,7 +179,7 @@ class OpenLog:
 
 
 @contextmanager
-def open_log(path: Path) -> Iterator[OpenLog]:
+def open_log(path: Path) -> Generator[OpenLog]:
     """Open a log for reading.
 
     Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 
@@ -30,7 +30,7 @@ class RecurringErrors:
         self._met.pop(what, None)
 
     @contextmanager
-    def survived(self, what: str) -> Iterator[None]:
+    def survived(self, what: str) -> Generator[None]:
         """Log an error of the block instead of raising it, so that the loop around it continues."""
         try:
             yield

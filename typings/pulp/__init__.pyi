@@ -1,4 +1,4 @@
-"""What is used of PuLP, which has no types of its own that a strict check accepts."""
+"""The parts of PuLP that the product uses, with the types that a strict check needs."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any

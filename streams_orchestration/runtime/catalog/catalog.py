@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Generator, Hashable
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -180,7 +180,7 @@ class Catalog:
         return self._database.identity()
 
     @contextmanager
-    def read(self) -> Iterator[Connection]:
+    def read(self) -> Generator[Connection]:
         """Open a transaction that reads one consistent state of the catalog.
 
         Raises:
@@ -191,7 +191,7 @@ class Catalog:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self) -> Generator[Connection]:
         """Open a write transaction, which commits when the block ends and changes nothing when the block raises.
 
         Raises:
@@ -203,7 +203,7 @@ class Catalog:
             yield connection
 
     @contextmanager
-    def write_unit(self, application: str, unit: str) -> Iterator[Connection]:
+    def write_unit(self, application: str, unit: str) -> Generator[Connection]:
         """Open a write transaction that takes turns only with writers of the same unit, and with `write`.
 
         It may write the rows of the unit and of its PEs, and the rows that these PEs have written. The rows of other
@@ -224,7 +224,7 @@ class Catalog:
         return self._database.together(connection)
 
     @contextmanager
-    def note(self) -> Iterator[Connection]:
+    def note(self) -> Generator[Connection]:
         """Open a transaction of one statement, on rows that only this process writes, such as a heartbeat.
 
         It does not wait for other writers where the database permits that, and it wakes nobody who waits for a change.
@@ -242,7 +242,7 @@ class Catalog:
         self._database.engine.dispose()
 
     @contextmanager
-    def _transaction(self, mode: Mode, unit: str = "") -> Iterator[Connection]:
+    def _transaction(self, mode: Mode, unit: str = "") -> Generator[Connection]:
         connection, transaction = self._begin(mode, unit)
         with connection:
             try:

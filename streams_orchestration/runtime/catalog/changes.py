@@ -10,6 +10,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import Any
 
 from streams_orchestration import world
 
@@ -195,11 +196,11 @@ class FileBell(DescriptorBell):
     """
 
     def __init__(self, path: Path) -> None:
-        from inotify_simple import INotify, flags
+        from inotify_simple import INotify, flags  # pyright: ignore[reportMissingTypeStubs]
 
         path.touch()
         self._lost = flags.DELETE_SELF | flags.MOVE_SELF | flags.IGNORED | flags.UNMOUNT
-        self._watch = INotify()
+        self._watch: Any = INotify()
         try:
             self._watch.add_watch(path, flags.ATTRIB | flags.DELETE_SELF | flags.MOVE_SELF)
         except OSError:

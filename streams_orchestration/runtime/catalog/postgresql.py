@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -141,7 +141,7 @@ class PostgresqlDatabase(Database):
         connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
 
     @contextmanager
-    def together(self, connection: Connection) -> Iterator[None]:
+    def together(self, connection: Connection) -> Generator[None]:
         """Send the statements of the block in the driver's pipeline; raise its errors as those of SQLAlchemy."""
         from psycopg import Error
 

@@ -9,7 +9,7 @@ from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, sel
 from streams_orchestration.compiler.brief import short_list
 from streams_orchestration.runtime.errors import CatalogVersionError
 
-REVISIONS = ("0.1.0",)
+REVISIONS: tuple[str, ...] = ("0.1.0",)
 """The revisions of all releases, oldest first: each is named after the release that brought its migration."""
 
 VERSION_TABLE = "catalog_version"

@@ -131,7 +131,7 @@ def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | 
         mute = select(p.c.host).where(
             p.c.application == application, p.c.unit == unit, ~p.c.final, p.c.running != row.generation
         )
-        stuck = set(connection.scalars(mute)) if late else set()
+        stuck = set(connection.scalars(mute)) if late else set[int]()
         drained = {machine.name for machine in registered(connection) if machine.state == "DRAINING"}
     cut_off = {host.id for host in hosts if host.machine in drained and host.storage_failed_at is not None}
     for host in hosts:

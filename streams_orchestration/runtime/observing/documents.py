@@ -19,7 +19,7 @@ def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float)
         now: unix seconds.
     """
     failed = [asdict(failure) for failure in failures(status, now)]
-    described = {**asdict(status), "failures": failed, "metrics": asdict(metrics)}
+    described: dict[str, Any] = {**asdict(status), "failures": failed, "metrics": asdict(metrics)}
     for each, host in zip(described["hosts"], status.hosts, strict=True):
         each |= {"lost": host.lost, "state": host.shown_state}
     described["state"] = status.shown_state

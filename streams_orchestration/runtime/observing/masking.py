@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, cast
 
 from streams_orchestration.model.secrets import HIDDEN, masked, names_secret
 
@@ -37,9 +37,11 @@ class Mask:
 
     def _within(self, value: Any) -> Any:
         if isinstance(value, Mapping):
-            return {str(name): self.attribute(str(name), each) for name, each in value.items()}
-        if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):
-            return value[0], self.attribute(value[0], value[1])
+            fields = cast("Mapping[Any, Any]", value)
+            return {str(name): self.attribute(str(name), each) for name, each in fields.items()}
         if isinstance(value, list | tuple):
-            return [self._within(each) for each in value]
+            parts = cast("Sequence[Any]", value)
+            if isinstance(value, tuple) and len(parts) == 2 and isinstance(parts[0], str):
+                return parts[0], self.attribute(parts[0], parts[1])
+            return [self._within(each) for each in parts]
         return masked(value) if isinstance(value, str) else value

@@ -26,16 +26,16 @@ class Segment:
 class Position:
     """The position of a PE after a commit: everything that a replay needs."""
 
-    inputs: dict[str, int] = field(default_factory=dict)
+    inputs: dict[str, int] = field(default_factory=dict[str, int])
     """Stream -> number of the next segment to read; the first segment after it may have a higher number after a reset.
     """
-    sources: dict[str, dict[str, Any]] = field(default_factory=dict)
+    sources: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """Source operator -> its offset."""
     exhausted: tuple[str, ...] = ()
     """Source operators that have no more tuples, and foreign streams that have ended."""
-    outputs: dict[str, int] = field(default_factory=dict)
+    outputs: dict[str, int] = field(default_factory=dict[str, int])
     """Stream -> number of the next segment to write."""
-    reached: dict[str, str] = field(default_factory=dict)
+    reached: dict[str, str] = field(default_factory=dict[str, str])
     """Source operator -> the bounded run whose end it has reached."""
 
 
@@ -75,11 +75,11 @@ class TaskInput:
     """The input of one task of level 0 in a batch."""
 
     partition: int
-    sources: dict[str, dict[str, Any]] = field(default_factory=dict)
+    sources: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """Source operator -> the offset to start from."""
     segments: tuple[tuple[int, int, Segment], ...] = ()
     """Tuples (operator, input port, segment), in the order of reading."""
-    filters: dict[str, str] = field(default_factory=dict)
+    filters: dict[str, str] = field(default_factory=dict[str, str])
     """Stream -> the condition that its tuples must meet."""
     bounds: dict[str, dict[str, Any]] | None = None
     """Source operator -> the end of the bounded run, if it is known; None for an unbounded run."""
@@ -102,7 +102,7 @@ class BatchPlan:
     position: Position
     """The position after the batch, except for the sources, which report their offsets themselves."""
     inputs: tuple[TaskInput, ...]
-    states: dict[str, StoredState] = field(default_factory=dict)
+    states: dict[str, StoredState] = field(default_factory=dict[str, StoredState])
     """Operator -> its newest state before the batch."""
     planned_at: float = 0.0
     """The time of planning in unix seconds; 0 if it is unknown."""
@@ -146,20 +146,20 @@ class TaskResult:
     """The bytes of the tuples that came in."""
     seconds: float = 0.0
     """The seconds that the task took, without those to create its operators."""
-    sources: dict[str, dict[str, Any]] = field(default_factory=dict)
+    sources: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     exhausted: tuple[str, ...] = ()
-    bounds: dict[str, dict[str, Any]] = field(default_factory=dict)
+    bounds: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """Source -> the end of the bounded run, as the task has got it from the source."""
     reached: tuple[str, ...] = ()
     """Sources that have reached the end of the bounded run."""
-    pauses: dict[str, float] = field(default_factory=dict)
+    pauses: dict[str, float] = field(default_factory=dict[str, float])
     """Source -> seconds until it may have tuples, if it reports that."""
     segments: tuple[Segment, ...] = ()
     states: tuple[StoredState, ...] = ()
     files: tuple[SinkFile, ...] = ()
-    copies: dict[int, int] = field(default_factory=dict)
+    copies: dict[int, int] = field(default_factory=dict[int, int])
     """Connection -> batches copied by the sender."""
-    enqueued: dict[int, int] = field(default_factory=dict)
+    enqueued: dict[int, int] = field(default_factory=dict[int, int])
     """Connection -> batches copied into a queue."""
     consistent: bool = False
     """True if the trigger operator of the region wants the epoch to end with this batch."""
@@ -171,5 +171,5 @@ class TaskResult:
     """The error in parts, if an operator raised it."""
     outside: bool = False
     """True if the cause of the error is outside of the application."""
-    metrics: Counts = field(default_factory=dict)
+    metrics: Counts = field(default_factory=dict[str, Any])
     """The counts of the task's meter; empty if measuring is off."""

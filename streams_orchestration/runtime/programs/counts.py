@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 Counts = dict[str, Any]
 """Name -> number, or further names. Numbers are added up, except those under the names in `LAST`: the last one counts.
@@ -16,7 +16,7 @@ def add(total: Counts, more: Counts) -> Counts:
         if name in LAST:
             total[name] = {**total.get(name, {}), **value}
         elif isinstance(value, dict):
-            add(total.setdefault(name, {}), value)
+            add(total.setdefault(name, {}), cast(Counts, value))
         else:
             total[name] = total.get(name, 0) + value
     return total

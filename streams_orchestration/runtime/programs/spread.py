@@ -31,7 +31,7 @@ class LevelSpread:
     tasks: int
     operators: Share
     """The operators in the tasks; a stateless operator may be in several tasks."""
-    channels: dict[str, Share] = field(default_factory=dict)
+    channels: dict[str, Share] = field(default_factory=dict[str, Share])
     """Parallel region -> its channels in the tasks; a nested region counts once per channel of the regions around it.
     """
 
@@ -56,10 +56,12 @@ def _level(program: PeProgram, tasks: list[Task]) -> LevelSpread:
                 channels[_NUMBERS.sub("", replica[1])].add(replica[0])
         for region, mine in channels.items():
             by_region[region].append(mine)
-    shares = {region: _share([len(mine) for mine in parts], set().union(*parts)) for region, parts in by_region.items()}
+    shares = {
+        region: _share([len(mine) for mine in parts], set[str]().union(*parts)) for region, parts in by_region.items()
+    }
     run = [set(task.operators) for task in tasks]
-    return LevelSpread(len(tasks), _share([len(part) for part in run], set().union(*run)), shares)
+    return LevelSpread(len(tasks), _share([len(part) for part in run], set[int]().union(*run)), shares)
 
 
-def _share(counts: list[int], all_: set) -> Share:
+def _share(counts: list[int], all_: set[Any]) -> Share:
     return Share(len(all_), min(counts, default=0), max(counts, default=0))

@@ -49,7 +49,7 @@ class PeView:
     states: dict[str, StoredState]
     trigger_epoch: int
     final_epoch: int | None
-    streams: dict[str, StreamView] = field(default_factory=dict)
+    streams: dict[str, StreamView] = field(default_factory=dict[str, StreamView])
     period: float | None = None
     """The period of the region in seconds; None without one."""
     completed_epoch: int = 0
@@ -65,7 +65,7 @@ class PeView:
     """
     bounded: str | None = None
     """The id of the bounded run, which reads only the input that existed when it began; None for an unbounded run."""
-    bounds: dict[str, dict[str, Any]] = field(default_factory=dict)
+    bounds: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """Source operator -> the end of the bounded run, as far as it is known."""
     outstanding: int = 0
     """The largest backlog behind the PE, for back-pressure.

@@ -183,7 +183,7 @@ def _uncommitted(
         last = rows[-1].batch
         whole = [row for row in rows if row.batch < last]
         rows = whole or SegmentRow.all(connection, query.where(s.c.batch == last).order_by(s.c.stream, s.c.number))
-    views = {}
+    views: dict[str, StreamView] = {}
     for name, source in {stream.stream: stream.source or stream.stream for stream in streams}.items():
         mine = [row for row in rows if row.stream == source and row.number >= next_of[name]]
         batches = tuple(row.batch for row in mine)

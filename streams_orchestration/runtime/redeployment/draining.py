@@ -7,7 +7,7 @@ still processed: each unit closes epochs until the streams from the other held u
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
 
 from sqlalchemy import Connection, select, update
@@ -40,7 +40,7 @@ log = logging.getLogger("streams.redeploy")
 
 
 @contextmanager
-def held(catalog: Catalog, application: str, units: Collection[str]) -> Iterator[None]:
+def held(catalog: Catalog, application: str, units: Collection[str]) -> Generator[None]:
     """Hold units during the block, renewing the hold on a thread, and release them after it.
 
     Args:

@@ -72,8 +72,8 @@ def divided_states(operator: Operator, move: StateMove, states: Sequence[State])
         raise ValueError(message)
     name = operator.context.name
     before, after = SplitterRoute(move.before), SplitterRoute(move.after)
-    plain = [{part: value for part, value in state.items() if part != SPLITTERS} for state in states]
-    own = plain if move.source else [_converted(operator, state) if state else {} for state in plain]
+    plain: list[State] = [{part: value for part, value in state.items() if part != SPLITTERS} for state in states]
+    own: list[State] = plain if move.source else [_converted(operator, state) if state else {} for state in plain]
     _prove(operator, [place.operator for place in move.sources], own, before)
     try:
         divided = list(operator.rescale(own, after))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
@@ -181,7 +181,8 @@ def read_manifest(place: Place) -> Manifest:
     try:
         if (size := path.size()) > MANIFEST_BYTES:
             raise damaged(path, f"it has {size} bytes, and {MANIFEST_BYTES} at the most")
-        content = _document(path.read())
+        found = _document(path.read())
+        content = cast("dict[str, Any]", found) if isinstance(found, dict) else dict[str, Any]()
     except (FileNotFoundError, NotADirectoryError) as error:
         message = f"{place} is no savepoint: it has no {MANIFEST}. Name one that `streams savepoint export` wrote."
         raise SavepointError(message) from error
@@ -190,7 +191,7 @@ def read_manifest(place: Place) -> Manifest:
         raise SavepointError(message) from error
     except (UnfitFileError, _NoDocumentError) as error:
         raise damaged(path, str(error)) from error
-    version = content.get("schemaVersion") if isinstance(content, dict) else None
+    version = content.get("schemaVersion")
     if not isinstance(version, int):
         message = f"{place} is no savepoint: its {MANIFEST} has no schemaVersion. Name another directory."
         raise SavepointError(message)

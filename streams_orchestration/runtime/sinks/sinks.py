@@ -229,7 +229,7 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
             .where(s.c.application == application)
         )
     }
-    statuses = []
+    statuses: list[SinkStatus] = []
     for row in SinkRow.all(connection, select(s).where(s.c.application == application).order_by(s.c.operator)):
         now = counts.get(row.operator)
         statuses.append(

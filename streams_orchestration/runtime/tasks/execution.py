@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import (
@@ -101,8 +102,8 @@ class TaskRun:
         Raises:
             OperatorError: an operator raised.
         """
-        sources: dict[str, dict] = {}
-        bounds: dict[str, dict] = {}
+        sources: dict[str, dict[str, Any]] = {}
+        bounds: dict[str, dict[str, Any]] = {}
         exhausted: list[str] = []
         reached: list[str] = []
         pauses: dict[str, float] = {}
@@ -172,12 +173,12 @@ class TaskRun:
         assert isinstance(source, SourceOperator)
         return program, source
 
-    def _available(self, name: str, offset: dict) -> dict | None:
+    def _available(self, name: str, offset: dict[str, Any]) -> dict[str, Any] | None:
         """Return where a source says that what is there now ends; None while it cannot say."""
         program, source = self._source(name)
         return self._calls.call(program, lambda: check_available(source.available(offset)))
 
-    def _produce(self, name: str, offset: dict, bounds: dict[str, dict] | None) -> ProducedTo:
+    def _produce(self, name: str, offset: dict[str, Any], bounds: dict[str, dict[str, Any]] | None) -> ProducedTo:
         program, source = self._source(name)
         source.until = None if bounds is None else bounds.get(name)
         if bounds is not None and source.until is None:

@@ -31,7 +31,7 @@ class Instance:
     """Digest of the parts of that state which do not know what changed."""
     dirty: bool = False
     """A batch began with it and did not end."""
-    round_robin: dict[str, int] = field(default_factory=dict)
+    round_robin: dict[str, int] = field(default_factory=dict[str, int])
 
 
 class InstanceCache:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import os
 
-import pandas as pd  # noqa: F401 (pyarrow looks for it when it first makes an array)
+import pandas  # noqa: F401  # pyright: ignore[reportUnusedImport, reportMissingTypeStubs] (pyarrow looks for it when it first makes an array)
 from pyspark.daemon import manager
 
 from streams_orchestration.runtime.engine.spark import stages

@@ -13,7 +13,7 @@ import fcntl
 import os
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from streams_orchestration.runtime.engine.spark.owner_sockets import OwnerConnection, answered
 from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, Owners, SilentOwnerError, receive, send
@@ -132,7 +132,7 @@ def _answers(pending: list[tuple[OwnerConnection, Request]]) -> list[Row]:
 
 
 @contextlib.contextmanager
-def _slot() -> Iterator[bool]:
+def _slot() -> Generator[bool]:
     """Limit the queries of a host that run a direct batch at once to the number of its processors.
 
     Yields True if the query has got a slot; the others let Spark run their batches.

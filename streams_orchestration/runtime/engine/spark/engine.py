@@ -207,7 +207,7 @@ class SparkEngine:
             return
         from pyspark import SparkContext
 
-        gateway: Any = SparkContext._gateway
+        gateway: Any = SparkContext._gateway  # pyright: ignore[reportPrivateUsage] - there is no public way
         jvm = self.pid
         writing = threading.Thread(target=self._write_archive, args=(gateway,), daemon=True)
         writing.start()

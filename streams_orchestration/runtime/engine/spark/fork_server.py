@@ -123,7 +123,7 @@ class ForkServer:
 
     def serve(self) -> None:
         """Serve requests until the host has ended."""
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGCHLD, _ignore)
         signal.set_wakeup_fd(self._wakes.fileno(), warn_on_full_buffer=False)
         for source in (sys.stdin, self._listener, self._ended):
             self._selector.register(source, selectors.EVENT_READ)
@@ -251,6 +251,10 @@ class Request(NamedTuple):
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status & 0xFF)
+
+
+def _ignore(*_: object) -> None:
+    """Do nothing about a signal, which wakes the selector."""
 
 
 def _close(streams: Sequence[int]) -> None:

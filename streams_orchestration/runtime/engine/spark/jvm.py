@@ -47,7 +47,7 @@ class Jvm:
         Raises:
             StreamsRuntimeError: the JVM has ended; the message has the reason, if the output shows it.
         """
-        from pyspark.java_gateway import launch_gateway
+        from pyspark.java_gateway import launch_gateway  # pyright: ignore[reportUnknownVariableType]
 
         while not self.connection.exists():
             if (status := self.process.poll()) is not None:

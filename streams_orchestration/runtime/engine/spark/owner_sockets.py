@@ -8,10 +8,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import platform
 import secrets
 import socket
 import struct
-import sys
 import tempfile
 import time
 from collections.abc import Iterable
@@ -51,7 +51,7 @@ def listen() -> tuple[str, socket.socket]:
     else:
         # in Linux' own name space nothing is left behind; elsewhere it goes with the private directory of the session
         place = os.environ.get("PYTHON_WORKER_FACTORY_SOCK_DIR") or tempfile.gettempdir()
-        address = f"\0{name}" if sys.platform == "linux" else str(Path(place) / name)
+        address = f"\0{name}" if platform.system() == "Linux" else str(Path(place) / name)
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(address)
         listener.listen(BACKLOG)

@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from streams_orchestration.runtime.processes import kill, process_started, thread_runs
@@ -40,7 +40,7 @@ class StandstillWatch:
         self._thread: threading.Thread | None = None
 
     @contextmanager
-    def task(self, limit: int) -> Iterator[None]:
+    def task(self, limit: int) -> Generator[None]:
         """Watch a task that runs within the block.
 
         Args:

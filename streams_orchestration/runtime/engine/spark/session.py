@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyspark.testing.utils  # noqa: F401 (the first call to the JVM needs it, and the JVM would wait for it)
+import pyspark.testing.utils  # noqa: F401  # pyright: ignore[reportUnusedImport] (the first call to the JVM needs it, and the JVM would wait for it)
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 

@@ -68,7 +68,7 @@ class QueryAnalysis:
     """The result of Spark's analysis of queries."""
 
     refusals: tuple[Refusal, ...] = ()
-    columns: Mapping[int, OperatorColumns] = field(default_factory=dict)
+    columns: Mapping[int, OperatorColumns] = field(default_factory=dict[int, OperatorColumns])
     """Number of an operator in the physical graph -> the origins of its columns."""
 
 
@@ -167,7 +167,7 @@ def _of_all(alike: Iterable[list[PeProgram]], answer: QueryAnalysis) -> Iterator
 
 
 def _analyse(directory: Path) -> QueryAnalysis:
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError  # pyright: ignore[reportMissingTypeStubs]
 
     from streams_orchestration.runtime.engine.spark.frames.composing import Composition
     from streams_orchestration.runtime.engine.spark.session import spark_session

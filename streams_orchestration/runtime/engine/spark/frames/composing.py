@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (as everywhere)
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructType
@@ -276,7 +277,7 @@ def _declared(frame: DataFrame, ddl: str) -> DataFrame:
         near = nearest(lacking[0], list(fields)) if lacking else ""
         message = f"it gives the columns {', '.join(frame.columns)}; its stream has {', '.join(names)}{near}"
         raise ValueError(message)
-    columns = []
+    columns: list[Column] = []
     for field, target in zip(wanted, arrow_schema(ddl), strict=True):
         kind = fields[field.name].dataType
         if not fits(_arrow(kind), target.type):

@@ -26,7 +26,7 @@ class PortBatch:
     """The input of one port in a batch."""
 
     segments: tuple[Segment, ...] = ()
-    filters: dict[str, str] = field(default_factory=dict)
+    filters: dict[str, str] = field(default_factory=dict[str, str])
     """The name of a stream -> the condition that its tuples must meet."""
     marker: int | None = None
     """Event time, in microseconds since 1970, of a row that only advances the watermark; None without one."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def analysed(frame: DataFrame) -> Any:
     """Return the logical plan of a DataFrame as Spark has analysed it, before the optimizer changes it."""
-    jvm_frame: Any = frame._jdf
+    jvm_frame: Any = frame._jdf  # pyright: ignore[reportPrivateUsage] - there is no public way
     return jvm_frame.queryExecution().analyzed()
 
 

@@ -15,7 +15,7 @@ from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.runtime.engine.spark.descriptor import MARKER
 from streams_orchestration.runtime.engine.spark.frames.descriptors import READ, PortBatch, port_codec
-from streams_orchestration.runtime.programs.batches import TaskResult
+from streams_orchestration.runtime.programs.batches import Segment, TaskResult
 from streams_orchestration.runtime.programs.codecs import result_codec
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration.runtime.tasks.selection import selected
@@ -48,7 +48,7 @@ def shares(planned: PortBatch, *, marked: bool, whole: bool) -> list[bytes]:
     """
     if whole and (planned.segments or planned.marker is not None):
         return [port_codec.dump_json(planned)]
-    parts: list[list] = []
+    parts: list[list[Segment]] = []
     rows = ROWS
     for segment in planned.segments:
         if rows >= ROWS:

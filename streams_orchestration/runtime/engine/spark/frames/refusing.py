@@ -55,7 +55,8 @@ def refuse_unstreamable(frame: DataFrame, mode: str) -> None:
     Raises:
         AnalysisException: Spark cannot stream the query; it holds Spark's reason.
     """
-    sql: Any = frame.sparkSession._jvm.org.apache.spark.sql  # type: ignore[union-attr]
+    jvm: Any = frame.sparkSession._jvm  # pyright: ignore[reportPrivateUsage] - there is no public way
+    sql = jvm.org.apache.spark.sql
     modes = sql.streaming.OutputMode
     checker = sql.catalyst.analysis.UnsupportedOperationChecker
     checker.checkForStreaming(analysed(frame), modes.Append() if mode == "append" else modes.Update())

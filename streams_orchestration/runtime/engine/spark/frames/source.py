@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, InputPartition
-from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
+from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper  # pyright: ignore[reportPrivateUsage]
 
 from streams_orchestration.runtime.engine.spark.descriptor import MARKER, Descriptor
 
