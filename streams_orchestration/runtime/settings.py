@@ -1,4 +1,4 @@
-"""Settings of an application's hosts, from the environment that deploys it; kept with the deployment."""
+"""Settings of an application's hosts, read from the environment when it is deployed, and stored with the deployment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOG_SIZE = "STREAMS_LOG_SIZE"
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _STANDALONE = "spark://"
 LOCAL = "local"
-"""The master of a host whose tasks run on its own machine."""
+"""The master of a host whose tasks run on the host's own machine."""
 _MASTERS = r"local|yarn|spark://\S+|k8s://\S+"
 _WORDS = rf"(?:[\w.-]+=)?(?:{_MASTERS})(?:\s+(?:[\w.-]+=)?(?:{_MASTERS}))*"
 OURS = (
@@ -29,11 +29,11 @@ OURS = (
     "spark.stage.maxConsecutiveAttempts", "spark.python.daemon.module", "spark.python.worker.reuse",
     "spark.sql.adaptive.enabled", "spark.driver.memory",
 )  # fmt: skip
-"""Properties of Spark that the runtime sets itself, since it depends on them, or has a setting of its own for them."""
+"""Properties of Spark that users may not set: the runtime depends on them, or has settings of its own for them."""
 
 
 class SettingError(StreamsRuntimeError):
-    """A variable of the environment has a value that cannot be used."""
+    """The error that a variable of the environment has a value that cannot be used."""
 
     def __init__(self, name: str, value: str, wanted: str) -> None:
         super().__init__(f"{name}={value}: {wanted} is wanted. Correct the variable, or unset it.")
@@ -41,28 +41,28 @@ class SettingError(StreamsRuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """Settings that a host's engine is started with, before the host can read the catalog."""
+    """Settings with which a host's engine is started, before the host can read the catalog."""
 
     memory: str = "1g"
-    """Heap of the JVM."""
+    """The heap of the JVM, as in `1g`."""
     master: str = LOCAL
     """The place where tasks run: `local`, or the address of a Spark cluster as `spark-submit --master` takes it."""
     conf: str = ""
-    """File of Spark's properties for this engine, as `spark-submit --properties-file` takes it; none when empty."""
+    """The file of Spark's properties for this engine, as for `spark-submit --properties-file`; empty for none."""
     queries: bool = False
-    """Among its PEs are queries of Spark's own, whose rows its JVM works through."""
+    """True if some of its PEs are Spark queries, whose rows the JVM processes."""
 
     @property
     def cluster(self) -> bool:
-        """Tasks run in executors, which may be on other machines."""
+        """True if tasks run in executors of a cluster, which may be on other machines."""
         return self.master != LOCAL
 
     def properties(self) -> dict[str, str]:
         """Return the properties in the file.
 
         Raises:
-            SettingError: it cannot be read, a line of it cannot be used, or it leaves open how processes of a
-                standalone cluster are known to the driver.
+            SettingError: the file cannot be read, one of its lines cannot be used, or it does not say how the driver
+                authenticates processes of a standalone cluster.
         """
         properties = self._read_properties() if self.conf else {}
         decided = "spark.authenticate.secret" in properties or properties.get("spark.authenticate") == "false"
@@ -98,36 +98,38 @@ class EngineSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings that every host of the application starts with, also after a reset."""
+    """Settings of all hosts of an application, which also hold after a reset."""
 
     source_limit: int = SOURCE_LIMIT
-    """Most tuples that a source may produce in one batch (`STREAMS_SOURCE_LIMIT`)."""
+    """The most tuples that a source may produce in one batch (`STREAMS_SOURCE_LIMIT`)."""
     driver_memory: str = "1g"
-    """Heap of a host's JVM (`STREAMS_DRIVER_MEMORY`)."""
+    """The heap of a host's JVM (`STREAMS_DRIVER_MEMORY`)."""
     metrics: bool = True
-    """True if tasks count and time (`STREAMS_METRICS`: on or off)."""
+    """True if tasks count tuples and measure times (`STREAMS_METRICS`: on or off)."""
     compression: str = "none"
-    """Compression of streams between PEs (`STREAMS_COMPRESSION`: none, lz4 or zstd)."""
+    """The compression of streams between PEs (`STREAMS_COMPRESSION`: none, lz4 or zstd)."""
     hang_limit: int = 15
-    """Seconds without an answer of the JVM, or without progress of a task, until it is killed; 0: never
-    (`STREAMS_HANG_LIMIT`)."""
+    """Seconds without an answer of the JVM or progress of a task until it is killed; 0 for never.
+
+    The variable is `STREAMS_HANG_LIMIT`.
+    """
     master: str = LOCAL
     """Masters of hosts (`STREAMS_MASTER`): one for all, and `TAG=MASTER` for hosts of pools with that tag."""
     spark_conf: str = ""
     """Absolute path of a file of Spark's properties (`STREAMS_SPARK_CONF`)."""
     samples: int = 0
-    """Most tuples of a stream between PEs that may be shown; 0: none may (`STREAMS_SAMPLES`)."""
+    """The most tuples of a stream between PEs that may be shown, 0 for none (`STREAMS_SAMPLES`)."""
     sample_mask: str = ""
-    """Names of attributes whose values nobody may look at, with `*` and `?` (`STREAMS_SAMPLE_MASK`)."""
+    """Names of attributes whose values are never shown, with `*` and `?` (`STREAMS_SAMPLE_MASK`)."""
     log_size: int = LOG_BYTES
-    """Bytes at which a log is rotated; 0: never (`STREAMS_LOG_SIZE`)."""
+    """The size in bytes at which a log is rotated, 0 for never (`STREAMS_LOG_SIZE`)."""
 
     def engine(self, tags: Iterable[str] = (), *, queries: bool = False) -> EngineSettings:
         """Return the settings of the engine of a host.
 
         Args:
-            tags: of the host's pool.
-            queries: it has PEs that are queries of Spark's own.
+            tags: the tags of the host's pool.
+            queries: True if some of its PEs are Spark queries.
         """
         words = self.master.split()
         usual = next((word for word in words if re.fullmatch(_MASTERS, word)), LOCAL)
@@ -137,10 +139,10 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
-        """Read the settings from the environment; the defaults hold for what it does not name.
+        """Read the settings from environment variables; a missing variable gives the default.
 
         Args:
-            environment: variables by name; of a state directory its own, `Home.environment`.
+            environment: the variables by name; for a state directory its `Home.environment`.
 
         Raises:
             SettingError: a value cannot be used.

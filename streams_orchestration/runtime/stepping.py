@@ -1,7 +1,7 @@
-"""Runs a deployed application in this process: the same programs, plans, tasks and commits.
+"""Runs a deployed application in this process, with the same programs, plans, tasks and commits as in hosts.
 
-It is for tests of applications: PEs make one micro-batch after the other, and nothing waits for a clock. Only PEs that
-are queries of Spark's run by an engine, which makes their batches as soon as there is something to do.
+It is for tests of applications: PEs run one batch after the other, and nothing waits for a clock. Only PEs that are
+Spark queries run in an engine, which runs their batches as soon as there is something to do.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ from streams_orchestration.runtime.units.watch import observe
 QUERY_SECONDS = 300.0
 """Seconds within which a Spark query must make its next batch, however busy the machine is."""
 LOOK_SECONDS = 0.1
-"""Seconds between two looks at its progress, when nothing notifies of a change."""
+"""Seconds between two looks at the query's progress, where nothing notifies of a change."""
 
 
 class StepError(StreamsRuntimeError):
-    """A step of an application in this process failed; the message is that of the operator."""
+    """The error that a step of an application failed; the message is that of the operator."""
 
 
 @dataclass
 class SteppedApplication:
-    """A deployed application whose PEs are stepped by hand.
+    """A deployed application whose PEs run step by step when a test asks for it.
 
-    Used as a context, it stops its queries at the end.
+    As a context manager, it stops its queries at the end.
     """
 
     home: Home
@@ -65,13 +65,13 @@ class SteppedApplication:
     source_limit: int = 1000
     """Approximate number of tuples that a source produces in a batch."""
     engine: Callable[[], Engine] | None = None
-    """Gives what runs PEs that are queries of Spark's, if there are any."""
+    """Returns the engine for PEs that are Spark queries; None if there are none."""
     begins: Run = ENDLESS
-    """The run that begins."""
+    """The kind of run that begins."""
     results: list[TaskResult] = field(default_factory=list[TaskResult])
     scratches: dict[int, Scratch] = field(default_factory=dict[int, Scratch])
     queries: dict[int, Query] = field(default_factory=dict[int, Query])
-    """PE -> the query of Spark's that runs."""
+    """PE -> its running Spark query."""
 
     def __post_init__(self) -> None:
         wanted = deployable(self.compilation)
@@ -91,11 +91,11 @@ class SteppedApplication:
         self.report_running()
 
     def plan(self, program: PeProgram) -> BatchPlan | None:
-        """Plan the next batch of a PE; None while there is nothing to do."""
+        """Return the plan of a PE's next batch; None if there is nothing to do."""
         return plan_batch(program, read_view(self.catalog, program), source_limit=self.source_limit)
 
     def execute(self, program: PeProgram, plan: BatchPlan) -> list[TaskResult]:
-        """Run the tasks of a batch, which is not committed yet."""
+        """Run the tasks of a batch, and return their results, which are not committed yet."""
         scratch = self._scratch(program)
         rows = [
             (part.partition, 0, PLAN, 0, 0, plan_codec.dump_json(replace(plan, inputs=(part,)))) for part in plan.inputs
@@ -175,7 +175,7 @@ class SteppedApplication:
         return query
 
     def publish(self) -> None:
-        """Make visible whatever can be."""
+        """Make all outputs visible that can become visible."""
         for sink, rows in itertools.groupby(due(self.catalog, self.name, files=False), key=lambda row: row.operator):
             self.deliverers[sink].deliver(list(rows))
         publish(self.catalog, self.name)
@@ -190,7 +190,7 @@ class SteppedApplication:
         observe(self.catalog, self.name)
 
     def trigger(self) -> None:
-        """Let the period of every region pass."""
+        """Trigger the end of an epoch in every region, as if its period had passed."""
         self.report_running()
         u = tables.unit
         with self.catalog.write() as connection:
@@ -199,13 +199,13 @@ class SteppedApplication:
         observe(self.catalog, self.name)
 
     def run(self, *, trigger_every: int = 3) -> None:
-        """Step all PEs in turn until the application has come to its end.
+        """Step all PEs in turn until the application has ended.
 
         Args:
-            trigger_every: turns between two cuts of every region.
+            trigger_every: the number of turns between two cuts of every region.
 
         Raises:
-            StepError: an operator raised, or nothing is left to do and the application is not at its end.
+            StepError: an operator raised, or nothing is left to do although the application has not ended.
         """
         idle = 0
         for turn in itertools.count(1):
@@ -223,26 +223,26 @@ class SteppedApplication:
         raise StepError(message)
 
     def is_over(self) -> bool:
-        """Return True if the application is at its end, or a run that takes only what is there has stopped."""
+        """Return True if the application is complete, or a bounded run has stopped."""
         ended = complete(self.catalog, self.name)
         end_bounded_run(self.catalog, self.name, self.programs)
         with self.catalog.read() as connection:
             return ended or has_ended(connection, self.name)
 
     def published(self, sink: str) -> list[Path]:
-        """Return the files that a `FileSink` has published, by name."""
+        """Return the files that a `FileSink` has published, ordered by name."""
         return sorted((self.home.results(self.name) / sink).glob("part-*"))
 
 
 def run_levels(scratch: Scratch, rows: Iterable[Row]) -> list[Row]:
-    """Run the tasks of a batch, one after the other, and hand on what they exchange.
+    """Run the tasks of a batch, one after the other, and pass on the rows that they exchange.
 
     Args:
-        scratch: of the PE's query.
+        scratch: the scratch directory of the PE's query.
         rows: the plans of the tasks of the first level.
 
     Returns:
-        What the last level hands on.
+        The rows that the last level yields.
     """
     handed = list(rows)
     for level, tasks in enumerate(scratch.launched.program.levels):
@@ -260,7 +260,7 @@ def run_levels(scratch: Scratch, rows: Iterable[Row]) -> list[Row]:
 
 
 def publish(catalog: Catalog, application: str) -> int:
-    """Publish files once, and raise what is wrong; how many became visible."""
+    """Publish files once and return how many became visible; raise the first error."""
     published, errors = publish_files(catalog, application)
     if errors:
         raise errors[0]

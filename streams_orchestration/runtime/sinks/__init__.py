@@ -1,1 +1,1 @@
-"""Outputs of an application: they become visible with their epoch, and are taken back by a reset."""
+"""Outputs of sinks: they become visible with their epoch, and a reset retracts them."""

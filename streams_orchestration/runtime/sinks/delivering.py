@@ -1,4 +1,4 @@
-"""Delivering: outputs that go to something else than files are handed over by their operators, in order, by key."""
+"""Delivering: sinks hand outputs that are not files to their targets, in order, each under a key."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ log = logging.getLogger("streams.publisher")
 
 
 class Deliverer:
-    """One sink that delivers; keeps its connection open between deliveries."""
+    """The deliveries of one sink, whose connection stays open between deliveries."""
 
     def __init__(self, catalog: Catalog, application: str, sink: EpochSink) -> None:
         self.catalog = catalog
@@ -40,24 +40,24 @@ class Deliverer:
         self._open = False
 
     def ready(self, rows: Sequence[DueOutput]) -> bool:
-        """Return True if there is work for these outputs of the sink, which `publishing.due` returns."""
+        """Return True if one of these outputs of the sink, which `publishing.due` returns, can be delivered."""
         return bool(rows)
 
     def load(self) -> None:
-        """Have the sink import the modules that it needs."""
+        """Import the modules that the sink needs."""
         load(self.sink)
 
     def flush(self) -> None:
-        """Do nothing: no output is held back."""
+        """Do nothing, since no output is held back."""
 
     def deliver(self, rows: Sequence[DueOutput]) -> int:
         """Deliver outputs of the sink, which `publishing.due` returns; may be repeated after a crash at any point.
 
         Returns:
-            How many deliveries were made.
+            The number of deliveries.
 
         Raises:
-            OutputError: one failed, the later ones were not tried.
+            OutputError: a delivery failed; later ones were not tried.
         """
         a, s = tables.application, tables.sink
         mine = (s.c.application == self.application, s.c.operator == self.name)
@@ -140,7 +140,7 @@ def _key(first: DeliveryKey, row: DueOutput) -> DeliveryKey:
 def deliverers(
     catalog: Catalog, home: Home, application: str, programs: Iterable[PeProgram], units: Iterable[str] | None = None
 ) -> dict[str, Deliverer | Gatherer]:
-    """Return the sinks of some units that deliver or gather, by name; of all units when None."""
+    """Return the sinks of some units that deliver or gather, by name; of all units if `units` is None."""
     wanted = None if units is None else set(units)
     senders: dict[str, Deliverer | Gatherer] = {}
     for program in programs:

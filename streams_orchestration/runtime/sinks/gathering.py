@@ -1,7 +1,7 @@
-"""Gathering: files of complete epochs become fewer and larger ones before they are published.
+"""Gathering: files of complete epochs are merged into fewer and larger ones before they are published.
 
-Only what no reset can take back is merged. The merged file takes the place of the others in one transaction, so that
-every tuple is in one of them at any moment; its final name is written down before it is used (`publishing.py`).
+Only files that no reset can take back are merged. The merged file replaces the others in one transaction, so that every
+tuple is in exactly one of them at any moment; its final name is recorded before it is used (`publishing.py`).
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from streams_orchestration.runtime.storage.waiting import (
 )
 
 MANY = 64
-"""Number of waiting files of a directory that are merged to fewer waiting files, since every look goes through all."""
+"""The number of waiting files of a directory from which they are merged early, since every look reads all of them."""
 MERGED = "merged"
 """Prefix of the names of merged files."""
 
 
 class Gatherer:
-    """One sink whose files are gathered."""
+    """The gathering of one sink's files."""
 
     def __init__(
         self, catalog: Catalog, application: str, sink: GatheringSink, *, clock: Callable[[], float] | None = None
@@ -48,13 +48,14 @@ class Gatherer:
         self.application = application
         self.sink = sink
         self.flushing = False
-        """True if complete outputs become visible at once."""
+        """True if complete outputs become visible at once, without waiting for more."""
         self.clock = clock or world.monotonic
         self._channel = f"{max(sink.context.channel, 0):03d}"
         self._since: dict[str, float] = {}
-        """Pending name -> when it was seen first to be of a complete epoch."""
+        """Name of a pending file -> the time when its epoch was first seen to be complete."""
         self._token: str | None = None
-        """Marks this object in the catalog as the only one that may name merged files; None before it has swept."""
+        """The mark by which the catalog knows this object as the only one that may name merged files; None before a
+        sweep."""
 
     @property
     def _store(self) -> Store:
@@ -65,31 +66,32 @@ class Gatherer:
         return waiting_of(self.application, self.sink.context.pe)
 
     def ready(self, rows: Sequence[DueOutput]) -> bool:
-        """Return True if there is work for these outputs of the sink, which `publishing.due` returns."""
+        """Return True if there is something to do for these outputs of the sink, which `publishing.due` returns."""
         unnamed, named = _divided(rows)
         return bool(named) or any(len(group) >= MANY or self._leading(group) for group in self._groups(unnamed))
 
     def load(self) -> None:
-        """Have the sink import the modules that it needs."""
+        """Import the modules that the sink needs."""
         load(self.sink)
 
     def flush(self) -> None:
-        """From now on publish complete outputs at once."""
+        """Publish complete outputs at once from now on."""
         self.flushing = True
 
     def close(self) -> None:
-        """Do nothing: nothing stays open between two calls."""
+        """Do nothing, since nothing stays open between two calls."""
 
     def deliver(self, rows: Sequence[DueOutput]) -> int:
-        """Merge what is to be published now, and give it a final name; may be repeated after a crash at any point.
+        """Merge the outputs that are to be published now, and give the result a final name.
 
-        What has its final name in an object store is sent there.
+        Outputs with a final name in an object store are sent there. The call may be repeated after a crash at any
+        point.
 
         Args:
-            rows: outputs of the sink, as `publishing.due` gives them.
+            rows: outputs of the sink, as `publishing.due` returns them.
 
         Returns:
-            How many files got a final name, or were sent.
+            The number of files that got a final name or were sent.
 
         Raises:
             OutputError: a file cannot be read or written, or the store cannot be reached, or refuses.
@@ -119,7 +121,7 @@ class Gatherer:
         return count
 
     def _groups(self, rows: Sequence[DueOutput]) -> Iterator[list[DueOutput]]:
-        """Yield the files of each directory, in order."""
+        """Yield the waiting outputs of each directory, in order."""
         now, known = self.clock(), self._since
         self._since = {row.pending: known.get(row.pending, now) for row in rows}
         ordered = sorted(rows, key=lambda row: (row.pending.rpartition("/")[0], row.batch))
@@ -127,7 +129,7 @@ class Gatherer:
             yield list(group)
 
     def _leading(self, rows: Sequence[DueOutput]) -> int:
-        """Return how many of the first files of a directory are published now as one file."""
+        """Return how many of the first files of a directory are to be published now as one file."""
         if not rows:
             return 0
         roll = self.sink.roll() or Roll(seconds=0)
@@ -143,7 +145,7 @@ class Gatherer:
         return len(rows) if passed or closed or first.ended or is_held(first.held_until) or self.flushing else 0
 
     def _send(self, row: DueOutput) -> None:
-        """Publish a file in an object store. Its epoch is complete, so that no reset takes it back."""
+        """Publish a file in an object store; its epoch is complete, so no reset takes it back."""
         try:
             self.sink.storage().publish(unaltered(self._store, row), str(row.final))
         except FileNotFoundError:
@@ -160,10 +162,14 @@ class Gatherer:
         forget_file(self._store, row.pending)  # not before: a repetition sends it again
 
     def _replace(self, rows: Sequence[DueOutput], *, named: bool) -> DueOutput | None:
-        """Replace several files by one, with a final name or to wait on; the several are removed like retracted ones.
+        """Replace several files by one; the replaced files are removed like retracted ones.
+
+        Args:
+            rows: the outputs of the files.
+            named: True to give the new file its final name, False if it is to wait on.
 
         Returns:
-            What the catalog knows now; None when another process was here.
+            The merged output as the catalog has it; None if another process has changed the files.
         """
         f, since = tables.sink_file, min(self._since[row.pending] for row in rows)
         merged = rows[0] if len(rows) == 1 else self._merge(rows)
@@ -190,7 +196,7 @@ class Gatherer:
         return None if gone else replace(merged, final=final)
 
     def _may_name(self, connection: Connection) -> bool:
-        """Return True if no other process has swept since this one did; else this one must sweep again."""
+        """Return True if no other process has swept since this one did; otherwise this process must sweep again."""
         s = tables.sink
         own = (s.c.application == self.application, s.c.operator == self.sink.context.name)
         if connection.scalar(select(s.c.gatherer).where(*own)) == self._token:
@@ -216,7 +222,7 @@ class Gatherer:
         )
 
     def _merge(self, rows: Sequence[DueOutput]) -> DueOutput | None:
-        """Write a new file with the tuples of several, its name on disk; None when another process has taken them."""
+        """Write a file with the tuples of several, and sync its name; None if another process has taken them."""
         store, files = self._store, [path_of(self._store, row.pending) for row in rows]
         merged = files[0].with_name(f"{MERGED}-{self._channel}-{world.new_id()}{files[0].suffix}")
         try:
@@ -245,10 +251,10 @@ class Gatherer:
             raise OutputError(name, message) from error
 
     def _sweep(self, unit: str) -> None:
-        """Remove merged files that nothing names: a process died before they took the place of others.
+        """Remove merged files that the catalog does not name, since a process died before they replaced others.
 
-        They are looked for first; then a transaction reads what is named, and from there on no other process may name
-        one of them (`_may_name`); then they are removed. What another process merges later is not among them.
+        They are listed first. Then a transaction reads which are named; from there on no other process may name one of
+        them (`_may_name`), so the others are removed. Files that another process merges later are not in the list.
         """
         f, s, store, token = tables.sink_file, tables.sink, self._store, world.new_id()
         pattern, pending_of_sink = f"{MERGED}-{self._channel}-*", self.sink.pending()
@@ -278,9 +284,9 @@ def _divided(rows: Sequence[DueOutput]) -> tuple[list[DueOutput], list[DueOutput
 
 
 def _tail(sizes: Sequence[int]) -> int:
-    """Return the index of the first of the last files to merge: each is no larger than all behind it together.
+    """Return the index from which the last files are merged: each is no larger than all files after it together.
 
-    So a byte is written again once for every doubling of what waits.
+    So a byte is rewritten only once for every doubling of the waiting bytes.
     """
     begin, total = len(sizes), 0
     while begin and (sizes[begin - 1] <= total or len(sizes) - begin < MANY // 2):

@@ -1,4 +1,4 @@
-"""Sinks as their operators know them: what they have outside of the state directory."""
+"""Outputs of sinks outside of the state directory, as their operators know them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from streams_orchestration.runtime.tasks.instances import operator_context
 
 
 def unpublished_files(home: Home, program: PeProgram) -> list[Path]:
-    """Return the files that a PE's operators have written and that never became visible."""
+    """Return the files that the operators of a PE have written and that never became visible."""
     return [
         path
         for _, operator, context, parameters in operators_of(home, program)
@@ -30,13 +30,13 @@ def unpublished_files(home: Home, program: PeProgram) -> list[Path]:
 
 
 def newest_name(files: Collection[File]) -> str | None:
-    """Return the name of the last file that a sink has published: numbers in their names only grow."""
+    """Return the name of the last file that a sink has published, by the numbers in the names, which only grow."""
     names = (path.name for path in files)
     return max(names, key=lambda name: [int(digits) for digits in re.findall(r"\d+", name)], default=None)
 
 
 def operators_of(home: Home, program: PeProgram) -> Iterator[tuple[str, type[Operator], OperatorContext, BaseModel]]:
-    """Yield the operators of a PE: name, class, surroundings and parameters."""
+    """Yield name, class, context and parameters of each operator of a PE."""
     directories = directories_of(home, program.application, program.pe)
     for operator in program.operators.values():
         implementation = import_operator(operator.implementation)
@@ -45,7 +45,7 @@ def operators_of(home: Home, program: PeProgram) -> Iterator[tuple[str, type[Ope
 
 
 def insert_sinks(connection: Connection, home: Home, program: PeProgram) -> None:
-    """Enter the sinks of a PE: the operators that give outputs with their commits."""
+    """Insert the rows of a PE's sinks: the operators that have outputs with their commits."""
     for name, implementation, context, parameters in operators_of(home, program):
         if implementation.prepare_commit is not Operator.prepare_commit:
             connection.execute(

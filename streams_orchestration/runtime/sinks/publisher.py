@@ -1,4 +1,4 @@
-"""The publisher of a host: a thread that makes outputs of sinks visible, and tries again where that fails."""
+"""The publisher of a host: a thread that makes outputs of sinks visible, and repeats failed attempts."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from streams_orchestration.runtime.sinks.sinks import record_failure, record_suc
 TURN_SECONDS = 0.02
 """The least time between two turns, however often the catalog changes."""
 WAITING_SECONDS = 0.25
-"""Seconds between two turns while outputs wait for more to come, or for a sink that fails."""
+"""Seconds between two turns while outputs wait to be gathered, or a sink fails."""
 LOOK_SECONDS = 5.0
 """Seconds between two turns while the catalog does not change, for safety."""
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
-"""Longest seconds between two attempts of a sink that fails; the pause doubles up to this."""
+"""Longest seconds between two attempts for a failing sink; the pause doubles up to this."""
 END_SECONDS = 10.0
 """Seconds that a stop waits for outputs that are being published."""
 
@@ -32,7 +32,7 @@ log = logging.getLogger("streams.publisher")
 
 @dataclass(slots=True)
 class Trouble:
-    """A sink whose outputs cannot become visible."""
+    """The trouble of one sink whose outputs cannot become visible."""
 
     failures: int = 0
     next_try: float = 0.0
@@ -50,10 +50,10 @@ def _writes_alike(one: Deliverer | Gatherer, other: Deliverer | Gatherer) -> boo
 
 
 class Publisher:
-    """Publishes for one application; what fails is written down and tried again, and holds nothing else up.
+    """The publisher of one application. A failing sink is recorded and tried again, without delaying the others.
 
-    Files may be published by several hosts at once. What is delivered to something else is delivered by one, on a
-    thread for each sink, since a target may take its time.
+    Several hosts may publish files at once. Only one host delivers outputs that are not files, on a thread for each
+    sink, since a target may be slow.
     """
 
     def __init__(
@@ -81,14 +81,14 @@ class Publisher:
         self._thread.start()
 
     def stop(self) -> None:
-        """Publish complete outputs, as far as that is possible at once, and end."""
+        """Publish complete outputs as far as that is possible at once, and end the thread."""
         self._stopped.set()
         self.catalog.changes.wake()
         if self._thread.is_alive():
             self._thread.join(END_SECONDS)
 
     def deliver_to(self, deliverers: Mapping[str, Deliverer | Gatherer]) -> None:
-        """Take other sinks; those that were there already, and write as they did, go on as they are."""
+        """Replace the sinks that deliver; those that are the same as before keep their state."""
         before, after = self.deliverers, dict(deliverers)
         for name, former in before.items():
             if name in after and _writes_alike(former, after[name]):
@@ -111,7 +111,7 @@ class Publisher:
         publish_files(self.catalog, self.application)
 
     def turn(self) -> int:
-        """Make visible what can be; returns how many outputs that were."""
+        """Make visible what can become visible, and return the number of these outputs."""
         now = self.clock()
         resting = self._troubled(lambda trouble: trouble.next_try > now)
         for operator, outputs in self._due_deliveries(resting):
@@ -125,7 +125,7 @@ class Publisher:
         return count
 
     def deliver(self, operator: str, outputs: Sequence[DueOutput]) -> None:
-        """Deliver outputs of one sink, and write down how it went."""
+        """Deliver outputs of one sink, and record the success or failure."""
         try:
             try:
                 self.deliverers[operator].deliver(outputs)
@@ -143,14 +143,14 @@ class Publisher:
             self.catalog.changes.wake()
 
     def _note_defect(self, operator: str, error: Exception) -> None:
-        """Have the status say what is wrong, and let the sink rest: it would fail again at once."""
+        """Record an unexpected error in the sink's status, and let the sink rest, since it would fail again at once."""
         try:
             self.failed(OutputError(operator, f"{type(error).__name__}: {error}; it is tried again, nothing is lost"))
         except StreamsRuntimeError as away:
             log.warning("%s", away)
 
     def _due_deliveries(self, resting: Set[str]) -> list[tuple[str, list[DueOutput]]]:
-        """Return the sinks that have something to deliver and that are neither resting nor at it."""
+        """Return the sinks with outputs to deliver that neither rest nor deliver already."""
         self._busy = {operator: thread for operator, thread in self._busy.items() if thread.is_alive()}
         self._waiting = bool(resting)
         free = set(self.deliverers) - resting - set(self._busy)
@@ -167,12 +167,12 @@ class Publisher:
         return ready
 
     def _troubled(self, which: Callable[[Trouble], bool] = lambda _: True) -> set[str]:
-        """Return the sinks that fail; the threads of deliveries change which these are."""
+        """Return the names of failing sinks that meet a condition; threads of deliveries may change them meanwhile."""
         with self._lock:
             return {operator for operator, trouble in self.troubles.items() if which(trouble)}
 
     def failed(self, error: OutputError) -> None:
-        """Write down what is wrong with a sink, and let it rest."""
+        """Record the failure of a sink, and let the sink rest."""
         with self._lock:
             trouble = self.troubles.setdefault(error.operator, Trouble())
             trouble.next_try = self.clock() + min(FIRST_PAUSE * 2 ** min(trouble.failures, 10), LONGEST_PAUSE)

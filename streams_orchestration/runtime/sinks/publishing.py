@@ -61,17 +61,17 @@ _DUE = {True: _VISIBLE.where(_f.c.final.is_not(None) & _here), False: _VISIBLE.w
 
 @dataclass(frozen=True, slots=True)
 class DueOutput(Output):
-    """An output that can become visible, or can be settled."""
+    """An output that can become visible, or is visible and can be settled."""
 
     complete: bool
     """True if its epoch is complete, so that no reset takes it back."""
     completed_epoch: int
-    """Last epoch of its unit that is visible outside."""
+    """The last epoch of its unit that is visible outside."""
     unit: str
     ended: bool
-    """True if its PE has made the last commit."""
+    """True if its PE has made its last commit."""
     held_until: float | None
-    """Unix seconds at which the hold of its unit ends, while that is drained."""
+    """The time at which the hold of its unit ends, in unix seconds; None if the unit is not held."""
 
     @property
     def place(self) -> Path:
@@ -80,17 +80,17 @@ class DueOutput(Output):
 
 
 def publish_files(catalog: Catalog, application: str, leave_out: Iterable[str] = ()) -> tuple[int, list[OutputError]]:
-    """Move files whose epoch is complete, or whose sink shows uncommitted outputs, to their places.
+    """Move files to their final places whose epoch is complete, or whose sink shows uncommitted outputs.
 
-    May be repeated after a crash at any point, and may be done by several at the same time.
+    The call may be repeated after a crash at any point, and several processes may do this at the same time.
 
     Args:
-        catalog: of the application.
-        application: its name.
-        leave_out: sinks that are not looked at.
+        catalog: the catalog of the application.
+        application: the name of the application.
+        leave_out: names of sinks to skip.
 
     Returns:
-        How many files became visible, and what is wrong, one error a sink.
+        The number of files that became visible, and the errors, at most one for each sink.
     """
     errors = retract(catalog, application)
     rows = due(catalog, application, files=True)
@@ -105,19 +105,19 @@ def publish_files(catalog: Catalog, application: str, leave_out: Iterable[str] =
 
 
 def due(catalog: Catalog, application: str, *, files: bool) -> list[DueOutput]:
-    """Return the outputs that are to become visible, and those that are and can be settled, by operator, in order.
+    """Return the outputs that can become visible, and the visible ones that can be settled, by operator and in order.
 
     Args:
-        catalog: of the application.
-        application: its name.
-        files: those that become files of this machine; else those that are to be delivered.
+        catalog: the catalog of the application.
+        application: the name of the application.
+        files: True for outputs that become files of this machine, False for those that are delivered.
     """
     with catalog.read() as connection:
         return DueOutput.all(connection, _DUE[files], {"of": application})
 
 
 def waits(catalog: Catalog, application: str, pending: str) -> bool:
-    """Return True if an output has still to become visible: no process has published or retracted it."""
+    """Return True if an output is still to become visible: no process has published or retracted it."""
     f = tables.sink_file
     with catalog.read() as connection:
         mine = (f.c.application == application, f.c.pending == pending, ~f.c.published, ~f.c.retracted)
@@ -125,7 +125,7 @@ def waits(catalog: Catalog, application: str, pending: str) -> bool:
 
 
 def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple[int, OutputError | None]:
-    """Move files of one sink as far as possible, and write down which are visible."""
+    """Move files of one sink as far as possible, and record which are visible."""
     done: list[DueOutput] = []
     error: OutputError | None = None
     for row in rows:
@@ -154,7 +154,7 @@ def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple
 
 
 def _link(catalog: Catalog, application: str, row: DueOutput) -> None:
-    """Give a file its final name; never takes the place of a file that is there."""
+    """Give a file its final name; an existing file is never replaced."""
     final = row.place
     try:
         LocalStorage().publish(unaltered(catalog.store, row), str(final))
@@ -172,7 +172,7 @@ def _link(catalog: Catalog, application: str, row: DueOutput) -> None:
 
 
 def _settle(store: Store, linked: Sequence[DueOutput]) -> None:
-    """Have final names on disk, then remove the pending ones."""
+    """Sync the final names of files to disk, then remove their pending names."""
     for directory in sorted({row.place.parent for row in linked}):
         with contextlib.suppress(FileNotFoundError):  # somebody has removed what another process had published
             sync_directory(directory)
@@ -189,10 +189,10 @@ def _not_written(row: DueOutput, error: OSError) -> OutputError:
 
 
 def unaltered(store: Store, row: DueOutput) -> Path:
-    """Return the path of an output's file on this machine, as its task has written it; it may be there no more.
+    """Return the path of an output's file on this machine, as its task has written it; the file may be gone.
 
     Raises:
-        OutputError: it is truncated or was altered.
+        OutputError: the file is truncated or was altered.
         OSError: the storage cannot be read.
     """
     path = taken(store, row.pending)
@@ -211,13 +211,13 @@ def unaltered(store: Store, row: DueOutput) -> Path:
 
 
 def _is_copied(store: Store, row: DueOutput) -> bool:
-    """Return True if a file that was copied to this machine is what has its final name."""
+    """Return True if the final name already has the content of the file that was copied to this machine."""
     path = path_of(store, row.pending)
     return str(path) != row.pending and path.exists() and filecmp.cmp(path, row.place, shallow=False)
 
 
 def gone(row: DueOutput) -> OutputError:
-    """Return the error that a file to publish is not there."""
+    """Return the error that the file of an output is missing."""
     message = f"the file of {row.final}, which was to be published from {row.pending}, is gone: start anew with --fresh"
     return OutputError(row.operator, message, lost=True)
 
@@ -225,8 +225,10 @@ def gone(row: DueOutput) -> OutputError:
 def complete(catalog: Catalog, application: str) -> bool:
     """Mark units whose PEs have all made their final commit, and then the application, as completed.
 
+    Call it after publishing.
+
     Returns:
-        Whether the application is completed. Call after publishing.
+        True if the application is completed.
     """
     u, p, a, f = tables.unit, tables.pe, tables.application, tables.sink_file
     with catalog.read() as connection:
@@ -252,7 +254,7 @@ def complete(catalog: Catalog, application: str) -> bool:
 
 
 def remove_empty(catalog: Catalog, application: str) -> None:
-    """Remove the directories of pending files that hold none; call only when no task can write any more."""
+    """Remove the directories of pending files that are empty; call this only when no task can write any more."""
     s, f = tables.sink, tables.sink_file
     with catalog.read() as connection:
         of_sinks = select(s.c.place, s.c.pending).where(s.c.application == application, s.c.pending.is_not(None))
@@ -274,5 +276,5 @@ def remove_empty(catalog: Catalog, application: str) -> None:
 
 
 def _outermost(directory: Path, place: Path) -> Path:
-    """Return the directory for pending files of a sink, which may have directories in it."""
+    """Return the outermost directory for the pending files of a sink, which may have subdirectories."""
     return place / directory.relative_to(place).parts[0] if place in directory.parents else directory

@@ -1,4 +1,4 @@
-"""The rows that a file sink has published, to be read."""
+"""Reads the rows that a file sink has published."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from streams_orchestration.runtime.sinks.sinks import SinkStatus
 
 
 def published_rows(sink: SinkStatus) -> pl.LazyFrame | None:
-    """Return the rows of a sink's visible files; None when there are none. They are read when the frame is collected.
+    """Return the rows of a sink's visible files, which are read when the frame is collected; None without files.
 
     Args:
-        sink: as the status knows it.
+        sink: the status of the sink.
 
     Raises:
-        PolarsError, OSError, DataError: a file cannot be read; also when the frame is collected.
+        PolarsError, OSError, DataError: a file cannot be read; this may be raised when the frame is collected.
     """
     parts = _visible_files(sink)
     return _scan_partitions(sink, sink.path, parts) if sink.path is not None and parts else None
 
 
 def first_rows(sink: SinkStatus, limit: int) -> pl.DataFrame | None:
-    """Return the first rows of the newest file; None when there are no files, or when it cannot be read.
+    """Return the first rows of the newest file; None if there are no files, or it cannot be read.
 
-    Older files may have other columns, and values of other expressions: a redeploy leaves them as they are.
+    Older files may have other columns and values, since a redeploy does not change them.
     """
     try:
         newest = max(_visible_files(sink), key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
@@ -49,7 +49,7 @@ def first_rows(sink: SinkStatus, limit: int) -> pl.DataFrame | None:
 
 
 def _visible_files(sink: SinkStatus) -> list[Path]:
-    """Return the published files of a sink, by directory and name."""
+    """Return the published files of a sink, ordered by directory and name."""
     if sink.path is None:
         return []
     files = sink.path.rglob(f"*.{sink.format}")
@@ -57,14 +57,14 @@ def _visible_files(sink: SinkStatus) -> list[Path]:
 
 
 def _scan_partitions(sink: SinkStatus, place: Path, parts: list[Path]) -> pl.LazyFrame:
-    """Return the rows of all parts, with the attributes that name directories."""
+    """Return the rows of all files, with the attributes that the names of directories give."""
     directories = itertools.groupby(parts, key=lambda path: path.parent)
     scans = [_scan(sink, list(files)).with_columns(**_attributes(directory, place)) for directory, files in directories]
     return pl.concat(scans, how="vertical_relaxed")  # a type that is made out by the values may differ
 
 
 def _attributes(directory: Path, place: Path) -> dict[str, pl.Expr]:
-    """Attributes by the names of directories, as texts."""
+    """Return the attributes in the names of directories, such as `day=5`, as texts."""
     pairs = (name.partition("=") for name in directory.relative_to(place).parts)
     return {name: pl.lit(None if value == NULL else unquote(value), pl.String) for name, _, value in pairs}
 
@@ -84,7 +84,7 @@ def _scan(sink: SinkStatus, parts: list[Path]) -> pl.LazyFrame:
 
 
 def _scan_texts(read_with: Mapping[str, Any], parts: list[Path]) -> pl.LazyFrame:
-    """Return the rows of files of text, as a FileSource with the sink's parameters reads them."""
+    """Return the rows of text files, as a FileSource with the sink's parameters reads them."""
     settings = dict(read_with)
     schema = arrow_schema(settings.pop("schema"))
     parameters = FileParameters.model_validate(settings)

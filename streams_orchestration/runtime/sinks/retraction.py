@@ -1,7 +1,7 @@
-"""Retraction: what a reset takes back of what others may have seen, in an order in which no zombie can bring it back.
+"""Retraction: removes what a reset takes back and others may have seen.
 
-The transaction of the reset only marks it. Any process may remove it, again after a crash, before anything newer of
-the same sink becomes visible.
+The transaction of the reset only marks it. Any process may then remove it, again after a crash, before anything newer
+of the same sink becomes visible. The order of the steps keeps processes of an old generation from bringing it back.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ _RETRACTED = (  # made once: making a statement takes longer than running it
 
 @dataclass(frozen=True, slots=True)
 class Output(SinkFileRow):
-    """An output of a sink, and when that shows what is committed."""
+    """An output of a sink, and the visibility of its sink."""
 
     visibility: Visibility
 
 
 def mark_retracted(connection: Connection, application: str, unit: str, epoch: int) -> list[str]:
-    """Mark the outputs and segments of a unit after its cut as taken back, in the transaction of a reset.
+    """Mark the outputs and segments that a unit has made after its cut as retracted, in the transaction of a reset.
 
-    A segment that others read uncommitted stays until they have gone past it, since their batch under way may name it.
+    A segment that others read uncommitted stays until they have gone past it, since their current batch may name it.
 
     Args:
-        connection: in a transaction that writes.
-        application: its name.
-        unit: whose PEs.
-        epoch: that the cut closed.
+        connection: a connection in a write transaction.
+        application: the name of the application.
+        unit: the name of the unit.
+        epoch: the epoch that the cut closed.
 
     Returns:
-        Files that can no longer be named, to be removed after the transaction.
+        The files that can no longer be named, to be removed after the transaction.
     """
     f, s = tables.sink_file, tables.segment
     connection.execute(update(f).where(after_cut(f, application, unit, epoch)).values(retracted=True))
@@ -63,10 +63,10 @@ def mark_retracted(connection: Connection, application: str, unit: str, epoch: i
 
 
 def retract(catalog: Catalog, application: str) -> list[OutputError]:
-    """Remove what resets have taken back of sinks; may be repeated after a crash at any point.
+    """Remove the outputs of sinks that resets have retracted; may be repeated after a crash at any point.
 
     Returns:
-        What is wrong, one error a sink; what could not be removed stays marked.
+        The errors, at most one for each sink; outputs that could not be removed stay marked.
     """
     with catalog.read() as connection:
         rows = Output.all(connection, _RETRACTED, {"of": application})
@@ -107,10 +107,10 @@ def _not_removed(row: Output, error: OSError) -> OutputError:
 
 
 def _remove(store: Store, row: Output) -> bool:
-    """Remove the names of an output; returns whether it may have had a final one, whose removal is not on disk yet.
+    """Remove the names of an output; return True if it may have had a final name, whose removal is not synced yet.
 
-    The pending name goes first: then no publisher that still runs can give the file its final name again. Final names
-    of such sinks are never used twice, so this cannot remove a file of a replay, however late it comes.
+    The pending name goes first, so no publisher that still runs can give the file its final name again. Final names of
+    such sinks are never used twice, so this cannot remove a file of a replay, however late it comes.
     """
     if row.final is None or row.visibility == "read_committed":
         take_away(store, row.pending)  # what is after the cut was never visible

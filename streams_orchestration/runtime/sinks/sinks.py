@@ -1,4 +1,4 @@
-"""Sinks as the catalog knows them: where they write, when it becomes visible, what is and what waits, what is wrong."""
+"""Sinks in the catalog: their targets, their visible and waiting outputs, and their failures."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 
 @dataclass(frozen=True, slots=True)
 class SinkStatus:
-    """One sink: what of it is visible, and what waits."""
+    """The status of one sink: its visible outputs, and those that wait."""
 
     operator: str
     path: Path | None
-    """Directory of its files; None when it writes to something else, or to an object store."""
+    """The directory of its files; None if it writes to an object store or to something that is not a file."""
     format: str
-    """Format of its files."""
+    """The format of its files."""
     files: int
-    """Visible ones; or epochs that were delivered."""
+    """The number of visible files, or of delivered epochs."""
     rows: int
     """Number of rows in these files."""
     kind: str = "FileSink"
     place: str = ""
-    """The directory, or what else it writes to."""
+    """The directory, or a description of the target."""
     visibility: Visibility = "read_committed"
     uncommitted: int = 0
     """Number of `files` that a reset would retract."""
     waiting: int = 0
-    """Files that are not visible yet."""
+    """The number of files that are not visible yet."""
     waiting_rows: int = 0
     late: int = 0
     """Number of `waiting` outputs that could be visible already: their epoch is complete."""
     error: str | None = None
-    """Why late outputs cannot become visible; it is tried again and again."""
+    """The reason why late outputs cannot become visible; None without one. Attempts are repeated."""
     failed_at: float | None = None
-    """Unix seconds."""
+    """The time of the failure in unix seconds."""
     uncommitted_rows: int = 0
     """Number of `rows` that a reset would retract."""
     delivered_at: float | None = None
-    """Unix seconds: when an output became visible last; None before the first."""
+    """The time when an output last became visible, in unix seconds; None before the first."""
     read_with: Mapping[str, Any] | None = None
-    """Parameters of a FileSource that reads its files, and `schema`; None if none can."""
+    """Parameters, among them `schema`, with which a FileSource reads its files; None if it cannot read them."""
     undeliverable: int = 0
-    """Rows that the target refuses for good, and that were set aside; they are not among `rows`."""
+    """The number of rows that the target refuses permanently, and that were set aside; they are not among `rows`."""
     epoch: int = 0
-    """The last complete epoch up to which all of its outputs are visible; 0 before the first."""
+    """The last complete epoch up to which all its outputs are visible; 0 before the first."""
 
 
 _ITS_SINK = (
@@ -65,7 +65,7 @@ _ITS_SINK = (
     & (tables.sink.c.operator == tables.sink_file.c.operator),
 )
 _GATHERED = tables.sink_file.c.final.is_(None) & tables.sink.c.format.is_not(None) & tables.sink.c.error.is_(None)
-"""Condition on files that wait to be published together with others, so that they are not late."""
+"""The condition on files that wait to be gathered, and thus are not late."""
 _EARLY = tables.sink.c.visibility == "read_uncommitted"
 _LATE = (  # made once: making a statement takes longer than running it
     select(func.count(case((_EARLY, tables.sink_file.c.batch), else_=tables.sink_file.c.epoch).distinct()))
@@ -82,7 +82,7 @@ _LATE = (  # made once: making a statement takes longer than running it
 def count_output(
     connection: Connection, application: str, row: SinkFileRow, outputs: int = 1, undeliverable: int = 0
 ) -> bool:
-    """Count a visible output that no reset can take back, and forget its file; False when that was done before."""
+    """Count a visible output that no reset can take back, and delete its row; False if that was done before."""
     f, s = tables.sink_file, tables.sink
     seen = {} if row.published else {"delivered_at": clock.now()}
     gone = connection.execute(f.delete().where(f.c.application == application, f.c.pending == row.pending))
@@ -102,7 +102,7 @@ def count_output(
 
 
 def show_early(connection: Connection, application: str, row: SinkFileRow) -> None:
-    """Write down that an output is visible that a reset can take back."""
+    """Record that an output is visible although a reset can take it back."""
     f, s = tables.sink_file, tables.sink
     mine = (f.c.application == application, f.c.pending == row.pending)
     connection.execute(update(f).where(*mine).values(published=True))
@@ -111,9 +111,9 @@ def show_early(connection: Connection, application: str, row: SinkFileRow) -> No
 
 
 def record_failure(catalog: Catalog, application: str, operator: str, error: OutputError) -> None:
-    """Write down why the outputs of a sink cannot become visible.
+    """Record why the outputs of a sink cannot become visible.
 
-    What is lost or refused fails the sink's PE for good: neither waiting nor a reset helps.
+    If an output is lost or refused, the sink's PE fails permanently, since neither waiting nor a reset helps.
     """
     s, p = tables.sink, tables.pe
     with catalog.write() as connection:
@@ -132,7 +132,7 @@ def record_failure(catalog: Catalog, application: str, operator: str, error: Out
 
 
 def route_sink(catalog: Catalog, application: str, operator: str) -> int:
-    """Have undeliverable tuples of a sink set aside, of all epochs that are complete now; returns the last one."""
+    """Make a sink set undeliverable tuples of all complete epochs aside; return the last of these epochs."""
     s, p, u = tables.sink, tables.pe, tables.unit
     mine = (s.c.application == application, s.c.operator == operator)
     with catalog.write() as connection:
@@ -158,14 +158,14 @@ def record_success(catalog: Catalog, application: str, operator: str) -> None:
 
 
 def late_outputs(connection: Connection, application: str, pe: int, completed: int) -> int:
-    """Complete epochs of a PE's sinks that could be visible and are not, of the sink that has most.
+    """Return the largest number of complete epochs that could be visible and are not, over the sinks of a PE.
 
-    Of a sink that shows uncommitted batches these count, not epochs.
+    For a sink that shows uncommitted batches, these count in place of epochs.
 
     Args:
-        connection: of a transaction.
-        application: its name.
-        pe: the PE.
+        connection: the connection of a transaction.
+        application: the name of the application.
+        pe: the number of the PE.
         completed: the last complete epoch of its unit that is visible outside.
     """
     counts = connection.scalars(_LATE, {"of": application, "at": pe, "completed": completed})
@@ -173,7 +173,7 @@ def late_outputs(connection: Connection, application: str, pe: int, completed: i
 
 
 def sinks_lag(connection: Connection, application: str, unit: str, completed: int) -> bool:
-    """Return True if too many complete epochs of a sink of the unit are not visible yet, so that none may end."""
+    """Return True if so many complete epochs of a sink are not visible yet that the unit must not end another one."""
     f, p = tables.sink_file, tables.pe
     late = (f.c.application == application, f.c.epoch <= completed, ~f.c.published, ~f.c.retracted, p.c.unit == unit)
     counts = connection.scalars(
@@ -187,7 +187,7 @@ def sinks_lag(connection: Connection, application: str, unit: str, completed: in
 
 
 def troubled(catalog: Catalog, application: str) -> list[str]:
-    """Return the sinks whose outputs could not become visible when that was last tried."""
+    """Return the names of sinks whose outputs could not become visible at the last attempt."""
     s = tables.sink
     with catalog.read() as connection:
         failed = (s.c.application == application, s.c.error.is_not(None))
@@ -195,7 +195,7 @@ def troubled(catalog: Catalog, application: str) -> list[str]:
 
 
 def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ...]:
-    """Return all sinks of an application, by name."""
+    """Return the status of all sinks of an application, ordered by name."""
     s, f, p, u = tables.sink, tables.sink_file, tables.pe, tables.unit
     seen = f.c.published & ~f.c.retracted
     open_ = case((f.c.epoch > tables.SHOWN_EPOCH, 1), else_=0)
@@ -259,5 +259,10 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
 
 
 def _visible_epoch(shown: int, first_waiting: int | None) -> int:
-    """Return the last epoch that is visible whole, given the last one that may be and the first one that waits."""
+    """Return the last epoch that is completely visible.
+
+    Args:
+        shown: the last epoch that may be visible.
+        first_waiting: the first epoch with a waiting output; None if none waits.
+    """
     return shown if first_waiting is None else min(shown, int(first_waiting) - 1)

@@ -12,35 +12,35 @@ from streams_orchestration.runtime.storage.waiting import waiting_of
 
 @dataclass(frozen=True, slots=True)
 class Directories:
-    """Paths and addresses of one PE, as strings since they travel to the workers."""
+    """The paths and addresses of one PE, as strings, since they are sent to the workers."""
 
     base: str
-    """Relative input paths start here: the directory of the spec."""
+    """The directory of the spec, from which relative input paths start."""
     results: str
     outputs: str
-    """Directory for outputs that wait to be delivered."""
+    """The directory for outputs that wait to be delivered."""
     log: str
     store: Store
-    """Store of the files that commits name."""
+    """The store of the files that commits name."""
     streams: str
-    """Address of the directory for segments."""
+    """The address of the directory for segments."""
     states: str
-    """Directory in the store for states."""
+    """The address of the directory for states."""
     waiting: str
-    """Directory in the store for files of sinks."""
+    """The address of the directory for files of sinks."""
     here: frozenset[str] = frozenset()
     """Streams that only processes of this machine read, and that a reset makes again."""
     compression: str | None = None
-    """Compression of the segments that are written there: `lz4` or `zstd`; None for none."""
+    """The compression of written segments: `lz4` or `zstd`; None for none."""
     log_size: int = LOG_BYTES
-    """Bytes at which the log is rotated; 0 for never."""
+    """The size in bytes at which the log is rotated; 0 for never."""
 
 
 def directories_of(
     home: Home, application: str, pe: int, base: str = "", *, compression: str = "none",
     here: frozenset[str] = frozenset(), log_size: int = LOG_BYTES,
 ) -> Directories:  # fmt: skip
-    """Return the directories of one PE, with what concerns the files in them."""
+    """Return the directories of one PE, with the settings of the files in them."""
     data = data_of(application)
     return Directories(
         base=base,

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.storage.stores import STORAGE, STORAGE_OPTION
 
 MINIMUM_FREE_BYTES = 64 * 1024 * 1024
 SAVEPOINTS = "savepoints"
-"""Address of the directory with the savepoints of all applications, `APP/NAME`; only their removal takes them away."""
+"""Address of the directory with the savepoints of all applications, `APP/NAME`; dropping an application keeps them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +25,19 @@ class Home:
 
     root: Path
     variables: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """Variables of `docs/operations.md` that hold for this directory alone, in place of those of the process."""
+    """Variables of `docs/operations.md` that hold for this directory, in place of those of the process."""
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The environment of this process, with the variables of this directory; its hosts are started with it."""
+        """The environment of this process with the variables of this directory, which its hosts get."""
         return ChainMap(dict(self.variables), os.environ)
 
     @classmethod
     def default(cls) -> Home:
-        """Return the home that the environment names.
+        """Return the state directory that the environment names.
 
         Raises:
-            StateDirectoryError: a file is where the directory is, or would be.
+            StateDirectoryError: there is a file in its place.
         """
         home = cls(Path(os.environ.get("STREAMS_HOME") or ".streams").absolute())
         home._check_place()
@@ -50,7 +50,7 @@ class Home:
 
     @property
     def store(self) -> Store:
-        """Return the store of the catalog's files: in the state directory, or where STREAMS_STORAGE says.
+        """The store of the catalog's files: in the state directory, or in the place that STREAMS_STORAGE names.
 
         Raises:
             StorageSettingError: STREAMS_STORAGE or STREAMS_STORAGE_OPTIONS cannot be used.
@@ -64,25 +64,25 @@ class Home:
 
     @property
     def place(self) -> Path:
-        """Says where the catalog is when it is elsewhere."""
+        """The file that names the place of the catalog if that is not in the state directory."""
         return self.root / "catalog.place"
 
     @property
     def artifacts(self) -> Path:
-        """Documents of the compilation stages, `<application>/<stage>.json`."""
+        """The directory for the documents of the compilation stages, `<application>/<stage>.json`."""
         return self.root / "artifacts"
 
     @property
     def dagster(self) -> Path:
-        """DAGSTER_HOME when the environment names none."""
+        """The directory for DAGSTER_HOME, if the environment does not name one."""
         return self.root / "dagster"
 
     def start_lock(self, application: str) -> Path:
-        """Locked by the process that starts the application."""
+        """Return the file that is locked by the process that starts the application."""
         return self.root / "locks" / f"{application}.lock"
 
     def data(self, application: str) -> Path:
-        """Spark's disposable checkpoints of one application, and what waits to leave it."""
+        """Return the directory for Spark's disposable checkpoints of an application, and for its waiting outputs."""
         return self.root / data_of(application)
 
     def logs(self, application: str) -> Path:
@@ -94,7 +94,7 @@ class Home:
         return self.logs(application) / f"host-{host}.log"
 
     def standby_log(self, machine: str) -> Path:
-        """Return the log of a machine's standbys, which also has what the JVM of a former one says."""
+        """Return the log of a machine's standbys; the JVM of a former standby still writes there."""
         return self.logs(".standby") / f"{machine}.log"
 
     def results(self, application: str) -> Path:
@@ -102,10 +102,10 @@ class Home:
         return (self.store.path("results") or self.root / "results") / application
 
     def prepare(self) -> Home:
-        """Create the directory, for its user only, and prove that it can be written; rights of one that is there stay.
+        """Create the directory for its user only, and check that it can be written; an existing one keeps its rights.
 
         Raises:
-            StateDirectoryError: it is read-only, not a directory, or its disk is full.
+            StateDirectoryError: the directory is read-only, is not a directory, or its disk is full.
         """
         self._check_place()
         try:
@@ -122,5 +122,5 @@ class Home:
 
 
 def data_of(application: str) -> str:
-    """Address of the directory with streams and states of an application."""
+    """Return the address of the directory with streams and states of an application."""
     return f"data/{application}"

@@ -1,4 +1,4 @@
-"""Directories that one process uses for itself: others see whether it still lives, whatever their process space."""
+"""Marks directories as used by one process, so that others see whether that process still lives."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import IO
 from streams_orchestration import world
 
 MARK = ".in-use"
-"""File in the directory, locked by the process that uses it; the operating system releases it when that one ends."""
+"""The file that the using process locks in a directory; the operating system releases the lock when the process ends.
+"""
 
 
 def use(directory: Path) -> IO[str]:
-    """Mark a directory as used by this process, as long as the file that is returned is open.
+    """Mark a directory as used by this process, for as long as the returned file is open.
 
     Args:
-        directory: that is there.
+        directory: an existing directory.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the directory cannot be written.
     """
     part = directory / f"{MARK}-{world.pid()}"
     file = part.open("w", encoding="utf-8")

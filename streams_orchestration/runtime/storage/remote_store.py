@@ -1,4 +1,4 @@
-"""`RemoteStore`: the files that the catalog names in an object store, which is tried again while it is away."""
+"""`RemoteStore`: the files that the catalog names in an object store; requests are repeated while it is unavailable."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PATIENCE_SECONDS = 20.0
-"""Seconds for which an unreachable storage is tried again before the task that needs it fails."""
+"""Seconds for which requests to an unreachable storage are repeated before the task that needs it fails."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
-"""Seconds between two tries; doubled from the first to the longest."""
+"""Seconds between two tries: the first pause, which doubles after each try, and the longest one."""
 AWAY = "See that it can be reached and is not overloaded; nothing is lost"
 REFUSED = "Correct STREAMS_STORAGE and STREAMS_STORAGE_OPTIONS, the rights or the credentials"
 
@@ -38,12 +38,12 @@ log = logging.getLogger("streams.files")
 
 @dataclass(frozen=True)
 class RemoteStore(Store):
-    """Files in an object store, below `root`, which is an address. A file is put whole or not at all."""
+    """Files in an object store, below the address `root`. A file is written completely or not at all."""
 
     options: str = "{}"
-    """The way to reach it: `StorageOptions` as JSON, with references for secrets."""
+    """The access to the object store: `StorageOptions` as JSON, with references for secrets."""
     is_patient: bool = True
-    """True if requests are tried again while the storage is unavailable."""
+    """True if requests are repeated while the storage is unavailable."""
 
     @property
     def address(self) -> str:
@@ -77,7 +77,7 @@ class RemoteStore(Store):
             raise StoreError(message) from error
 
     def write(self, address: str, data: bytes | pa.Buffer) -> None:
-        """Write a file, in one request where it is small."""
+        """Write a file; a small file is written in one request."""
         if self.path(address) is not None:
             return super().write(address, data)
         return self._tried(lambda storage: storage.put(self._place(address), data))
@@ -121,7 +121,7 @@ class RemoteStore(Store):
             log.warning("what is no longer needed cannot be removed: %s", error)
 
     def keep(self, path: Path, address: str) -> None:
-        """Put it, or link it where the address is of this machine."""
+        """Store a file in the object store; if the address is of this machine, link it."""
         if self.path(address) is not None:
             return super().keep(path, address)
         return self.write(address, path.read_bytes())
@@ -135,7 +135,7 @@ class RemoteStore(Store):
         return self._tried(lambda storage: storage.copy(self._place(source), self._place(target)))
 
     def fetch(self, address: str, path: Path) -> None:
-        """Get it, or link it where the address is of this machine."""
+        """Get a file from the object store; if the address is of this machine, link it."""
         if self.path(address) is not None:
             return super().fetch(address, path)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -148,8 +148,8 @@ class RemoteStore(Store):
         """Return the result of an action; a patient store repeats it while the storage is unavailable.
 
         Raises:
-            StoreError: it stays away, or refuses.
-            FileNotFoundError: there is no such file.
+            StoreError: the storage stays unavailable, or refuses.
+            FileNotFoundError: the file does not exist.
         """
         try:
             storage = storage_of(self.root, options=StorageOptions.model_validate_json(self.options))

@@ -1,7 +1,7 @@
-"""`Store`: the files that the catalog names, by addresses that hold whatever machine reads them.
+"""`Store`: the files that the catalog names, by addresses that are valid on every machine.
 
-An address is relative to the place of the store, which is the state directory or the one that STREAMS_STORAGE names.
-One that begins with `HERE` is of this machine only; an absolute path is what it is on this machine.
+An address is relative to the root of the store, which is the state directory or the place that STREAMS_STORAGE names.
+Addresses that begin with `HERE`, and absolute paths, are of this machine only.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class StoreError(OSError):
 
 @dataclass(frozen=True)
 class Store:
-    """Files in a directory of this machine, or in one that all machines mount. It travels to tasks.
+    """Files in a directory of this machine, or in a directory that all machines mount; the object is sent to tasks.
 
-    New files count only after `sync`, which a commit that names them relies on. All methods raise OSError, where a file
-    is not there FileNotFoundError.
+    New files are durable only after `sync`, on which a commit that names them relies. All methods raise OSError, and
+    FileNotFoundError for a file that does not exist.
     """
 
     root: str
-    """Directory that addresses are relative to."""
+    """The directory that addresses are relative to."""
     here: str
     """The state directory of this machine."""
 
@@ -61,7 +61,7 @@ class Store:
         return "" if self.root == self.here else self.root
 
     def path(self, address: str) -> Path | None:
-        """Return the file on this machine; None when it is in an object store."""
+        """Return the path of a file on this machine; None for a file in an object store."""
         if address.startswith(HERE):
             return Path(self.here) / address.removeprefix(HERE)
         return Path(self.root) / address
@@ -71,32 +71,32 @@ class Store:
         return str(self.path(address))
 
     def check(self) -> None:
-        """Prove that the place can be written and read."""
+        """Check that the store can be written and read."""
         if self.address:
             _proved(self)
 
     def hasty(self) -> Store:
-        """Return this store without patience: it gives up at once while the storage is unavailable."""
+        """Return this store without repeated attempts: it gives up at once while the storage is unavailable."""
         return self
 
     def reach(self) -> None:
-        """Look whether the place is there now.
+        """Check that the store's directory exists now.
 
         Raises:
-            StoreError: it is not; the message names it, and the remedy.
+            StoreError: the directory is missing; the message names it and the remedy.
         """
         if not Path(self.root).is_dir():
             message = f"{self.root}: there is no such directory. See that it is mounted on this machine"
             raise StoreError(message)
 
     def write(self, address: str, data: bytes | pa.Buffer) -> None:
-        """Write a new file, which `sync` has on disk; nothing is left of one that cannot be written."""
+        """Write a new file, which is durable after `sync`; if that fails, nothing is left of it."""
         path = self._local(address)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_durably(path, data, synced=False)
 
     def sync(self, addresses: Iterable[str]) -> None:
-        """Have files on disk that were written, kept or copied.
+        """Make files durable that were written, kept or copied.
 
         Nothing is done for files of `HERE`, which a reset makes again, and for those in an object store.
         """
@@ -105,11 +105,14 @@ class Store:
         self.sync_names(files)
 
     def sync_contents(self, addresses: Iterable[str]) -> None:
-        """Do the first half of `sync`, by the process that has written the files."""
+        """Sync the contents of files, the first half of `sync`; the process that has written the files does this."""
         sync_contents(self._durable(addresses))
 
     def sync_names(self, addresses: Iterable[str]) -> None:
-        """Do the second half of `sync`, by any process: one call for each directory."""
+        """Sync the names of files, the second half of `sync`, with one call for each directory.
+
+        Any process can do this.
+        """
         sync_names(self._durable(addresses))
 
     def _durable(self, addresses: Iterable[str]) -> list[Path]:
@@ -121,21 +124,21 @@ class Store:
         return self._local(address).read_bytes()
 
     def size(self, address: str) -> int:
-        """Bytes of a file."""
+        """Return the size of a file in bytes."""
         return self._local(address).stat().st_size
 
     def sizes(self, directory: str) -> dict[str, int] | None:
-        """Return the files below a directory, with their bytes; None where it is cheaper to look at each."""
+        """Return the files below a directory with their sizes in bytes; None if asking for each file is cheaper."""
         del directory
         return None
 
     def below(self, directory: str) -> list[str]:
-        """Return the addresses of all files in a directory, those of this machine only among them."""
+        """Return the addresses of all files in a directory, including those of this machine only."""
         files = [*_below(self._local(directory), directory)]
         return files if not self.address or directory.startswith(HERE) else [*self.below(HERE + directory), *files]
 
     def remove(self, address: str) -> None:
-        """Remove a file; nothing where there is none."""
+        """Remove a file; do nothing if it does not exist."""
         self._local(address).unlink(missing_ok=True)
 
     def remove_all(self, directory: str) -> None:
@@ -144,17 +147,17 @@ class Store:
         forget_names(self._local(directory))
 
     def keep(self, path: Path, address: str) -> None:
-        """Store a file of this machine that never changes under an address, where it outlives its path."""
+        """Store an unchanging file of this machine under an address, so that it outlives its path."""
         target = self._local(address)
         target.parent.mkdir(parents=True, exist_ok=True)
         link_or_copy(path, target)
 
     def copy(self, source: str, target: str) -> None:
-        """Give a file that never changes a second address, under which it outlives the first."""
+        """Give an unchanging file a second address, under which it outlives the first."""
         self.keep(self._local(source), target)
 
     def fetch(self, address: str, path: Path) -> None:
-        """Provide a file at a path of this machine: as a second name of it, or as a copy."""
+        """Provide a file at a path of this machine, as a hard link or as a copy."""
         link_or_copy(self._local(address), path)
 
     def _local(self, address: str) -> Path:
@@ -164,12 +167,13 @@ class Store:
 
 
 def remove_files(store: Store, addresses: Iterable[str]) -> int:
-    """Remove files. Their names are never used again, so this may happen at any time after they were forgotten.
+    """Remove files, whose names are never used again.
 
-    A file that cannot be removed stops nothing: it is swept when its PE starts again.
+    So this may happen at any time after their rows were deleted. A file that cannot be removed is skipped; it is swept
+    when its PE starts again.
 
     Returns:
-        How many are gone.
+        The number of files that are gone.
     """
     count, hasty = 0, store.hasty()
     for address in addresses:

@@ -10,7 +10,7 @@ from streams_orchestration.runtime.errors import StorageSettingError
 from streams_orchestration.runtime.storage.store import Store
 
 STORAGE, STORAGE_OPTIONS = "STREAMS_STORAGE", "STREAMS_STORAGE_OPTIONS"
-"""Variables: the place, and how an object store is reached as `NAME=VALUE` words."""
+"""The variables for the place of the store, and for the access to an object store as `NAME=VALUE` words."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -19,8 +19,8 @@ def store_at(home: Path, place: str, options: str) -> Store:
 
     Args:
         home: the state directory.
-        place: an address or an absolute path; the state directory itself when empty.
-        options: of `StorageOptions`, as `endpoint=http://host:9000 accessKey=${env:KEY}`.
+        place: an address or an absolute path; empty for the state directory itself.
+        options: words for `StorageOptions`, as in `endpoint=http://host:9000 accessKey=${env:KEY}`.
 
     Raises:
         StorageSettingError: a value cannot be used.

@@ -1,6 +1,6 @@
-"""Files of sinks that wait until they may leave: written by tasks, taken by the publisher, on whichever machine it is.
+"""Waiting files of sinks: tasks write them, and the publisher of any machine takes them.
 
-They are paths of this machine as long as STREAMS_STORAGE names no place that machines share; else they are put there.
+They are paths of this machine, unless STREAMS_STORAGE names a place that machines share; then they are stored there.
 """
 
 from __future__ import annotations
@@ -13,24 +13,25 @@ from streams_orchestration.runtime.storage.store import Store, remove_files
 
 _KIND = "waiting"
 _DEPTH = 4
-"""Names of `waiting_of`; what follows them is the path in the state directory of the machine that has written it."""
+"""The number of parts in the result of `waiting_of`; the parts after them are the path in the state directory."""
 
 
 def waiting_of(application: str, pe: int) -> str:
-    """Address of the directory with what the sinks of a PE wait with."""
+    """Return the address of the directory for the waiting outputs of a PE's sinks."""
     return f"{data_of(application)}/{_KIND}/pe-{pe}"
 
 
 def hand_over(store: Store, path: Path, directory: str) -> str:
-    """Make a finished file available to all machines; returns the address for the catalog. The path stays.
+    """Make a finished file available to all machines, and return its address for the catalog. The path stays valid.
 
     Args:
-        store: of the application.
-        path: of this machine. What does not lie in the state directory is where a user has wanted it, and stays there.
-        directory: as of `waiting_of`.
+        store: the store of the application.
+        path: the file on this machine. Outside of the state directory it stays where it is, since a user chose the
+            place.
+        directory: the result of `waiting_of`.
 
     Raises:
-        OSError: it cannot be put.
+        OSError: the file cannot be stored.
     """
     if not store.address or not path.is_relative_to(store.here):
         return str(path)
@@ -40,14 +41,14 @@ def hand_over(store: Store, path: Path, directory: str) -> str:
 
 
 def path_of(store: Store, pending: str) -> Path:
-    """Return the path of a waiting file on this machine, where it need not exist."""
+    """Return the path of a waiting file on this machine, where the file need not exist."""
     if Path(pending).is_absolute():
         return Path(pending)
     return Path(store.here, *Path(pending).parts[_DEPTH:])
 
 
 def taken(store: Store, pending: str) -> Path:
-    """Return a file that waits, on this machine; it is not there if it is nowhere.
+    """Return the path of a waiting file on this machine, fetching the file if needed; it may not exist anywhere.
 
     Raises:
         OSError: the storage cannot be read.
@@ -61,15 +62,15 @@ def taken(store: Store, pending: str) -> Path:
 
 
 def take_away(store: Store, pending: str) -> None:
-    """Remove a file that waits, and the copy of it on this machine.
+    """Remove a waiting file, and its copy on this machine.
 
     Raises:
-        OSError: it cannot be removed.
+        OSError: the file cannot be removed.
     """
     store.remove(pending)
     path_of(store, pending).unlink(missing_ok=True)
 
 
 def forget_file(store: Store, pending: str) -> None:
-    """Remove a waiting file that was delivered or merged; what cannot be removed is swept later."""
+    """Remove a waiting file that was delivered or merged; if that fails, it is swept later."""
     remove_files(store, {pending, str(path_of(store, pending))})

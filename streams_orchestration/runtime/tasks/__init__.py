@@ -1,1 +1,1 @@
-"""The work of Python workers: the tasks of a micro-batch, the program that they run, and the data between them."""
+"""The work of Python workers: the tasks of a batch, the programs that they run, and the data between them."""

@@ -1,6 +1,6 @@
-"""Results of the tasks of a batch: files that the PE's planner takes when Spark has ended the batch, to commit it.
+"""Results of the tasks of a batch, in files that the PE's planner reads when Spark has ended the batch.
 
-They live in the scratch directory of the query, so that nothing of them is left behind, and nothing waits for the disk.
+They are in the scratch directory of the query, so that nothing of them is left behind and nothing waits for the disk.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from streams_orchestration.runtime.programs.codecs import result_codec
 
 
 def give_answer(directory: str, batch: int, result: TaskResult) -> None:
-    """Say what a task did; whole or not at all."""
+    """Write the result of a task, completely or not at all."""
     place = Path(directory) / f"{batch}-{result.level}-{result.partition}.json"
     write_whole(place, result_codec.dump_json(result), durably=False)
 
@@ -26,9 +26,9 @@ def answered(directory: str, batch: int, task: Task) -> bool:
 
 
 def take_answers(directory: str, batch: int, tasks: Iterable[Task]) -> list[TaskResult]:
-    """Return the results of tasks of a batch that have answered, and remove their files.
+    """Return the results of those tasks of a batch that have answered, and remove their files.
 
-    Files are opened by name: a list of a directory may be old where that is mounted over a network.
+    Files are opened by name, since the list of a directory that is mounted over a network may be out of date.
     """
     places = (Path(directory) / f"{batch}-{task.level}-{task.partition}.json" for task in tasks)
     return [result for place in places if (result := _taken(place)) is not None]
@@ -37,7 +37,7 @@ def take_answers(directory: str, batch: int, tasks: Iterable[Task]) -> list[Task
 def take_all_answers(directory: str, batch: int) -> list[TaskResult]:
     """Return the results of a batch whose tasks are not known beforehand, and remove their files.
 
-    The directory is of this machine.
+    The directory must be of this machine.
     """
     places = sorted(Path(directory).glob(f"{batch}-*.json"))
     return [result for place in places if (result := _taken(place)) is not None]

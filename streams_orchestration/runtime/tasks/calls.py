@@ -1,4 +1,4 @@
-"""Calls into operators: paid for by the operator that is called, and what it raises is named."""
+"""Calls into operators: the time is charged to the called operator, and its exceptions name it and its place."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _PRODUCT = __name__.partition(".")[0]
 
 
 class OperatorCalls:
-    """The calls of one task; an operator that submits calls others meanwhile."""
+    """The calls of one task. While an operator submits tuples, it calls other operators."""
 
     def __init__(self, meter: Meter, instances: Mapping[int, Instance], batch: int) -> None:
         """Create without any call.
 
         Args:
-            meter: of the task.
-            instances: the operators that there are, by index; others are being made.
-            batch: number of the micro-batch.
+            meter: the meter of the task.
+            instances: the operators that exist, by index; others are being made.
+            batch: the number of the batch.
         """
         self.meter = meter
         self._instances = instances
@@ -42,12 +42,13 @@ class OperatorCalls:
         """Call into an operator.
 
         Args:
-            program: the operator's.
-            call: what to call.
-            at: adds the place in its streams to what it raised.
+            program: the program of the operator.
+            call: the function to call.
+            at: adds the place in the operator's streams to an exception.
 
         Raises:
-            OperatorError: it raised, or one that it submitted to; named is the innermost.
+            OperatorError: the operator raised, or an operator that it submitted to; the error names the innermost
+                operator.
         """
         paying = self.meter.enter(program.index)
         try:
@@ -73,16 +74,16 @@ class OperatorCalls:
 
 
 def at_mark(port: int, mark: str) -> Callable[[OperatorFailure, BaseException], OperatorFailure]:
-    """Return the place of an error that an operator raises when a mark arrives."""
+    """Return a function that adds to a failure the punctuation at whose arrival the operator raised."""
     return lambda failure, _: replace(failure, port=port, mark=mark)
 
 
 def own_line(raised: BaseException, modules: Iterable[str]) -> tuple[str, int]:
-    """File and line of the innermost frame in an operator's own code; nothing where there is none.
+    """Return file and line of the innermost frame in an operator's own code; empty and 0 if there is none.
 
     Args:
-        raised: what it raised.
-        modules: with its code; all of their packages count. Code of the product does not count.
+        raised: the exception.
+        modules: the modules with the operator's code; all of their packages count, but code of the product does not.
     """
     packages = {module.partition(".")[0] for module in modules} - {_PRODUCT, "builtins"}
     place = ("", 0)

@@ -24,9 +24,9 @@ class Checkpoint:
         """Create an empty checkpoint.
 
         Args:
-            plan: of the batch that ends.
-            directories: of the PE.
-            calls: into the operators.
+            plan: the plan of the batch that ends.
+            directories: the directories of the PE.
+            calls: the calls into the operators.
         """
         self._plan = plan
         self._directories = directories
@@ -34,18 +34,18 @@ class Checkpoint:
         self.states: list[StoredState] = []
         self.files: list[SinkFile] = []
         self.written: list[str] = []
-        """Addresses of files that are not on disk yet."""
+        """Addresses of written files that are not durable yet."""
 
     def take(self, program: OperatorProgram, instance: Instance, *, changed: bool) -> None:
         """Store the state and the sink files of one operator.
 
         Args:
-            program: its program.
-            instance: its object, which the batch has used.
-            changed: it was called, so that its state may have changed.
+            program: the program of the operator.
+            instance: the operator's object, which the batch has used.
+            changed: True if the operator was called, so that its state may have changed.
 
         Raises:
-            OperatorError: it raised, or its state cannot be stored.
+            OperatorError: the operator raised, or its state cannot be stored.
         """
         operator = instance.operator
         if type(operator).prepare_commit is not Operator.prepare_commit:
@@ -68,7 +68,7 @@ class Checkpoint:
         instance.dirty = False
 
     def _store(self, program: OperatorProgram, state: dict[str, Any], instance: Instance) -> StoredState | None:
-        """Return the state as it is stored now; None if it is the one that was stored."""
+        """Store the state, and return it; None if it has not changed since it was stored."""
         plan, former = self._plan, instance.state
         dump = self._calls.call(program, lambda: state_data(state, plan.batch, former, instance.plain))
         if not dump.data:

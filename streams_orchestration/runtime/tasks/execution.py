@@ -1,4 +1,4 @@
-"""Runs one task of a micro-batch: operators by direct calls over Arrow batches, copies as planned."""
+"""Runs one task of a batch: calls operators directly with Arrow batches, and copies tuples as planned."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ from streams_orchestration.runtime.tasks.selection import selected
 from streams_orchestration.runtime.transport.segments import Item, SegmentError, read_segment
 
 FRAMES_OF_OPERATOR = 20
-"""Most frames of Python's stack between an operator that submits and the next one that is called, with a margin."""
+"""The most stack frames of Python between an operator that submits and the operator that is called, with a margin."""
 
 
 def allow_calls(operators: int) -> None:
-    """Raise Python's recursion limit to what a chain of so many operators in one PE needs."""
+    """Raise Python's recursion limit to what a chain of `operators` operators in one PE needs."""
     needed = 1_000 + FRAMES_OF_OPERATOR * operators
     if sys.getrecursionlimit() < needed:
         sys.setrecursionlimit(needed)
 
 
 class TaskRun:
-    """One task of one micro-batch."""
+    """One task of one batch."""
 
     def __init__(
         self, program: PeProgram, task: Task, plan: BatchPlan, directories: Directories, new_sender: NewSender,
@@ -79,25 +79,25 @@ class TaskRun:
         self.changed: set[int] = set()
         """Operators that were called, so that their state may have changed."""
         self.arrived: Counter[tuple[int, int]] = Counter()
-        """(operator, port) -> tuples so far."""
+        """The number of tuples so far by (operator, port)."""
         self.origin: Callable[[], str] = str
-        """The places from which the tuples under way were read."""
+        """Returns the place from which the current tuples were read, as text."""
         self.consistent = False
-        """The region is to be made consistent (B26)."""
+        """True if an operator has asked that the region be made consistent (B26)."""
         self.made = False
-        """An operator object was made."""
+        """True if an operator object was made."""
         self.rows_in = 0
-        """Tuples that came into the PE: of streams of other PEs, and those that its operators have brought."""
+        """The number of tuples that came into the PE: from streams of other PEs, and from outside by its operators."""
         self.bytes_in = 0
         self.began = world.monotonic()
         self.setup_seconds = 0.0
 
     def run(self, inputs: TaskInput | None, received: Iterator[tuple[int, int, Item]]) -> TaskResult:
-        """Run the task on its sources and streams (level 0) or on what exchanges brought, in order.
+        """Run the task on its sources and streams (level 0), or on the items from exchanges, in order.
 
         Args:
-            inputs: sources and segments of a level-0 task.
-            received: (operator, input port, item) of a task of a later level.
+            inputs: the sources and segments of a task of level 0.
+            received: the (operator, input port, item) of a task of a later level.
 
         Raises:
             OperatorError: an operator raised.
@@ -174,7 +174,7 @@ class TaskRun:
         return program, source
 
     def _available(self, name: str, offset: dict[str, Any]) -> dict[str, Any] | None:
-        """Return where a source says that what is there now ends; None while it cannot say."""
+        """Return the end of the input that a source has now, as an offset; None while it cannot tell."""
         program, source = self._source(name)
         return self._calls.call(program, lambda: check_available(source.available(offset)))
 
@@ -213,12 +213,12 @@ class TaskRun:
             self.origin = str
 
     def _pause(self, name: str) -> float | None:
-        """Return the seconds until a source may have tuples again; None where it does not know."""
+        """Return the seconds until a source may have tuples again; None if it does not know."""
         program, source = self._source(name)
         return self._calls.call(program, lambda: check_pause(source.pause()))
 
     def _enter(self, operator: int, port: int, item: Item) -> None:
-        """Take an item; it is the task's own, so a mutating operator may write to it (rules 86, 87)."""
+        """Process an item, which belongs to the task, so a mutating operator may write to it (rules 86, 87)."""
         if self.task.forwards:
             self.outbox.forward(operator, port, item, self.origin())
         elif self.program.operators[operator].mutable[port]:
@@ -227,7 +227,7 @@ class TaskRun:
             self._call(operator, port, frozen(item))
 
     def _close(self) -> None:
-        """Process the end of the input: final punctuation, then drain, in topological order."""
+        """End the input: send final punctuation, then drain the operators, in topological order."""
         for index in self.task.owns:
             program = self.program.operators[index]
             if self.plan.final and not program.source:
@@ -260,7 +260,7 @@ class TaskRun:
             self._calls.call(program, lambda: check_nothing(operator.process(port, item), "process"), at)
 
     def _instance(self, index: int) -> Instance:
-        """Return the operator object, with the state that the plan names."""
+        """Return the operator object with the state that the plan names."""
         program = self.program.operators[index]
         wanted = self.plan.states.get(program.name)
         instance = self.instances.get(index)
@@ -333,7 +333,7 @@ class TaskRun:
 
     @property
     def seconds(self) -> float:
-        """Up to now, without making operators."""
+        """Return the seconds until now, without those for making operators."""
         return world.monotonic() - self.began - self.setup_seconds
 
     def counts(self) -> Counts:

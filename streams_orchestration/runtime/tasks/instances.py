@@ -1,4 +1,4 @@
-"""The operator objects that a worker keeps from batch to batch, each with what it knows of its surroundings."""
+"""The operator objects that a worker keeps from batch to batch."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ SPLITTERS = "@splitters"
 
 @dataclass(slots=True)
 class Instance:
-    """An operator object that a worker keeps, and which stored state it holds."""
+    """An operator object that a worker keeps, and the stored state that it holds."""
 
     operator: Operator
     state: StoredState | None = None
     """The stored state that equals the object's; None for the initial state."""
     plain: bytes = b""
-    """Digest of the parts of that state which do not know what changed."""
+    """The digest of those parts of the state that do not record their changes."""
     dirty: bool = False
-    """A batch began with it and did not end."""
+    """True if a batch has used the object and did not end."""
     round_robin: dict[str, int] = field(default_factory=dict[str, int])
 
 
 class InstanceCache:
-    """The operator objects of one worker, by PE and task, for one generation: an older one's are dropped."""
+    """The operator objects of one worker, by PE and task; objects of an older generation are dropped."""
 
     def __init__(self) -> None:
         self._instances: dict[tuple[str, int, int], tuple[str, dict[int, Instance]]] = {}
 
     def of(self, program: PeProgram, task: Task, plan: BatchPlan) -> dict[int, Instance]:
-        """Return the objects of one task."""
+        """Return the objects of one task, by the number of the operator."""
         key, version = (program.application, program.pe, task.home), f"{plan.life}/{plan.generation}"
         if self._instances.get(key, ("", {}))[0] != version:
             self._instances[key] = (version, {})
@@ -49,12 +49,12 @@ class InstanceCache:
 
 
 def make_instance(program: OperatorProgram, stored: StoredState | None, directories: Directories) -> Instance:
-    """Return a new operator object with a stored state, or the initial one.
+    """Return a new operator object with a stored state, or with the initial one.
 
     Raises:
         ImplementationError: its class cannot be imported.
-        ResultError: its class leaves out what every operator needs.
-        StateError: the stored state is gone or altered.
+        ResultError: its class lacks what every operator needs.
+        StateError: the stored state is gone or was altered.
     """
     implementation = import_operator(program.implementation)
     context = operator_context(program, directories)
@@ -71,7 +71,7 @@ def make_instance(program: OperatorProgram, stored: StoredState | None, director
 
 
 def operator_context(program: OperatorProgram, directories: Directories) -> OperatorContext:
-    """Return the surroundings of an operator, from its program."""
+    """Return the context of an operator, from its program."""
     return OperatorContext(
         name=program.name,
         inputs=tuple(arrow_schema(ddl) for ddl in program.inputs),

@@ -1,4 +1,4 @@
-"""Measures one task of a micro-batch: the processor time of every operator by itself, and what flows where."""
+"""Measures one task of a batch: the processor time of every operator by itself, and the flows through ports."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Result = TypeVar("Result")
 
 
 def clock() -> int:
-    """Processor time of this process, which runs one task at a time: of all threads, since Polars and Arrow have some.
+    """Return the processor time of this process in nanoseconds, without that of background threads.
 
-    Only threads in the background have no part in what goes on in the meantime.
+    All other threads count, since Polars and Arrow use some, and the process runs one task at a time.
     """
     return time.process_time_ns() - background_cpu_ns()
 
 
 class Flow:
-    """The amounts that passed one place."""
+    """The amounts that passed one port."""
 
     __slots__ = ("batches", "bytes", "marks", "tuples")
 
@@ -50,7 +50,7 @@ class Flow:
 
 
 class Account:
-    """One account of processor time, in nanoseconds."""
+    """An account of processor time, in nanoseconds."""
 
     __slots__ = ("cpu",)
 
@@ -59,7 +59,7 @@ class Account:
 
 
 class OperatorAccount(Account):
-    """An operator: its calls, and what passes its ports."""
+    """The account of an operator: its time, its calls, and the flows through its ports."""
 
     __slots__ = ("calls", "inputs", "outputs")
 
@@ -80,7 +80,7 @@ class OperatorAccount(Account):
 
 
 class PassageAccount(Account):
-    """Arrow bytes, written or read: of a stream between PEs, or of an exchange within one."""
+    """An account of Arrow data that were written or read: of a stream between PEs, or of an exchange within a PE."""
 
     __slots__ = ("bytes", "pieces", "tuples")
 
@@ -94,10 +94,10 @@ class PassageAccount(Account):
 
 
 class Meter:
-    """Processor time goes to one account at a time: that of the operator which runs, whatever called it.
+    """The measurements of one task. Processor time goes to one account at a time: that of the operator that runs.
 
-    A call switches to the operator's account and back, so an operator that submits does not pay for those who get its
-    tuples; it does pay for splitting and copying them. What is between calls is the task's own.
+    A call switches to the account of the called operator and back, so an operator that submits does not pay for the
+    receivers of its tuples. It does pay for splitting and copying them. The time between calls is the task's own.
     """
 
     def __init__(self, program: PeProgram) -> None:
@@ -107,15 +107,16 @@ class Meter:
         self.read: dict[str, PassageAccount] = defaultdict(PassageAccount)
         self.written: dict[str, PassageAccount] = defaultdict(PassageAccount)
         self.sent: dict[tuple[int, int], PassageAccount] = defaultdict(PassageAccount)
-        """Account of items sent into the exchange, by operator and input port; below that of items received from it."""
+        """The account of items sent into an exchange, by operator and input port; `received` is that of items taken
+        out."""
         self.received: dict[tuple[int, int], PassageAccount] = defaultdict(PassageAccount)
         self.waited: dict[tuple[int, int], int] = defaultdict(int)
-        """Times of leaving an exchange less times of entering it: over all tasks the sum is what its items waited."""
+        """The times of leaving an exchange minus the times of entering it; over all tasks, that is the waiting time."""
         self._began = world.monotonic_ns()
         self._since = clock()
 
     def switch(self, account: Account) -> Account:
-        """Charge this account from now on; returns the one that was charged before."""
+        """Charge an account from now on, and return the one that was charged before."""
         now = clock()
         paying = self._paying
         paying.cpu += now - self._since
@@ -131,7 +132,7 @@ class Meter:
             self.switch(paying)
 
     def enter(self, operator: int) -> Account:
-        """Code of an operator begins; `switch` to what this returns when it ends."""
+        """Charge an operator from now on, and return the account to `switch` to when its code ends."""
         # as `switch`, without a call more: this runs twice for every call of an operator
         now = clock()
         paying = self._paying
@@ -166,15 +167,15 @@ class Meter:
         self.waited[operator, port] += world.now_ns()
 
     def reading(self, segment: Segment, items: Iterator[Item]) -> Iterator[Item]:
-        """Yield the items of a segment; its stream pays for reading them."""
+        """Yield the items of a segment; the account of its stream is charged for reading them."""
         return self._taking(self.read[segment.stream], items, segment.size)
 
     def receiving(self, operator: int, port: int, items: Iterator[Item], size: int) -> Iterator[Item]:
-        """Yield the items of an exchange, which pays for decoding them; `size` in bytes."""
+        """Yield the items of an exchange of `size` bytes; its account is charged for decoding them."""
         return self._taking(self.received[operator, port], items, size)
 
     def writing(self, stream: str, write: Callable[[], Segment]) -> Segment:
-        """Write a segment; its stream pays."""
+        """Write a segment, and charge the account of its stream."""
         account = self.written[stream]
         segment = self.charge(account, write)
         account.tuples += segment.rows
@@ -183,14 +184,20 @@ class Meter:
         return segment
 
     def sending(self, operator: int, port: int, item: Item, send: Callable[[], None]) -> None:
-        """Send an item into the exchange of an input port, which pays."""
+        """Send an item into the exchange of an input port, and charge the account of the exchange."""
         account = self.sent[operator, port]
         self.charge(account, send)
         account.tuples += len(item) if isinstance(item, TupleBatch) else 0
         account.pieces += 1
 
     def sent_all(self, operator: int, port: int, end: Callable[[], tuple[bytes, int]]) -> bytes:
-        """Return the payload of all that was sent; the exchange pays for it. `end` also returns its size in bytes."""
+        """Return the payload of all sent items, and charge the account of the exchange.
+
+        Args:
+            operator: the number of the receiving operator.
+            port: its input port.
+            end: returns the payload and its size in bytes.
+        """
         account = self.sent[operator, port]
         payload, size = self.charge(account, end)
         account.bytes += size
@@ -200,8 +207,8 @@ class Meter:
         """Return all counts up to now.
 
         Args:
-            copies: connection -> batches that its sender copied.
-            enqueued: connection -> batches that were copied into a queue.
+            copies: connection -> number of batches that its sender copied.
+            enqueued: connection -> number of batches that were copied into a queue.
             objects: the operators' objects, whose custom metrics are taken.
         """
         self.switch(self.task)
@@ -240,7 +247,7 @@ class Meter:
 
 
 class NoMeter(Meter):
-    """Measures nothing: of an application that was deployed with measuring off."""
+    """The meter of an application with measuring off: it measures nothing."""
 
     def switch(self, account: Account) -> Account:
         """Return the account; nothing is measured."""

@@ -1,4 +1,4 @@
-"""The output of a task: items to tasks of later levels, and tuples to other PEs; makes and counts copies."""
+"""The output of a task: items for tasks of later levels, and tuples for other PEs. It makes and counts copies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Sender(Protocol):
         ...
 
     def payload(self) -> tuple[bytes, int]:
-        """Return the payload of all items for a task of the later level, and its size in bytes; ends the sending."""
+        """Return the payload of all items and its size in bytes; nothing can be sent afterwards."""
         ...
 
 
@@ -35,7 +35,7 @@ NewSender = Callable[[pa.Schema], Sender]
 
 
 class Outbox:
-    """The output of one task in one micro-batch; `new_sender` makes the senders to later levels."""
+    """The output of one task in one batch; `new_sender` makes the senders to later levels."""
 
     def __init__(
         self, program: PeProgram, directories: Directories, new_sender: NewSender, meter: Meter | NoMeter
@@ -53,7 +53,7 @@ class Outbox:
         self._meter = meter
 
     def passed(self, delivery: Direct, item: Item) -> Item:
-        """Return the item for a direct call: a copy where the copy plan requires one, else the same, const or not."""
+        """Return the item for a direct call: a copy if the copy plan requires one, else the same data, const or not."""
         if not isinstance(item, TupleBatch):
             return item
         if delivery.copies:
@@ -62,13 +62,13 @@ class Outbox:
         return item.own() if delivery.mutable else item.const()
 
     def enqueue(self, delivery: Exchange, item: Item, origin: str) -> None:
-        """Give to the exchange in front of an operator of this PE."""
+        """Add an item to the exchange in front of an operator of this PE, and count the copy into a queue."""
         self.forward(delivery.operator, delivery.port, frozen(item), origin)
         if isinstance(item, TupleBatch) and delivery.queue:
             self.enqueued[delivery.connection] += 1
 
     def forward(self, operator: int, port: int, item: Item, origin: str) -> None:
-        """Give to an exchange as it is."""
+        """Add an item to an exchange unchanged."""
         self._meter.enqueues(operator, port)
         if isinstance(item, TupleBatch):
             item.origin = origin
@@ -79,17 +79,17 @@ class Outbox:
         self._meter.sending(operator, port, item, partial(sender.send, item))
 
     def send(self, delivery: Remote, ddl: str | None, item: Item) -> None:
-        """Give to a stream that other PEs read."""
+        """Add an item to a stream that other PEs read."""
         self._schemas[delivery.stream] = ddl or ""
         self._remote[delivery.stream].append(frozen(item))
 
     def exchanged(self) -> Iterator[tuple[int, int, bytes]]:
-        """(operator, port, payload) of all that goes through exchanges, to be read when there is no more to come."""
+        """Yield (operator, port, payload) for each exchange; call this when nothing more is sent."""
         for (operator, port), sender in self._senders.items():
             yield operator, port, self._meter.sent_all(operator, port, sender.payload)
 
     def segments(self) -> Iterator[Segment]:
-        """Write what was sent, one segment a stream."""
+        """Write the items of each stream as one segment, and yield the segments."""
         for stream, items in self._remote.items():
             store, directory = self._directories.store, self._directories.streams
             if stream in self._directories.here:
@@ -101,5 +101,5 @@ class Outbox:
 
 
 def frozen(item: Item) -> Item:
-    """Return an item as one that cannot be written to."""
+    """Return an item that cannot be written to."""
     return item.const() if isinstance(item, TupleBatch) else item

@@ -1,4 +1,4 @@
-"""Places in a stream: at which tuple, or in which run of tuples, an operator raised, and where these came from."""
+"""Places in a stream: the tuples at which an operator raised, and where they were read."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from streams_orchestration.operators.errors import TupleError
 from streams_orchestration.runtime.errors import OperatorFailure
 
 SEARCH_SECONDS = 2.0
-"""Seconds for which an operator may be called again to find the tuple that it fails at."""
+"""Seconds for which an operator may be called again to find the tuple at which it fails."""
 VALUE_LENGTH = 40
-"""Characters of a value that are shown."""
+"""The most characters of a value that are shown."""
 VALUES_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A run of tuples that arrived on an input port in one micro-batch."""
+    """Consecutive tuples that arrived on an input port in one batch."""
 
     port: int
     before: int
-    """Tuples that arrived there before, in the same micro-batch."""
+    """The number of tuples that arrived there before them in the same batch."""
     count: int
     tuples: TupleBatch | None
-    """None once the operator has written to them."""
+    """The tuples; None once the operator has written to them."""
     origin: str
-    """File and rows, or segment and rows; empty for what came through a queue."""
+    """File and rows, or segment and rows, from which they were read; empty if they came through a queue."""
 
     def of(self, failure: OperatorFailure, operator: Operator, error: BaseException) -> OperatorFailure:
         """Return a failure of the operator at these tuples, with its place as exactly as it is known."""
@@ -42,7 +42,7 @@ class Place:
         )
 
     def _culprits(self, operator: Operator, error: BaseException) -> tuple[int, int]:
-        """Return the first position and the number of the tuples among which the failing one is."""
+        """Return the position of the first of the tuples that may have failed, and their number."""
         if isinstance(error, TupleError):
             return error.position, 1
         if self.tuples is None or not operator.pure:
@@ -53,7 +53,10 @@ class Place:
 def _narrowed(
     call: Callable[[TupleBatch], None], tuples: TupleBatch, kind: type[BaseException], operator: Operator
 ) -> tuple[int, int]:
-    """Halve the tuples for as long as one half fails as the whole did; nothing that is submitted goes anywhere."""
+    """Return the position and number of the tuples that may have failed, found by halving.
+
+    The operator is called with each half in turn for as long as a half fails like the whole. Its output is dropped.
+    """
     context, until = operator.context, world.monotonic() + SEARCH_SECONDS
     kept = context.submit, context.punctuate
     context.submit, context.punctuate = _to_nobody, _to_nobody
@@ -73,7 +76,7 @@ def _narrowed(
 
 
 def _to_nobody(_port: int, _item: object) -> None:
-    """Drop what is submitted."""
+    """Drop a submitted item."""
 
 
 def _fails(call: Callable[[TupleBatch], None], tuples: TupleBatch, kind: type[BaseException]) -> bool:

@@ -1,4 +1,4 @@
-"""Routing at splitters: which channel every tuple goes to (rules 20, 21)."""
+"""Routing at splitters: finds the channel of every tuple (rules 20, 21)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.states.keys import hashable
 
 _ROWS, _TEXTS = 1 << 16, 1 << 14
-"""Tuples, and texts among them, that are hashed at once: what that takes stays in the processor's caches."""
+"""The number of tuples, and of texts, that are hashed at once, so that the work fits into the processor's caches."""
 _SHORT = 256
-"""Bytes of a text; a multiple of eight."""
+"""The most bytes of a short text; a multiple of eight."""
 _PAIRED = 32
-"""Bytes of a text that are looked up in pairs, by a table of half a megabyte for each two."""
+"""The number of first bytes of a text that are looked up in pairs, with a table of half a megabyte for each pair."""
 _MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], "<u8")
-"""Number of bytes -> mask that keeps so many bytes of a word."""
+"""Number of bytes -> the mask that keeps so many bytes of a word."""
 _SAMPLE = 1 << 10
-"""Values by which it is seen whether most are different."""
+"""The number of values that are sampled to see whether most values are different."""
 _SEED = np.uint64(0x5EED5EED5EED5EED)
-"""Part of the contract between runs, like the rest of the hash: another one would send keys to other channels."""
+"""The seed of the hash. It must never change, like the rest of the hash: keys would go to other channels."""
 
 
 def hash_channels(batch: pa.RecordBatch, attributes: tuple[str, ...], width: int) -> np.ndarray:
@@ -51,12 +51,12 @@ def round_robin_channels(count: int, position: int, width: int) -> np.ndarray:
 
 
 def _number(channels: np.ndarray, width: int) -> np.ndarray:
-    """Return channels as small numbers where that is possible: those are sorted without comparing them."""
+    """Return channels as 16-bit numbers if possible, since those are sorted faster."""
     return channels.astype(np.uint16 if width <= 1 << 16 else np.int64)
 
 
 def split(batch: pa.RecordBatch, channels: np.ndarray, width: int) -> list[pa.RecordBatch | None]:
-    """Return the tuples of every channel, in order; None where a channel gets none."""
+    """Return the tuples of every channel, in order; None for a channel without tuples."""
     if width == 1:
         return [batch if batch.num_rows else None]
     order = np.argsort(channels, kind="stable")
@@ -69,9 +69,9 @@ def split(batch: pa.RecordBatch, channels: np.ndarray, width: int) -> list[pa.Re
 
 
 def _hash(array: pa.Array) -> tuple[np.ndarray, np.ndarray | slice]:
-    """64-bit hashes of values that depend on nothing but the value, and which of them each value has.
+    """Return the hashes of the different values, and the index of each value's hash; frequent values are hashed once.
 
-    Each of those that come often is hashed once.
+    A hash has 64 bits and depends on nothing but the value.
     """
     if pa.types.is_nested(array.type):
         return _hash_nested(array), slice(None)
@@ -88,7 +88,7 @@ def _mostly_differ(array: pa.Array) -> bool:
 
 
 def _hash_values(values: pa.Array) -> np.ndarray:
-    """Hash values that are equal as keys alike."""
+    """Return the 64-bit hashes of values; values that are equal as keys have the same hash."""
     values = hashable(values)
     if pa.types.is_integer(values.type):
         return _mix(values.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64))
@@ -102,7 +102,7 @@ def _hash_values(values: pa.Array) -> np.ndarray:
 
 
 def _hash_decimals(values: pa.Array) -> np.ndarray:
-    """Fold the four words of decimals of 256 bits."""
+    """Return the hashes of 256-bit decimals, folded from their four words."""
     values = values.fill_null(pa.scalar(Decimal(0), values.type))
     words = np.frombuffer(values.buffers()[1], "<u8").reshape(-1, 4)[values.offset : values.offset + len(values)]
     hashes = np.full(len(values), 17, np.uint64)
@@ -112,7 +112,7 @@ def _hash_decimals(values: pa.Array) -> np.ndarray:
 
 
 def _hash_nested(values: pa.Array) -> np.ndarray:
-    """Hash arrays, maps and structs by their parts; of maps the order of entries does not count."""
+    """Return the hashes of arrays, maps and structs from their parts; the order of a map's entries is ignored."""
     if pa.types.is_struct(values.type):
         hashes = np.full(len(values), 17, np.uint64)
         for part in values.flatten():
@@ -141,15 +141,16 @@ def _hash_part(values: pa.Array) -> np.ndarray:
 
 
 def _as_lists(values: pa.Array) -> pa.Array:
-    """Return maps as lists of their entries, which Arrow's functions know."""
+    """Return maps as lists of their entries, since Arrow's functions can process those."""
     entry = pa.struct([pa.field("key", values.type.key_type, nullable=False), pa.field("value", values.type.item_type)])
     return values.cast(pa.list_(entry))
 
 
 def _hash_bytes(values: pa.Array) -> np.ndarray:
-    """Tabulation hashing: the sum of a pseudo-random number for each (position, byte), and for the length.
+    """Return the hashes of texts by tabulation hashing.
 
-    M. Patrascu, M. Thorup: The Power of Simple Tabulation Hashing, J. ACM 59(3), 2012.
+    The hash is the sum of pseudo-random numbers for each (position, byte), and for the length. M. Patrascu, M. Thorup:
+    The Power of Simple Tabulation Hashing, J. ACM 59(3), 2012.
     """
     offsets = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values) + 1]
     lengths, starts = np.diff(offsets), offsets[:-1].astype(np.int64) - offsets[0]
@@ -165,14 +166,17 @@ def _hash_bytes(values: pa.Array) -> np.ndarray:
 
 
 def _add_numbers(sums: np.ndarray, text: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> None:
-    """Add the numbers of all bytes, drawn one by one."""
+    """Add the numbers of all bytes to the sums of their texts; each number is computed when it is needed."""
     places = (np.arange(len(text)) - np.repeat(starts, lengths)) * 256 + text
     filled = lengths > 0
     sums[filled] += np.add.reduceat(_mix(places.view(np.uint64)), starts[filled])
 
 
 def _add_drawn(sums: np.ndarray, text: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> None:
-    """Add the terms of short texts to the sums: looked up in tables, by words of eight bytes of all texts."""
+    """Add the numbers of all bytes of short texts to the sums, eight bytes of all texts at a time.
+
+    The numbers are looked up in tables.
+    """
     padded = np.concatenate([text, np.zeros(8, np.uint8)])
     words = np.ndarray(len(text) + 1, "<u8", padded, 0, (1,))
     for start in range(0, int(lengths.max()), 8):
@@ -186,13 +190,13 @@ def _add_drawn(sums: np.ndarray, text: np.ndarray, starts: np.ndarray, lengths: 
 
 
 def _columns(words: np.ndarray, start: int) -> np.ndarray:
-    """Pairs of bytes of words, or single bytes; one row for each position."""
+    """Return the bytes of words in pairs, or single bytes after the first `_PAIRED`; one row for each position."""
     return words.astype("<u8", copy=False).view("<u2" if start < _PAIRED else "u1").reshape(len(words), -1).T
 
 
 @cache
 def _tables(start: int) -> list[np.ndarray]:
-    """Return the number of each value in `_columns`."""
+    """Return the tables with the number of each value in `_columns`."""
     bytes_ = [_drawn()[place : place + 256] for place in range(start * 256, (start + 8) * 256, 256)]
     if start >= _PAIRED:
         return bytes_
@@ -201,22 +205,19 @@ def _tables(start: int) -> list[np.ndarray]:
 
 @cache
 def _of_nothing(start: int) -> np.ndarray:
-    """Return the terms that cancel those of the zeros behind the last byte of a word, by the number of its bytes."""
+    """Return the terms that cancel the zeros after the last byte of a word, by the number of the word's bytes."""
     zeros = _drawn()[start * 256 : (start + 8) * 256 : 256]
     return np.zeros(9, np.uint64) - np.append(np.cumsum(zeros[::-1])[::-1], np.uint64(0))
 
 
 @cache
 def _drawn() -> np.ndarray:
-    """Return the numbers for all bytes of short texts, since looking one up is quicker than drawing it."""
+    """Return the numbers for all bytes of short texts, since looking a number up is faster than computing it."""
     return _mix(np.arange(_SHORT * 256, dtype=np.uint64))
 
 
 def _mix(values: np.ndarray) -> np.ndarray:
-    """Mix the bits of numbers: the finaliser of SplitMix64.
-
-    G. Steele, D. Lea, C. Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014.
-    """
+    """Return numbers with their bits mixed, by the finaliser of SplitMix64."""
     mixed = values + _SEED
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

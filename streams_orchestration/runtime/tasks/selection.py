@@ -1,4 +1,4 @@
-"""Filters of Imports: the importing PE takes only tuples for which a condition holds."""
+"""Filters of Imports: the importing PE keeps only the tuples for which a condition holds."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def selected(tuples: TupleBatch, condition: str, ddl: str, time_zone: str) -> Tu
     """Return the tuples for which the condition is true; null counts as false.
 
     Args:
-        tuples: of the stream.
+        tuples: tuples of the stream.
         condition: the filter of the Import.
         ddl: the tuple type of the stream.
-        time_zone: of the application that imports.
+        time_zone: the time zone of the importing application.
     """
     expression = _parsed(condition, ddl, time_zone)
     return tuples.filter(pc.fill_null(evaluate(expression, tuples.arrow), fill_value=False))

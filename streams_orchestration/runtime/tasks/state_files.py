@@ -1,4 +1,4 @@
-"""Files of operators' states: written once, read by whichever worker runs the operator next."""
+"""Files of operators' states: each is written once, and read by the worker that runs the operator next."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from streams_orchestration.runtime.storage.store import Store, StoreError
 
 
 def state_data(state: State, batch: int, former: StoredState | None, plain: bytes) -> StateDump:
-    """Return the data of a state to be written, and how many of its earlier files stay before it.
+    """Return the data of a state to write, and how many of its earlier files stay valid before them.
 
     Args:
-        state: of the operator.
-        batch: at whose end the state is stored.
-        former: what the operator was restored from, or was stored as last.
-        plain: the digest of its plain parts then.
+        state: the state of the operator.
+        batch: the batch at whose end the state is stored.
+        former: the state that the operator was restored from, or that was stored last.
+        plain: the digest of the plain parts of that former state.
 
     Raises:
         StateError: the state holds something that cannot be stored.
@@ -33,14 +33,14 @@ def state_data(state: State, batch: int, former: StoredState | None, plain: byte
 def write_state_file(
     store: Store, directory: str, generation: int, batch: int, operator: int, data: bytes
 ) -> StateFile:
-    """Write a new file, which `Store.sync` has on disk; garbage until a commit names it."""
+    """Write a new file, which is durable after `Store.sync`; until a commit names it, it is garbage."""
     address = f"{directory}/g{generation}-b{batch}-o{operator}-{world.new_id()[:8]}.state"
     store.write(address, data)
     return StateFile(address, len(data), zlib.crc32(data), batch)
 
 
 def read_state(store: Store, stored: StoredState) -> dict[str, Any]:
-    """Read a state back.
+    """Return a stored state.
 
     Raises:
         OperatorError: a file is gone or was altered (then a `StateError` is the cause), or cannot be read.
@@ -50,7 +50,7 @@ def read_state(store: Store, stored: StoredState) -> dict[str, Any]:
 
 
 def check_state(store: Store, stored: StoredState) -> None:
-    """Read all files of a state, which may be Spark's, without making anything of them.
+    """Check all files of a state, which may be a Spark checkpoint, by reading them.
 
     Raises:
         OperatorError: see `read_state`.
@@ -62,7 +62,7 @@ def check_state(store: Store, stored: StoredState) -> None:
 
 @contextmanager
 def _readable(store: Store, stored: StoredState) -> Generator[Iterator[bytes]]:
-    """Yield the contents of the files, one after another; errors name the file, or all of them."""
+    """Yield the contents of the files, one after another; errors name the file, or all files."""
     current = ""
 
     def contents() -> Iterator[bytes]:

@@ -1,7 +1,7 @@
-"""Stored states of operators in the catalog: which one a commit names, and which files are no longer needed.
+"""Stored states of operators in the catalog: which state a commit names, and which files are not needed any more.
 
-A commit names the whole chain of files of every state that it wrote, so going back to it is reading that chain. Chains
-share files; one is garbage when it is in no chain that is left.
+A commit names the whole chain of files of every state that it wrote, so going back to the commit means reading that
+chain. Chains share files; a file is garbage when no chain that is kept has it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NEWEST_FILES = (
 
 
 def newest_states(connection: Connection, application: str, pe: int) -> dict[str, StoredState]:
-    """Return the newest state of every operator of a PE, as far as one was stored."""
+    """Return the newest stored state of every operator of a PE."""
     rows = connection.execute(_NEWEST_FILES, {"of": application, "at": pe})
     return {row.operator: StoredState(row.operator, tuple(StateFile(**file) for file in row.files)) for row in rows}
 
@@ -49,35 +49,35 @@ def newest_batch(connection: Connection, application: str, operator: str) -> int
 
 
 def at_boundary(connection: Connection, application: str, pe: int) -> bool:
-    """Return True if the last commit of a PE ended an epoch, or there is none."""
+    """Return True if the last commit of a PE ended an epoch, or if there is none."""
     c = tables.commit
     last = select(c.c.boundary).where(c.c.application == application, c.c.pe == pe).order_by(c.c.batch.desc()).limit(1)
     return connection.scalar(last) is not False
 
 
 def state_files(connection: Connection, application: str) -> set[str]:
-    """Return the paths of all files that are needed."""
+    """Return the paths of all files of states that are needed."""
     stored = connection.scalars(select(_s.c.files).where(_s.c.application == application))
     return {file["path"] for files in stored for file in files} | kept_files(connection, application)
 
 
 def kept_files(connection: Connection, application: str) -> set[str]:
-    """Return the paths of files that are named outside of the states that operators have now: by a cut that is kept."""
+    """Return the paths of files that only a cut names which is kept for the trial of a redeploy."""
     kept = connection.scalars(select(_t.c.files).where(_t.c.application == application))
     return {path for paths in kept for path in paths}
 
 
 def drop_states_after(connection: Connection, application: str, unit: str, epoch: int) -> list[str]:
-    """Forget the states that the PEs of a unit stored after its cut.
+    """Delete the states that the PEs of a unit stored after its cut.
 
     Args:
-        connection: in a transaction that writes.
-        application: its name.
-        unit: whose PEs.
-        epoch: that the cut closed.
+        connection: a connection in a write transaction.
+        application: the name of the application.
+        unit: the name of the unit.
+        epoch: the epoch that the cut closed.
 
     Returns:
-        The files that are no longer needed.
+        The files that are not needed any more.
     """
     gone = connection.scalars(delete(_s).where(after_cut(_s, application, unit, epoch)).returning(_s.c.files)).all()
     if not gone:
@@ -90,18 +90,19 @@ def drop_states_after(connection: Connection, application: str, unit: str, epoch
 def drop_unneeded_states(
     connection: Connection, application: str, pes: Select[tuple[int]], cuts: Mapping[int, int]
 ) -> list[str]:
-    """Forget all states of some PEs that neither a cut can need nor the next batch.
+    """Delete all states of some PEs that neither a cut nor the next batch can need.
 
-    Needed are those of the last cut, of later boundaries, each of which may become a cut yet, and the newest ones.
+    Needed are the states of the last cut, of later boundaries, each of which may still become a cut, and the newest
+    ones.
 
     Args:
-        connection: in a transaction that writes.
-        application: its name.
-        pes: the PEs, those of whole units.
-        cuts: PE -> its batch in the cut of the last complete epoch, as far as there is one.
+        connection: a connection in a write transaction.
+        application: the name of the application.
+        pes: a statement that selects all PEs of some units.
+        cuts: PE -> its batch in the cut of the last complete epoch, if there is one.
 
     Returns:
-        The files that are no longer needed.
+        The files that are not needed any more.
     """
     c, p = tables.commit, tables.pe
     needed: dict[int, list[int]] = defaultdict(list)
@@ -122,7 +123,7 @@ def drop_unneeded_states(
 
 
 def _drop(connection: Connection, rows: Iterable[StateRow], keep: set[tuple[str, int]]) -> list[str]:
-    """Forget all of these rows but some; returns the files that only the others had."""
+    """Delete these rows except those in `keep`; return the files that only the deleted rows had."""
     rows = list(rows)
     kept = [row for row in rows if (row.operator, row.batch) in keep]
     dropped = [row for row in rows if (row.operator, row.batch) not in keep]

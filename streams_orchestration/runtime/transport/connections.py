@@ -41,9 +41,9 @@ class _Link(NamedTuple):
 
 
 def declare(connection: Connection, compilation: Compilation) -> None:
-    """Write down the Exports and Imports of an application that is deployed, one of every replica; may be repeated.
+    """Record the Exports and Imports of a deployed application, one for every replica; may be repeated.
 
-    Connections of a stream that has other tuples now are ended.
+    Connections of a stream whose tuple type has changed are ended.
     """
     application, pe_of = compilation.logical.application, compilation.fusion.pe_of
     former = ExportRow.all(connection, select(_e).where(_e.c.application == application))
@@ -86,7 +86,7 @@ def declare(connection: Connection, compilation: Compilation) -> None:
 
 
 def connect(connection: Connection) -> None:
-    """Connect every Import with all exported streams that it is about; those that are connected keep their place."""
+    """Connect every Import with all exported streams that it matches; existing connections keep their position."""
     imports = {
         (row.application, row.name, row.operator, row.port): row for row in ImportRow.all(connection, select(_i))
     }
@@ -139,7 +139,7 @@ def _connect(
 
 
 def _follow(connection: Connection, imports: Mapping[tuple[str, str, str, int], ImportRow]) -> None:
-    """Connections that were ended and are not read to their end yet are read where the Import's tuples go now."""
+    """Assign ended connections that are not read to their end to the PE that has the Import now."""
     for row in ConnectionRow.all(connection, select(_c).where(_c.c.last.is_not(None))):
         pe = imports[row.application, row.name, row.operator, row.port].pe
         if pe != row.pe:
@@ -148,7 +148,7 @@ def _follow(connection: Connection, imports: Mapping[tuple[str, str, str, int], 
 
 
 def _free_key(connection: Connection, link: _Link) -> str:
-    """Return a name among the positions of the importing PE that no other connection has, or had in another life."""
+    """Return a key for a connection among the positions of the importing PE that no other connection has or had."""
     a = tables.application
     life = connection.scalar(select(a.c.life).where(a.c.name == link.exporter)) or ""
     plans = connection.scalar(select(func.sum(a.c.plan)).where(a.c.name.in_((link.application, link.exporter))))
@@ -156,14 +156,14 @@ def _free_key(connection: Connection, link: _Link) -> str:
 
 
 def _end_all(connection: Connection, exporter: str, stream: str) -> None:
-    """End the connections of a stream."""
+    """End all open connections of a stream."""
     open_ = (_c.c.exporter == exporter, _c.c.stream == stream, _c.c.last.is_(None))
     for row in ConnectionRow.all(connection, select(_c).where(*open_)):
         _end(connection, row)
 
 
 def _end(connection: Connection, row: ConnectionRow) -> None:
-    """End a connection: its reader may read what is visible until now, and nothing more will come."""
+    """End a connection: its reader may still read what is visible now, and nothing more will come."""
     s = tables.segment
     visible = [s.c.application == row.exporter, s.c.stream == row.stream, ~s.c.retracted]
     if not row.uncommitted:
@@ -180,15 +180,15 @@ def _end(connection: Connection, row: ConnectionRow) -> None:
 def carry_connections(
     connection: Connection, application: str, formers: Mapping[str, str]
 ) -> dict[str, dict[str, int]]:
-    """Give connections to the operators that go on under other names, in the transaction of a redeploy.
+    """Move connections to the operators that continue under other names, in the transaction of a redeploy.
 
     Args:
-        connection: in a transaction that writes.
-        application: that imports.
-        formers: operator of the new plan -> its name now, of those that go on.
+        connection: a connection in a write transaction.
+        application: the importing application.
+        formers: operator of the new plan -> its name in the old plan, for operators that continue.
 
     Returns:
-        Operator of the new plan -> keys of its connections, each with the PE that reads it now.
+        Operator of the new plan -> the keys of its connections, each with the PE that reads it now.
     """
     carried: dict[str, dict[str, int]] = {}
     after = {former: operator for operator, former in formers.items()}
@@ -205,7 +205,7 @@ def carry_connections(
 
 
 def next_number(connection: Connection, application: str, stream: str) -> int:
-    """Return the number at which a stream of an earlier plan goes on: a reader may not have read all segments yet."""
+    """Return the number at which a stream of an earlier plan continues; readers may not have read all segments."""
     s = tables.segment
     written = connection.scalar(
         select(func.max(s.c.number)).where(s.c.application == application, s.c.stream == stream)
@@ -215,7 +215,7 @@ def next_number(connection: Connection, application: str, stream: str) -> int:
 
 
 def disconnect(connection: Connection, exporter: str) -> None:
-    """Remove the connections from an application that is dropped, because it starts from nothing if deployed again."""
+    """Remove the connections from a dropped application; if it is deployed again, its streams start anew."""
     connection.execute(delete(_c).where(_c.c.exporter == exporter))
 
 

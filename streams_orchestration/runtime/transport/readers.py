@@ -1,9 +1,9 @@
-"""Readers of the streams that a PE writes, and their lag: which readers it waits for, and which segments are kept.
+"""Readers of the streams that a PE writes: which readers the PE waits for, and which segments are kept for them.
 
-Readers in the same application are waited for. So are Imports of other applications, unless the Export says
-dropConnection, or the importing PE is not there: its application is stopped, it has failed, or its host is silent.
-For a reader that is not waited for the transport keeps what it may be reading and the newest segments; what lies in
-between is dropped, and counted.
+A PE waits for readers in the same application. It also waits for Imports of other applications, unless the Export says
+dropConnection, or the importing PE is absent: its application is stopped, it has failed, or its host is silent. For a
+reader that the PE does not wait for, the transport keeps the segments that it may be reading and the newest ones; the
+segments between them are dropped and counted.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.transport.visibility import readable_segments, visible_end
 
 SILENT_SECONDS = 60.0
-"""Seconds without a heartbeat of its host after which an importing PE is not waited for any more."""
+"""Seconds without a heartbeat of its host after which nobody waits for an importing PE."""
 KEPT_SEGMENTS = 64
-"""Newest segments of an exported stream that are kept for a reader which is not waited for; a whole epoch at least."""
+"""The number of newest segments that are kept for a reader that nobody waits for; at least a whole epoch is kept."""
 
 DELETED_AT_ONCE = 500
-"""Segments that one statement names; a database limits its parameters."""
+"""The most segments that one statement names, since a database limits its parameters."""
 
 _p, _u = tables.pe, tables.unit
 _READING = (  # made once: making a statement takes longer than running it
@@ -45,37 +45,37 @@ class ImportingPe:
 
     application: str
     key: str
-    """Key of the connection."""
+    """The key of the connection."""
     position: int
-    """Number of the next segment to read."""
+    """The number of the next segment to read."""
     cut: int
-    """Number of the next segment to read, in the cut that its unit would go back to."""
+    """The number of the next segment to read at the cut to which its unit would go back."""
     waited: bool
-    """The exporter waits for it."""
+    """True if the exporter waits for it."""
     uncommitted: bool
-    """True if it reads segments at once, not only those of complete epochs."""
+    """True if it also reads segments of epochs that are not complete."""
     present: bool
-    """True if it is there, so that a batch of it may be under way."""
+    """True if it is present, so that a batch of it may be running."""
     last: int | None = None
-    """The segment behind the last one for it, where a redeploy has ended the connection."""
+    """The number after the last segment for it, if a redeploy has ended the connection; else None."""
 
 
 def outstanding(
     connection: Connection, program: PeProgram, position: Position, completed: int, shown: int,
     now: float | None = None,
 ) -> int:  # fmt: skip
-    """Return the greatest lag of a reader that a PE waits for, in segments, over all streams that it writes.
+    """Return the largest lag of a reader that a PE waits for, in segments, over all streams that it writes.
 
-    A reader outside of the region cannot read the open epoch, so only segments before that count: the epoch would never
-    end if the PE waited for more.
+    A reader outside of the region cannot read the open epoch, so only segments of earlier epochs count for it. If the
+    PE waited for more, the epoch would never end.
 
     Args:
-        connection: of a transaction.
-        program: the PE.
-        position: where it stands.
+        connection: the connection of a transaction.
+        program: the program of the PE.
+        position: the position of the PE.
         completed: the last complete epoch of its unit.
-        shown: the same that is visible to others; lower while a redeploy is on trial.
-        now: unix seconds; the clock's when None.
+        shown: the last complete epoch that is visible to others; it is lower while a redeploy is on trial.
+        now: unix seconds; None for the current time.
     """
     application = program.application
     pes = [*{pe for consumers in program.consumers.values() for pe in consumers}]
@@ -101,10 +101,10 @@ def outstanding(
 
 
 def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str, list[ImportingPe]]:
-    """Exported stream -> the PEs that import it, of all applications.
+    """Return the importing PEs of all applications by exported stream.
 
     Args:
-        connection: of a transaction.
+        connection: the connection of a transaction.
         exporter: the exporting application.
         now: unix seconds.
     """
@@ -145,7 +145,10 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
 
 
 def _importing_before(connection: Connection, exporter: str) -> Iterator[tuple[str, ImportingPe]]:
-    """Exported streams, and PEs that import them in plans that may be brought back, at the cuts of these plans."""
+    """Yield exported streams with the PEs that import them in plans that may be brought back.
+
+    The positions of these PEs are those at the cuts of these plans.
+    """
     t, a = tables.trial, tables.application
     on_trial = select(t.c.before, a.c.name, a.c.wanted).join(a, a.c.name == t.c.application)
     for row in connection.execute(on_trial.where(t.c.state == "OPEN")):
@@ -165,7 +168,7 @@ def _importing_before(connection: Connection, exporter: str) -> Iterator[tuple[s
 
 
 def _cut(connection: Connection, application: str, pe: int, completed: int) -> StoredPosition | None:
-    """Return the position to which an importing PE would go back in a reset; None at its start."""
+    """Return the position to which an importing PE would go back in a reset; None for its start."""
     c = tables.commit
     return connection.scalar(
         select(c.c.position).where(c.c.application == application, c.c.pe == pe, c.c.boundary, c.c.epoch == completed)
@@ -173,16 +176,17 @@ def _cut(connection: Connection, application: str, pe: int, completed: int) -> S
 
 
 def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str, int], now: float) -> list[str]:
-    """Forget the segments of exported streams that no reader needs any more.
+    """Delete the segments of exported streams that no reader needs any more.
 
     Args:
-        connection: in a transaction that writes.
+        connection: a connection in a write transaction.
         exporter: the exporting application.
-        needed: stream -> the first segment that the application itself needs; not there where it reads none of it.
+        needed: stream -> the first segment that the application itself needs; a stream that it does not read is
+            missing.
         now: unix seconds.
 
     Returns:
-        The files that are no longer needed.
+        The files that are not needed any more.
     """
     s, e, c = tables.segment, tables.stream_export, tables.stream_connection
     exported = connection.scalars(select(e.c.stream).where(e.c.application == exporter).distinct()).all()
@@ -214,15 +218,15 @@ def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str
 
 
 def drop_unread_exports(connection: Connection, exporter: str, written: Collection[str]) -> list[str]:
-    """Forget exported streams that a redeploy has ended, and that no Import is still to read.
+    """Delete the segments of exported streams that a redeploy has ended, and that no Import still reads.
 
     Args:
-        connection: in a transaction that writes.
+        connection: a connection in a write transaction.
         exporter: the exporting application.
         written: the streams that its PEs write.
 
     Returns:
-        The files that are no longer needed.
+        The files that are not needed any more.
     """
     s, c = tables.segment, tables.stream_connection
     read = {*connection.scalars(select(c.c.stream).where(c.c.exporter == exporter))}
@@ -234,7 +238,7 @@ def drop_unread_exports(connection: Connection, exporter: str, written: Collecti
 
 
 def _behind(connection: Connection, application: str, stream: str) -> int:
-    """Return the number behind the last segment that there is of a stream."""
+    """Return the number after the last existing segment of a stream."""
     s = tables.segment
     newest = connection.scalar(select(func.max(s.c.number)).where(s.c.application == application, s.c.stream == stream))
     return 0 if newest is None else newest + 1
@@ -248,7 +252,7 @@ def _keeps(reader: ImportingPe, number: int, newest: int) -> bool:
 
 
 def _last_epoch(connection: Connection, application: str, stream: str, end: int) -> int:
-    """Return the first segment of the last complete epoch that has any; `end` when there is none."""
+    """Return the number of the first segment of the last complete epoch that has segments; `end` if there is none."""
     s = tables.segment
     mine = (s.c.application == application, s.c.stream == stream)
     epoch = select(s.c.epoch).where(*mine, s.c.number == end - 1).scalar_subquery()
@@ -257,7 +261,7 @@ def _last_epoch(connection: Connection, application: str, stream: str, end: int)
 
 
 def exporters_done(connection: Connection, application: str) -> Iterable[str]:
-    """Return the complete applications that this one imports from, which collect no garbage themselves."""
+    """Return the complete applications that this one imports from, since they do not collect garbage any more."""
     c, a = tables.stream_connection, tables.application
     return connection.scalars(
         select(a.c.name)

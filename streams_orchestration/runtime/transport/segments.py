@@ -1,4 +1,4 @@
-"""The transport: a stream is a sequence of segments, immutable Arrow files that exist once a commit names them."""
+"""The transport: a stream is a sequence of segments, which are immutable Arrow files that commits name."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _MARK = b"streams.punctuation"
 _ORIGIN = b"streams.origin"
 
 Item = TupleBatch | Punctuation
-"""An item of a stream."""
+"""An item of a stream: tuples or a punctuation."""
 
 
 class SegmentError(StreamsRuntimeError):
-    """A segment that a commit names is gone or was altered."""
+    """The error that a segment which a commit names is gone or was altered."""
 
 
 def write_segment(
     store: Store, directory: str, stream: str, schema: pa.Schema, items: list[Item], compression: str | None = None
 ) -> Segment:
-    """Write the items to a new file, which `Store.sync` has on disk; garbage until a commit names it."""
+    """Write the items to a new file, which is durable after `Store.sync`; until a commit names it, it is garbage."""
     data = encode(items, schema, compression)
     rows = sum(len(item) for item in items if isinstance(item, TupleBatch))
     address = f"{directory}/{world.new_id()}.arrow"
@@ -61,12 +61,12 @@ def read_segment(store: Store, segment: Segment) -> Iterator[Item]:
 
 
 def encode(items: list[Item], schema: pa.Schema, compression: str | None = None) -> pa.Buffer:
-    """Items as one Arrow IPC stream.
+    """Return items as one Arrow IPC stream.
 
     Args:
-        items: in their order.
-        schema: of all of them.
-        compression: `lz4` or `zstd`, on this thread.
+        items: the items in their order.
+        schema: the schema of all items.
+        compression: `lz4` or `zstd`; None for none.
     """
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema, options=writer_options(compression)) as writer:
@@ -76,12 +76,12 @@ def encode(items: list[Item], schema: pa.Schema, compression: str | None = None)
 
 
 def writer_options(compression: str | None = None) -> pa.ipc.IpcWriteOptions:
-    """Return the options for writing items: `lz4`, `zstd` or not compressed, on this thread."""
+    """Return the options for writing items, with or without compression, in the calling thread."""
     return pa.ipc.IpcWriteOptions(compression=compression, use_threads=False)
 
 
 def write_item(writer: pa.ipc.RecordBatchStreamWriter, item: Item, schema: pa.Schema) -> None:
-    """Add an item to an Arrow IPC stream; a mark is an empty record batch with metadata."""
+    """Add an item to an Arrow IPC stream; a punctuation is an empty record batch with metadata."""
     if isinstance(item, Punctuation):
         empty = pa.RecordBatch.from_pylist([], schema=schema)
         writer.write_batch(empty, custom_metadata={_MARK: item.value.encode()})
@@ -90,7 +90,7 @@ def write_item(writer: pa.ipc.RecordBatchStreamWriter, item: Item, schema: pa.Sc
 
 
 def decode(data: pa.Buffer | bytes | pa.NativeFile) -> Iterator[Item]:
-    """Yield the items of one Arrow IPC stream; of a file only as far as they are taken."""
+    """Yield the items of one Arrow IPC stream; a file is read only as far as the items are taken."""
     with pa.ipc.open_stream(data) as reader:
         while True:
             try:

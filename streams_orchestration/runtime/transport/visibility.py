@@ -1,4 +1,4 @@
-"""Visibility of segments to readers outside of the stream's region: those of complete epochs, or all."""
+"""Visibility of segments to readers outside of the stream's region: those of complete epochs, or all segments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _PRODUCER = {
     .where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
     for on_trial, completed in ((False, tables.SHOWN_EPOCH), (True, _u.c.completed_epoch))
 }
-"""Made once: making a statement takes longer than running it. By whether the reader is on trial with the producer."""
+"""The statements of `producer_of`, by whether the reader is on trial together with the producer.
+
+They are made once, since making a statement takes longer than running it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +26,11 @@ class Producer:
     """The position of the PE that writes a stream."""
 
     epoch: int
-    """The epoch that it works in."""
+    """The open epoch."""
     final: bool
-    """True if it has made its last commit."""
+    """True if the PE has made its last commit."""
     completed: int
-    """Last complete epoch of its unit that the reader sees."""
+    """The last complete epoch of its unit that the reader sees."""
 
     @property
     def ended(self) -> bool:
@@ -36,21 +39,20 @@ class Producer:
 
 
 def producer_of(connection: Connection, application: str, pe: int, *, on_trial: bool = False) -> Producer:
-    """Read it from the catalog.
+    """Read the position of the PE that writes a stream from the catalog.
 
     Args:
-        connection: of a transaction.
-        application: its name.
-        pe: the PE.
-        on_trial: for a reader that would be reverted together with it, should the redeploy of both fail: it sees what
-            others do not see yet.
+        connection: the connection of a transaction.
+        application: the name of the application.
+        pe: the number of the PE.
+        on_trial: True if the reader is on trial together with the PE; it then sees epochs that others do not see yet.
     """
     row = connection.execute(_PRODUCER[on_trial], {"of": application, "at": pe}).one()
     return Producer(row.epoch, row.final, row.completed)
 
 
 def completed_of(connection: Connection, application: str, pe: int) -> int | None:
-    """Return the last complete epoch of a PE's region that is visible to others; None where there is no such PE."""
+    """Return the last complete epoch of a PE's region that is visible to others; None if the PE does not exist."""
     p, u = tables.pe, tables.unit
     return connection.scalar(
         select(tables.SHOWN_EPOCH)
@@ -60,14 +62,14 @@ def completed_of(connection: Connection, application: str, pe: int) -> int | Non
 
 
 def visible_end(connection: Connection, application: str, stream: str) -> int:
-    """Return the number behind the last segment of the complete epochs of an exported stream."""
+    """Return the number after the last segment of the complete epochs of an exported stream."""
     pe, written = _exported(connection, application, stream)
     completed = producer_of(connection, application, pe).completed
     return end_of_epoch(connection, application, stream, completed, written)
 
 
 def written_end(connection: Connection, application: str, stream: str) -> int:
-    """Return the number behind the last segment of an exported stream, of whatever epoch."""
+    """Return the number after the last segment of an exported stream, whether its epoch is complete or not."""
     return _exported(connection, application, stream)[1]
 
 
@@ -84,12 +86,12 @@ def _exported(connection: Connection, application: str, stream: str) -> tuple[in
 
 
 def end_of_epoch(connection: Connection, application: str, stream: str, epoch: int, written: int) -> int:
-    """Return the number behind the last segment of an epoch and those before it.
+    """Return the number after the last segment of an epoch and of all earlier epochs.
 
     Args:
-        connection: of a transaction.
-        application: that writes the stream.
-        stream: its name.
+        connection: the connection of a transaction.
+        application: the application that writes the stream.
+        stream: the name of the stream.
         epoch: the epoch.
         written: the number of the next segment to write.
     """
@@ -103,11 +105,11 @@ def readable_segments(connection: Connection, application: str, stream: str, num
     """Return how many segments of a stream may be read from a number on.
 
     Args:
-        connection: of a transaction.
-        application: that writes the stream.
-        stream: its name.
-        number: of the first segment that counts.
-        completed: the last complete epoch, for readers that see no further; None for those that see all.
+        connection: the connection of a transaction.
+        application: the application that writes the stream.
+        stream: the name of the stream.
+        number: the number of the first segment to count.
+        completed: the last complete epoch that the reader sees; None for readers that see all segments.
     """
     s = tables.segment
     mine = (s.c.application == application, s.c.stream == stream, s.c.number >= number, ~s.c.retracted)

@@ -1,4 +1,4 @@
-"""Rows of units that another plan puts in the place of others; their first commits are the cut at which they begin."""
+"""Rows of the units with which another plan begins; the first commits of their PEs are the cut at which they begin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streams_orchestration.runtime.units.wishes import stored_wish
 
 
 def forget_units(connection: Connection, application: str, units: Collection[str]) -> None:
-    """Forget units and their PEs, but no stream and no sink."""
+    """Delete units and their PEs, but no streams and no sinks."""
     p, u, e = tables.pe, tables.unit, tables.epoch
     pes = list(connection.scalars(select(p.c.id).where(p.c.application == application, p.c.unit.in_(units))))
     for table in (tables.commit, tables.state, tables.pe_metrics, tables.metrics_sample):
@@ -30,11 +30,11 @@ def insert_cut(connection: Connection, application: str, unit: str, epoch: int, 
     """Record the positions of a unit's new PEs as its last complete epoch.
 
     Args:
-        connection: in a transaction that writes.
-        application: its name.
-        unit: of the PEs.
-        epoch: the complete one.
-        generation: of the commits.
+        connection: a connection in a write transaction.
+        application: the name of the application.
+        unit: the name of the unit.
+        epoch: the number of the complete epoch.
+        generation: the generation of the commits.
     """
     p = tables.pe
     pes = PeRow.all(connection, select(p).where(p.c.application == application, p.c.unit == unit))
@@ -54,7 +54,7 @@ def insert_cut(connection: Connection, application: str, unit: str, epoch: int, 
 
 
 def insert_states(connection: Connection, application: str, pe: int, batch: int, states: Iterable[StoredState]) -> None:
-    """Enter what operators of a PE go on with behind a batch."""
+    """Insert the states with which the operators of a PE continue after a batch."""
     for state in states:
         files = [asdict(file) for file in state.files]
         values = {"application": application, "pe": pe, "batch": batch, "operator": state.operator}
@@ -62,7 +62,7 @@ def insert_states(connection: Connection, application: str, pe: int, batch: int,
 
 
 def place_hosts(connection: Connection, application: str, hosts: Mapping[int, HostWish]) -> None:
-    """Enter hosts that are new, with what they wish, and forget those without a PE: they end by themselves."""
+    """Insert new hosts with their wishes, and delete hosts without a PE, which then end by themselves."""
     h = tables.host
     there = set(connection.scalars(select(h.c.id).where(h.c.application == application)))
     for host in sorted(set(hosts) - there):

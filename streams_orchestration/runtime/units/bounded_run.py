@@ -1,4 +1,4 @@
-"""A bounded run: its sources take what was there when it began, and when all of that is delivered it stops."""
+"""A bounded run reads only the input that existed when it began, and stops when all of that is delivered."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from streams_orchestration.runtime.units.watch import observe
 
 
 def end_bounded_run(catalog: Catalog, application: str, programs: Sequence[PeProgram]) -> bool:
-    """Bring an application whose sources have taken all that was there to its cut, and stop it there.
+    """Bring an application whose sources have read the whole input of a bounded run to its cut, and stop it there.
 
-    Called again and again, by any process; every call is a step, and does nothing to an application that is no bounded
-    run, or whose sources have not come to their ends. It stops once all units stand at cuts, no stream holds anything
-    unread, and every output is delivered.
+    Any process calls this again and again. Every call is a step; it does nothing if the application has no bounded run,
+    or a source has more input. The application stops once all units stand at cuts, no stream has unread tuples, and
+    every output is delivered.
 
     Args:
-        catalog: of the application.
-        application: its name.
-        programs: of all its PEs.
+        catalog: the catalog of the application.
+        application: the name of the application.
+        programs: the programs of all its PEs.
 
     Returns:
-        Whether it was stopped.
+        True if this call has stopped the application.
     """
     a = tables.application
     units = {program.unit for program in programs}
@@ -50,7 +50,7 @@ def end_bounded_run(catalog: Catalog, application: str, programs: Sequence[PePro
 
 
 def _all_taken(connection: Connection, application: str, programs: Sequence[PeProgram], run: str) -> bool:
-    """Return True if every source has come to the end of the run."""
+    """Return True if every source has reached the end of the run."""
     p = tables.pe
     rows = connection.execute(select(p.c.id, p.c.position).where(p.c.application == application)).all()
     positions = {row.id: row.position for row in rows}
@@ -65,7 +65,7 @@ def _all_taken(connection: Connection, application: str, programs: Sequence[PePr
 
 
 def _is_held(connection: Connection, application: str, units: Collection[str]) -> bool:
-    """Return True if all units are held for a while yet."""
+    """Return True if the holds of all units last for at least half of `HOLD_SECONDS` more."""
     u = tables.unit
     mine = (u.c.application == application, u.c.name.in_(units))
     soon = clock.now() + HOLD_SECONDS / 2
@@ -73,7 +73,7 @@ def _is_held(connection: Connection, application: str, units: Collection[str]) -
 
 
 def _end_driven_epochs(catalog: Catalog, application: str, units: Collection[str]) -> None:
-    """End the epoch of regions that an operator drives, which has nothing more to drive."""
+    """End the open epochs of regions whose trigger operator gets no more input to end them."""
     u = tables.unit
     open_epochs = (
         *(u.c.application == application, u.c.name.in_(units), u.c.region.is_not(None), u.c.period.is_(None)),
@@ -90,7 +90,7 @@ def _end_driven_epochs(catalog: Catalog, application: str, units: Collection[str
 
 
 def _stop(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str], run: str) -> bool:
-    """Stop the application, if it still stands where it has taken all."""
+    """Stop the application if all its input is still processed; return True if it was stopped."""
     a, u = tables.application, tables.unit
     this = (a.c.name == application, a.c.bounded == run, a.c.wanted == "RUNNING")
     with catalog.write() as connection:

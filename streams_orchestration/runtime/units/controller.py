@@ -1,7 +1,7 @@
-"""The controller of units: sends their state machines what the catalog knows, and carries out their actions.
+"""The controller of units: passes facts from the catalog to their state machines, and carries out their actions.
 
-Nothing of it lives in memory. Hosts, Dagster's sensor, `streams run`, `streams reset` and the commit that closes an
-epoch call it at any time, and every call is one transaction. When the process of one dies, another goes on.
+It keeps nothing in memory. Hosts, Dagster's sensor, `streams run`, `streams reset` and the commit that closes an epoch
+call it at any time, and every call is one transaction. If one of these processes dies, another continues.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def unit_row(connection: Connection, application: str, unit: str) -> UnitRow:
 def units_with_news(
     connection: Connection, units: Iterable[UnitRow], health: Mapping[str, Health], now: float
 ) -> list[str]:
-    """Return the units that `advance` would change; reads only."""
+    """Return the names of the units that `advance` would change, without changing anything."""
     open_units = {unit.name: unit for unit in units if unit.state not in ENDED}
     names: list[str] = []
     for name, facts in read_facts(connection, open_units.values(), health).items():
@@ -43,7 +43,7 @@ def units_with_news(
 
 
 def mark_taken_up(connection: Connection, application: str, units: Iterable[str]) -> None:
-    """Record that the reset that these units need is taken up: it begins as soon as every host of theirs is there."""
+    """Record that the reset of these units is taken up; it begins as soon as all their hosts are present."""
     u = tables.unit
     for name in units:
         unit = unit_row(connection, application, name)
@@ -65,15 +65,15 @@ def advance(
     """Pass new events to the state machine of a unit, and carry out the actions that it returns.
 
     Args:
-        connection: in a transaction that writes.
-        application: its name.
-        name: of the unit.
+        connection: a connection in a write transaction.
+        application: the name of the application.
+        name: the name of the unit.
         now: unix seconds.
-        health: of its hosts and queries, where it was read.
-        event: that no fact shows: a requested reset.
+        health: the health of its hosts and queries; None if it was not read.
+        event: an event that no fact in the catalog shows, which is a requested reset; None without one.
 
     Returns:
-        Files that are no longer named, to be removed when the transaction is committed.
+        Files that the catalog no longer names, to be removed when the transaction is committed.
     """
     unit = unit_row(connection, application, name)
     if unit.state in ENDED:
@@ -143,7 +143,7 @@ def _resets(actions: tuple[Action, ...]) -> bool:
 
 
 def _complete(connection: Connection, unit: UnitRow, record: RegionRecord, now: float) -> None:
-    """Record the cut of a completed epoch: for each PE the batch that closed it."""
+    """Record the cut of a completed epoch: for each PE, the batch that closed the epoch."""
     c, p, u = tables.commit, tables.pe, tables.unit
     members = select(p.c.id).where(p.c.application == unit.application, p.c.unit == unit.name)
     closing = connection.execute(

@@ -1,7 +1,7 @@
-"""The files that the last complete cut of a unit needs, and whether they are still there.
+"""The files that the last complete cut of a unit needs, and checks that they still exist.
 
-A reset would notice as well that one is gone, but then it is too late: until something fails the application may run on
-for long, and a file may be brought back, or the next cut may do without it.
+A reset would also find that a file is gone, but too late. Until something fails, the application may run for long, and
+meanwhile the file can be brought back, or the next cut may not need it.
 """
 
 from __future__ import annotations
@@ -24,26 +24,27 @@ from streams_orchestration.runtime.units.unit_facts import ENDED
 from streams_orchestration.runtime.units.unit_store import log_event, record_of
 
 MOST_FILES = 4096
-"""Most files that one check looks at; of more files, successive checks look at others in turn."""
+"""The most files that one check looks at; if there are more, successive checks look at different ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class CutFile:
-    """A file that going back to a cut reads."""
+    """A file that is read when a unit goes back to a cut."""
 
     unit: str
     what: str
     """Description of the file for messages."""
     path: str
     size: int
-    """Bytes."""
+    """The size in bytes."""
 
     def problem(self, store: Store, sizes: Mapping[str, int] | None = None) -> str | None:
-        """Return why the file cannot be read; None when it seems well. Only existence and size are looked at.
+        """Return why the file cannot be read, by its existence and size alone; None if it seems to be intact.
 
         Args:
-            store: where it is.
-            sizes: of all files, where they are known. A storage that is away has lost nothing.
+            store: the store of the file.
+            sizes: address -> size of all files; None if they are not known. Files of an unavailable storage count as
+                intact.
         """
         try:
             known = None if sizes is None else sizes.get(self.path)
@@ -73,12 +74,10 @@ def cut_files(connection: Connection, application: str, units: Iterable[str] | N
 
     Segments of a unit's own streams after a cut are not among them, because a reset makes them again.
 
-    What a unit reads of its own streams after a cut is made anew by a reset.
-
     Args:
-        connection: of a transaction.
-        application: its name.
-        units: which ones; all when None.
+        connection: the connection of a transaction.
+        application: the name of the application.
+        units: the names of the units; None for all.
     """
     p, u, c = tables.pe, tables.unit, tables.commit
     closes = (c.c.application == p.c.application) & (c.c.pe == p.c.id) & (c.c.epoch == u.c.completed_epoch)
@@ -142,16 +141,16 @@ def _segments(connection: Connection, application: str, members: Sequence[_Membe
 def check_cuts(
     catalog: Catalog, application: str, units: Iterable[str] | None = None, *, turn: int = 0
 ) -> dict[str, str]:
-    """Look for files of the last cuts that are gone or cut short, and write down what is new about them.
+    """Look for files of the last cuts that are gone or truncated, and record what has changed since the last look.
 
     Args:
-        catalog: of the application.
-        application: its name.
-        units: which ones; all when None.
+        catalog: the catalog of the application.
+        application: the name of the application.
+        units: the names of the units; None for all.
         turn: a number that grows from look to look.
 
     Returns:
-        Unit -> why it could not be reset.
+        Unit -> the reason why it could not be reset.
     """
     with catalog.read() as connection:
         files = cut_files(connection, application, units)
@@ -173,12 +172,12 @@ def check_cuts(
 
 
 def look_at_cuts(home: Home, application: str) -> dict[str, str]:
-    """Check all files that the last cuts need, whether hosts live or not; returns why units could not be reset.
+    """Check all files that the last cuts need, and return the reasons why units could not be reset, by unit.
 
-    Checks nothing when the application is not wanted to run.
+    This does not need live hosts. Nothing is checked if the application is not wanted to run.
 
     Raises:
-        NotDeployedError: the catalog does not know it.
+        NotDeployedError: the catalog does not know the application.
     """
     if read_units(home, application).state not in ("RUNNING", "WAITING"):
         return {}
@@ -192,9 +191,9 @@ def look_at_cuts(home: Home, application: str) -> dict[str, str]:
 
 
 def _record(catalog: Catalog, application: str, unit: str) -> str | None:
-    """Record whether a unit can still be reset; checks its files again, because its cut may have moved.
+    """Record whether a unit can still be reset, after checking its files again, because its cut may have moved.
 
-    Nothing is recorded where the cut moves on meanwhile; the next look is at the new one.
+    If the cut moves meanwhile, nothing is recorded; the next look checks the new cut.
     """
     u = tables.unit
     its_row = select(u).where(u.c.application == application, u.c.name == unit)
@@ -215,7 +214,7 @@ def _record(catalog: Catalog, application: str, unit: str) -> str | None:
 
 
 def lost_cuts(connection: Connection, application: str) -> dict[str, str]:
-    """Unit -> why it cannot be reset any more, as last written down."""
+    """Return for each unit that cannot be reset any more the reason that was recorded last."""
     e = tables.unit_event
     kinds = ("cut lost", "cut restored")
     query = select(e).where(e.c.application == application, e.c.kind.in_(kinds)).order_by(e.c.number)

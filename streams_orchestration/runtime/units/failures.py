@@ -1,4 +1,7 @@
-"""The judge of an application: which hosts and units have failed, which units may be reset, and when; pure."""
+"""Decides which hosts and units of an application have failed, and which units may be reset and when.
+
+Its functions are pure.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +21,30 @@ from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitSta
 from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS
 
 LAUNCHES = 5
-"""A host that did not come up so many times in a row is not started any more."""
+"""The number of failed launches in a row after which a host is not started any more."""
 FIRST_BACK_OFF, LAST_BACK_OFF = 1.0, 60.0
-"""Seconds before a repeated reset, doubled with every further one, up to the second: of a line of code that fails at
-whatever tuples, though epochs complete, and for a cause outside of the application, whose own limit may be another."""
+"""Seconds before the first and, at most, before later resets for a repeated cause; the pause doubles.
+
+They hold for a line of code that fails at different tuples although epochs complete, and for a cause outside of the
+application, whose longest pause may be another.
+"""
 ATTEMPT_PAUSE, ATTEMPT_FACTOR, LONGEST_ATTEMPT_PAUSE = 4.0, 5.0, 600.0
-"""Seconds before the second reset for a cause while no epoch completes; what each next wait is multiplied by; and the
-longest wait. Five attempts span 624 s."""
+"""Seconds before the second reset for a cause while no epoch completes, the factor of each further pause, and the
+longest.
+
+With these numbers, five attempts span 624 s.
+"""
 LAUNCH_PAUSE, LAUNCH_FACTOR = 15.0, 6.0
-"""Seconds from the second launch of a host that did not come up to the third; what each next wait is multiplied by.
-Five launches span 645 s."""
+"""Seconds between the second and the third launch of a host that does not come up, and the factor of each further
+pause.
+
+With these numbers, five launches span 645 s.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class UnitFailure:
-    """A unit that needs a reset. The unit, its generation and the hosts that are gone name the failure."""
+    """A unit that needs a reset. Unit, generation and missing hosts identify the failure."""
 
     application: str
     unit: str
@@ -42,28 +54,28 @@ class UnitFailure:
     reason: str
     log: Path
     permanent: bool = False
-    """True if the same input would fail again, so that a reset is of no use."""
+    """True if the same input would fail again, so that a reset does not help."""
     due_at: float = 0.0
-    """Unix seconds before which it is not to be reset, since the same cause or a host has failed before."""
+    """The earliest time of the reset in unix seconds, after a pause if the same cause or a host has failed before."""
     restartable: bool = True
     launches: int = 0
-    """Launches of its host in a row that did not come up."""
+    """The number of launches of its host in a row that did not come up."""
     lost: str | None = None
-    """Why the unit cannot go back to its last cut; None when it can."""
+    """The reason why the unit cannot go back to its last cut; None if it can."""
     gone: tuple[tuple[int, float], ...] = ()
     """Hosts of the unit that do not work, each with the unix time of its launch."""
     machine: str | None = None
-    """The machine of the log, where an agent runs there."""
+    """The name of the machine with the log, if an agent runs there; else None."""
     here: bool = True
-    """True if that is this machine."""
+    """True if the log is on this machine."""
     outside: bool = False
-    """True if the cause is outside of the application: then its resets are limited by time and not counted."""
+    """True if the cause is outside of the application; the resets are then limited by time, not by number."""
     used_up: bool = False
-    """True if no attempt, or no time, is left for this cause."""
+    """True if no attempt or no time is left for this cause."""
 
     @property
     def log_hint(self) -> str:
-        """Return where the log is, in brackets behind a space; empty if the reason says that already."""
+        """The place of the log in brackets after a space; empty if the reason names it already."""
         place = place_of_log(self.log, self.machine, here=self.here)
         return "" if str(self.log) in self.reason else f" (log: {place})"
 
@@ -74,7 +86,7 @@ class UnitFailure:
 
     @property
     def hopeless(self) -> str | None:
-        """Why no reset may be tried; None when one may."""
+        """The reason why the unit must not be reset; None if it may be."""
         if self.lost is not None:
             return self.lost
         if self.permanent:
@@ -91,7 +103,7 @@ class UnitFailure:
 
     @property
     def remedy(self) -> str:
-        """Return what a user is to do about the failure."""
+        """The remedy for the failure, in sentences for the user."""
         reset = f"streams reset {self.application} --unit {self.unit}"
         if self.lost is not None:
             return f"It is not reset by itself: {self.lost}. {LOST_REMEDY}; with the file back use `{reset}`."
@@ -102,7 +114,7 @@ class UnitFailure:
 
 
 class FailedAgainError(HostLaunchError):
-    """A unit that was waited for has failed, and nobody has reset it for a while."""
+    """The error that a unit which a command waits for has failed, and nobody has reset it for a while."""
 
     def __init__(self, failure: UnitFailure) -> None:
         super().__init__(f"{failure.unit} of {failure.application} needs a reset: {failure.reason}{failure.log_hint}")
@@ -110,10 +122,10 @@ class FailedAgainError(HostLaunchError):
 
 
 def failed_units(status: UnitsStatus, now: float) -> tuple[str, ...]:
-    """Return the names of all units that have failed, for a reset by hand that names none.
+    """Return the names of all failed units, for a manual reset that does not name a unit.
 
     Raises:
-        NothingFailedError: nothing has failed.
+        NothingFailedError: no unit has failed.
     """
     units = tuple(failure.unit for failure in failures(status, now))
     if not units:
@@ -122,10 +134,12 @@ def failed_units(status: UnitsStatus, now: float) -> tuple[str, ...]:
 
 
 def failures(status: UnitsStatus, now: float) -> tuple[UnitFailure, ...]:
-    """Return the units of a wanted application that need a reset; pure, so that a sensor and a follower judge alike.
+    """Return the units of an application that need a reset; none if the application is complete or stopped.
+
+    The function is pure, so that all processes decide alike.
 
     Args:
-        status: the application as read from the catalog.
+        status: the status of the application as read from the catalog.
         now: unix seconds.
     """
     if status.state in ("COMPLETED", "STOPPED"):
@@ -144,7 +158,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     failed = next((pe for pe in pes if pe.state == "FAILED"), None)
 
     def failure(reason: str, at: HostStatus | PeStatus | None, kind: str, pe: PeStatus | None = None) -> UnitFailure:
-        """Make a failure whose log is that of a host or a PE; else in the directory where the logs of its PEs are."""
+        """Return the failure with the log of a host or a PE, or with the directory of the logs of the unit's PEs."""
         near = at or next((each for each in pes if each.state != "COMPLETED"), None)
         log = status.logs if near is None else near.log if at is not None else near.log.parent
         outside = pe.outside if pe is not None else unit.give_up_at is not None and kind == unit.kind
@@ -183,7 +197,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
 
 
 def _is_used_up(unit: UnitStatus, kind: str, now: float) -> bool:
-    """Return True if no attempt, or no time, is left for a cause; one of a kind that is new to the unit has its own."""
+    """Return True if no attempt or no time is left for a cause; a kind that is new to the unit has its own attempts."""
     if unit.kind not in ("", kind):
         return False
     return unit.attempts >= unit.max_attempts if unit.give_up_at is None else now >= unit.give_up_at
@@ -205,7 +219,7 @@ def _due(unit: UnitStatus, kind: str, failed: PeStatus | None, *, outside: bool)
 
 
 def _doubled(repeats: int, longest: float) -> float:
-    """Return the seconds to wait after so many repetitions."""
+    """Return the seconds to wait after `repeats` repetitions, at most `longest`."""
     return min(FIRST_BACK_OFF * 2 ** min(repeats - 1, 30), longest) if repeats > 0 else 0.0
 
 
@@ -214,13 +228,13 @@ def _kind_of_host(host: int) -> str:
 
 
 def _launch_due(host: HostStatus) -> float:
-    """Return when a host that did not come up is started again: at once, and later every further time."""
+    """Return when a host that did not come up is to be started again, in unix seconds; the pause grows every time."""
     return 0.0 if host.launches < 2 else host.launched_at + LAUNCH_PAUSE * LAUNCH_FACTOR ** (host.launches - 2)
 
 
 @dataclass(frozen=True, slots=True)
 class PeCondition(CatalogRow):
-    """The condition of one PE, on which the health of its unit depends."""
+    """The condition of one PE, from which the health of its unit is computed."""
 
     application: str
     unit: str
@@ -237,7 +251,7 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: floa
     """Return the health of a unit (B9).
 
     Args:
-        hosts: of its PEs.
+        hosts: the hosts of its PEs.
         pes: its PEs.
         now: unix seconds.
     """
@@ -257,11 +271,11 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: floa
 
 
 def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
-    """Return True if a unit may need a reset, from its row alone: `failures` decides.
+    """Return True if the row of a unit suggests that it may need a reset; `failures` makes the decision.
 
     Args:
-        unit: its row.
-        health: of its hosts and PEs; None when it is not known.
+        unit: the row of the unit.
+        health: the health of its hosts and PEs; None if it is not known.
         now: unix seconds.
     """
     if unit.state in ENDED:
@@ -272,16 +286,16 @@ def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
 
 
 def pe_failure(pe: int, error: str | None) -> str:
-    """Why a PE has failed, with its name once."""
+    """Return the sentence that a PE has failed, with its cause; the name of the PE occurs once."""
     cause = (error or "").removeprefix(f"PE {pe}, ").removeprefix(f"PE {pe}: ")
     return f"PE {pe} failed: {cause}"
 
 
 def host_failure(host: HostStatus, now: float) -> str | None:
-    """Why a host cannot work, None when it can.
+    """Return why a host cannot work; None if it can.
 
     Args:
-        host: as read from the catalog.
+        host: the status of the host as read from the catalog.
         now: unix seconds.
     """
     if host.state == "STOPPED" and host.launched_at and host.pid is None:

@@ -1,4 +1,4 @@
-"""Garbage collection: what no cut can need any more, and files that no commit names."""
+"""Garbage collection: deletes rows that no cut can need any more, and files that no commit names."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from streams_orchestration.runtime.transport.readers import drop_read_exports, e
 log = logging.getLogger("streams.garbage")
 
 KEPT_EPOCHS = 100
-"""Epochs that stay in the catalog for people to look at."""
+"""The number of epochs that stay in the catalog for users to look at."""
 BATCHES = 64
-"""Committed batches of a unit's PEs between two collections; states between two cuts are garbage, too."""
+"""The number of batches of a unit's PEs between two collections, since states between two cuts are garbage, too."""
 
 
 class Garbage:
-    """Collects the garbage of an application, of each unit when its cut has moved, or it has made many batches.
+    """Collects the garbage of an application's units, for each when its cut has moved or it has made many batches.
 
     Args:
-        catalog: of the application.
-        application: its name.
-        programs: of all its PEs.
-        units: to look at; another host looks at the others.
-        plan: number of the plan that the programs are of.
+        catalog: the catalog of the application.
+        application: the name of the application.
+        programs: the programs of all its PEs.
+        units: the units to look at; other hosts look at the others.
+        plan: the number of the plan that the programs belong to.
     """
 
     def __init__(
@@ -52,10 +52,10 @@ class Garbage:
         self._importers: object = None
 
     def collect(self) -> bool:
-        """Forget what can no longer be needed, since cuts have moved and other applications have read on.
+        """Delete what is not needed any more, since cuts have moved and other applications have read on.
 
         Returns:
-            Whether there was anything to look at.
+            True if there was anything to look at.
         """
         u, p, now = tables.unit, tables.pe, clock.now()
         with self._catalog.read() as connection:
@@ -81,20 +81,21 @@ def collect_garbage(
     catalog: Catalog, application: str, programs: Collection[PeProgram], units: Collection[str] | None = None,
     plan: int | None = None,
 ) -> int:  # fmt: skip
-    """Forget commits, segments and states that lie before the cuts of all PEs that could need them.
+    """Delete commits, segments and states that lie before the cuts of all PEs that could need them.
 
-    While a redeploy is on trial this is the cut at which it took place.
+    While a redeploy is on trial, the cut is the one at which it took place.
 
     Args:
-        catalog: of the application.
-        application: its name.
-        programs: of all its PEs.
-        units: whose commits, states and read segments to look at; all when None.
-        plan: number of the plan that the programs are of; None for the one that is deployed. Nothing is forgotten when
-            another one was deployed: it may need what this one has read.
+        catalog: the catalog of the application.
+        application: the name of the application.
+        programs: the programs of all its PEs.
+        units: the units whose commits, states and read segments are looked at; None for all.
+        plan: the number of the plan that the programs belong to; None for the deployed one. If another plan was
+            deployed,
+            nothing is deleted, since it may need what this one has read.
 
     Returns:
-        How many files were removed.
+        The number of removed files.
     """
     programs = list(programs)
     names = {program.unit for program in programs} if units is None else set(units)
@@ -112,13 +113,13 @@ def collect_garbage(
 
 
 def _is_deployed(connection: Connection, application: str, plan: int | None) -> bool:
-    """Return True if no other plan has taken the place of this one; none can before the transaction ends."""
+    """Return True if the plan is the deployed one, which cannot change until the transaction ends."""
     a = tables.application
     return plan is None or connection.scalar(select(a.c.plan).where(a.c.name == application)) == plan
 
 
 def _collect_unit(connection: Connection, application: str, unit: str, programs: Collection[PeProgram]) -> list[str]:
-    """Forget the data before the cut of a unit, and segments that every reader in the application has read.
+    """Delete the data before the cut of a unit, and segments that every reader in the application has read.
 
     The cut of a reader in another unit may move meanwhile; that is safe, because a cut only moves forward.
     """
@@ -145,7 +146,10 @@ def _collect_unit(connection: Connection, application: str, unit: str, programs:
 def _collect_exports(
     catalog: Catalog, application: str, programs: Collection[PeProgram], plan: int | None
 ) -> list[str]:
-    """Forget exported segments that nobody needs, and those that resets have taken back; writes if there may be any."""
+    """Delete exported segments that nobody needs, and those that resets have retracted; return the files to remove.
+
+    The function opens a write transaction only if there may be such segments.
+    """
     s, x = tables.segment, tables.stream_connection
     exported = {stream for program in programs for stream in program.exports}
     with catalog.read() as connection:
@@ -170,7 +174,10 @@ def _collect_exports(
 def _needed(
     connection: Connection, application: str, programs: Iterable[PeProgram], streams: Collection[str]
 ) -> dict[str, int]:
-    """Stream -> the first segment that a reader in the application may go back to; those of `streams` that are read."""
+    """Return for each of the streams the first segment that a reader in the application may go back to.
+
+    Streams without a reader are left out.
+    """
     readers: dict[str, set[int]] = defaultdict(set)
     for program in programs:
         for stream in program.inputs:
@@ -194,12 +201,12 @@ def _cuts(connection: Connection, application: str, pes: Iterable[int]) -> list[
 
 
 def _drop_retracted(connection: Connection, application: str, programs: Collection[PeProgram], now: float) -> list[str]:
-    """Forget segments that resets took back once every reader has gone past them, so that no batch names them.
+    """Delete retracted segments that every reader has gone past, so that no batch names them; return their files.
 
     Args:
-        connection: in a transaction that writes.
-        application: that wrote them.
-        programs: of its PEs; none when it is complete, and only others read what it has exported.
+        connection: a connection in a write transaction.
+        application: the application that wrote them.
+        programs: the programs of its PEs; empty if it is complete, and only others read its exports.
         now: unix seconds.
     """
     s, p = tables.segment, tables.pe
@@ -227,20 +234,20 @@ def _drop_retracted(connection: Connection, application: str, programs: Collecti
 def sweep(
     catalog: Catalog, home: Home, application: str, pes: Iterable[int], programs: Iterable[PeProgram] = ()
 ) -> int:
-    """Remove files of these PEs that no commit names: what killed or failed tasks left.
+    """Remove files of PEs that no commit names, such as those of killed or failed tasks.
 
-    Call only while no query of these PEs runs. States stay while a redeploy is under way: it writes those of its plan
-    before the switch names them.
+    Call this only while no query of these PEs runs. While a redeploy is under way, states stay, since it writes the
+    states of its plan before the switch names them.
 
     Args:
-        catalog: of the application.
+        catalog: the catalog of the application.
         home: the state directory.
-        application: its name.
-        pes: whose segments and states to look at.
-        programs: whose sinks to look at.
+        application: the name of the application.
+        pes: the numbers of the PEs whose segments and states are looked at.
+        programs: the programs whose sinks are looked at.
 
     Returns:
-        How many files were removed.
+        The number of removed files.
     """
     data, numbers, store = data_of(application), list(pes), home.store
     # Looked for before the catalog is asked: a host that was paused in between, and that another one has
@@ -273,12 +280,14 @@ def _unpublished(store: Store, application: str, pe: int) -> list[str]:
 
 
 def unknown_pes(catalog: Catalog, home: Home, application: str) -> tuple[int, ...]:
-    """PEs with files that are not deployed, of a redeploy that died before it switched; none while one is under way.
+    """Return PEs that have files but are not deployed, as after a redeploy that died before it switched.
+
+    The result is empty while a redeploy is under way.
 
     Args:
-        catalog: of the application.
+        catalog: the catalog of the application.
         home: the state directory.
-        application: its name.
+        application: the name of the application.
     """
     # looked for before the catalog is asked, as in `sweep`
     data, store = data_of(application), home.store

@@ -1,4 +1,7 @@
-"""Healing: decides for all units at once which resets to request; pure, so that all processes decide alike."""
+"""Healing: decides for all units at once which resets to request.
+
+Its functions are pure, so all processes decide alike.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,13 @@ from streams_orchestration.runtime.units.failures import UnitFailure, failures
 from streams_orchestration.runtime.units.status import UnitsStatus
 
 FIRST_RETRY = 30.0
-"""Seconds after which a reset that changed nothing is requested again; doubled every time."""
+"""Seconds after which a reset that changed nothing is requested again; the pause doubles every time."""
 LAST_RETRY = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The failure of a unit that was last met, and the resets requested because of it. Times are unix seconds."""
+    """The last known failure of a unit, and the resets that were requested for it. Times are unix seconds."""
 
     deployment: int
     generation: int
@@ -23,19 +26,19 @@ class Known:
     """Hosts of the unit that did not work, each with the unix time of its launch."""
     met_at: float
     number: int = 0
-    """Resets requested in this generation."""
+    """The number of resets requested in this generation."""
     tries: int = 0
-    """Number of these resets that were requested for this very failure."""
+    """The number of these resets that were requested for exactly this failure."""
     asked_at: float = 0.0
-    """Unix seconds of the last one."""
+    """The time of the last request in unix seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResetRequest:
-    """A reset to be begun."""
+    """A reset to request."""
 
     key: str
-    """Identifies the deployment, the failure and the attempt, so that no second process answers the same one."""
+    """The key of deployment, failure and attempt, by which a second process sees that the failure was answered."""
     failure: UnitFailure
 
 
@@ -44,27 +47,28 @@ class Healing:
     """The decisions of one look at all units."""
 
     met: tuple[UnitFailure, ...]
-    """Failures that were not there at the last look."""
+    """Failures that did not exist at the last look."""
     resets: tuple[ResetRequest, ...]
-    """First those of units whose hosts are all there: these begin at once, the others wait for a start."""
+    """Resets, those of units with all hosts present first; these begin at once, the others after their hosts have
+    started."""
     exhausted: tuple[UnitFailure, ...]
-    """Units that are not to be reset any more."""
+    """Failures of units that are not reset any more."""
     known: dict[str, Known]
-    """State to pass to the next look."""
+    """The state to pass to the next look."""
 
 
 def heal(status: UnitsStatus, now: float, known: Mapping[str, Known], *, patience: float = 0.0) -> Healing:
-    """Judge every unit by itself: none waits for the reset of another one, nor for an earlier one of its own.
+    """Decide on every unit by itself: none waits for the reset of another one, nor for its own earlier reset.
 
-    A failure is a generation that went wrong, or hosts of it that are gone: one that dies while the reset is under way
-    is a new failure, and is answered at once. One that stays as it is although a reset was requested is answered
-    again, after a time that grows.
+    A failure is a generation that has failed, or hosts of it that are gone. So a host that dies during a reset is a new
+    failure, and is answered at once. A failure that stays although a reset was requested is answered again, after a
+    growing pause.
 
     Args:
-        status: as read from the catalog.
+        status: the status as read from the catalog.
         now: unix seconds.
-        known: what the last look has left; nothing at the first one.
-        patience: seconds in which others may answer a failure first.
+        known: the `known` of the last look; empty at the first one.
+        patience: seconds in which other processes may answer a failure first.
     """
     deployment = int(status.deployed_at)
     kept = dict(known)

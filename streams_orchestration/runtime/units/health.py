@@ -1,4 +1,4 @@
-"""The health of units: whether the hosts and queries that they are made of are there (B9)."""
+"""Reads the health of units: whether their hosts and queries work (B9)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def read_health(
 def read_healths(
     connection: Connection, applications: Collection[str], now: float, units: Collection[str] | None = None
 ) -> dict[str, dict[str, Health]]:
-    """Look at the processes of all hosts, and at what they report of their PEs.
+    """Return the health of units of several applications, from their hosts' processes and the reports on their PEs.
 
     Args:
-        connection: in a transaction.
-        applications: their names.
+        connection: the connection of a transaction.
+        applications: the names of the applications.
         now: unix seconds.
-        units: names of those to look at; all when None.
+        units: the names of the units; None for all.
 
     Returns:
         Application -> unit -> its health.

@@ -1,4 +1,4 @@
-"""Holding units: nothing new comes in, and what is under way flows on, until all stand at cuts."""
+"""Holding units: they take no new input, and finish what they have read, until all stand at cuts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.units.watch import observe
 
 HOLD_SECONDS = 30.0
-"""A hold ends by itself after this time, unless it is renewed: the process that drains may die."""
+"""Seconds after which a hold expires unless it is renewed, since the process that drains may die."""
 
 
 def hold(catalog: Catalog, application: str, units: Collection[str]) -> None:
     """Hold units for `HOLD_SECONDS`: their sources and foreign inputs deliver nothing new.
 
     Units that are at a cut stay there. A temporary run of the application is prolonged for as long.
-
-    What runs only until it is at its cut runs on for as long.
     """
     u, a = tables.unit, tables.application
     until = clock.now() + HOLD_SECONDS
@@ -47,7 +45,7 @@ def release(catalog: Catalog, application: str) -> None:
 
 
 def close_epochs(catalog: Catalog, application: str, units: Collection[str]) -> None:
-    """Close the epoch of held regions that are not at a cut now, instead of at the end of their period."""
+    """Close the epochs of held regions that are not at a cut now, without waiting for the end of their period."""
     u = tables.unit
     now = clock.now()
     early = (u.c.application == application, u.c.name.in_(units), u.c.timer == "period", u.c.deadline > now)
@@ -67,13 +65,13 @@ def close_epochs(catalog: Catalog, application: str, units: Collection[str]) -> 
 
 
 def under_way(connection: Connection, application: str, programs: Iterable[PeProgram], units: Collection[str]) -> str:
-    """Describe what is not at rest in held units; empty when all is.
+    """Return a description of the work under way in held units; empty if there is none.
 
     Args:
-        connection: of a transaction.
-        application: its name.
-        programs: of all its PEs.
-        units: the held ones.
+        connection: the connection of a transaction.
+        application: the name of the application.
+        programs: the programs of all its PEs.
+        units: the names of the held units.
     """
     for name in sorted(units):
         if not at_cut(connection, application, name):

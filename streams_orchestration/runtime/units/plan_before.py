@@ -1,8 +1,4 @@
-"""The plan before a redeploy, at its cut: rows that are kept while the redeploy is on trial, to be brought back.
-
-Going back is the same as a redeploy: the cut becomes a boundary commit whose batch, epoch and generation are higher
-than all that the plan on trial has used.
-"""
+"""The previous plan at the cut of a redeploy: its rows are kept while the redeploy is on trial, to be brought back."""
 
 from __future__ import annotations
 
@@ -31,13 +27,13 @@ _OF_APPLICATION = (tables.stream_export, tables.stream_import)
 def read_plan(
     connection: Connection, application: str, units: Collection[str], formers: Mapping[str, str]
 ) -> PlanBefore:
-    """Read the deployed plan where it stands, at a cut of the units that are to change.
+    """Read the rows of the deployed plan, at a cut of the units that are to change.
 
     Args:
-        connection: of a transaction.
-        application: its name.
-        units: those that change.
-        formers: operator of the new plan -> its name now.
+        connection: the connection of a transaction.
+        application: the name of the application.
+        units: the names of the units that change.
+        formers: operator of the new plan -> its name in the deployed plan.
     """
     a, u, p, h = tables.application, tables.unit, tables.pe, tables.host
     pes = list(connection.scalars(select(p.c.id).where(p.c.application == application, p.c.unit.in_(units))))
@@ -64,15 +60,15 @@ def read_plan(
 
 
 def bring_back(connection: Connection, application: str, before: PlanBefore) -> list[str]:
-    """Put the plan before in the place of the one on trial, of which nothing remains.
+    """Replace the plan on trial by the previous plan; nothing of the plan on trial remains.
 
     Args:
-        connection: in a transaction that writes.
-        application: its name.
-        before: the plan before, at its cut.
+        connection: a connection in a write transaction.
+        application: the name of the application.
+        before: the previous plan, at its cut.
 
     Returns:
-        Files that are no longer named.
+        Files that the catalog no longer names.
     """
     u, p = tables.unit, tables.pe
     tried = UnitRow.all(connection, select(u).where(u.c.application == application, u.c.shown_epoch.is_not(None)))
@@ -108,7 +104,10 @@ def bring_back(connection: Connection, application: str, before: PlanBefore) -> 
 
 
 def _roll_back_tried(connection: Connection, application: str, units: Collection[UnitRow]) -> list[str]:
-    """Roll units back to where they were put on trial; the files of their states, and of outputs not visible yet."""
+    """Roll units back to the beginning of their trial, and return the files to remove.
+
+    They are the files of the units' states, and of outputs that are not visible yet.
+    """
     s, f, k = tables.state, tables.sink_file, tables.sink
     garbage: list[str] = []
     for unit in units:
@@ -159,7 +158,7 @@ def _pe_values(row: Row, epoch: int, batch: int, written: Mapping[str, int]) -> 
 
 
 def _bring_back_sinks(connection: Connection, application: str, pes: Collection[int], before: PlanBefore) -> None:
-    """Outputs that others have seen early, and that are being removed, go by the names of the sinks before."""
+    """Restore the rows of sinks, and assign outputs that are being removed to the sinks' former names."""
     k, f = tables.sink, tables.sink_file
     connection.execute(delete(k).where(k.c.application == application, k.c.pe.in_(pes)))
     _enter(connection, "sink", before)
@@ -170,7 +169,7 @@ def _bring_back_sinks(connection: Connection, application: str, pes: Collection[
 
 
 def _bring_back_connections(connection: Connection, application: str, before: PlanBefore) -> None:
-    """Exports, Imports, and what they are connected with; none of the plan on trial."""
+    """Restore the rows of Exports, Imports and their connections, and delete those of the plan on trial."""
     c, i = tables.stream_connection, tables.stream_import
     for table in _OF_APPLICATION:
         connection.execute(delete(table).where(table.c.application == application))
@@ -205,7 +204,7 @@ def _bring_back_application(
 
 
 def _rows(connection: Connection, table: Table, statement: Executable) -> list[Row]:
-    """Rows as JSON has them: bytes of the catalog are JSON themselves."""
+    """Return rows as JSON values; columns of bytes contain JSON themselves."""
     texts = {column.name for column in table.columns if isinstance(column.type, LargeBinary)}
     return [
         {name: value.decode() if name in texts and value is not None else value for name, value in row.items()}

@@ -51,11 +51,12 @@ def opened_catalog(home: Home, application: str, catalog: Catalog | None = None)
 
     Args:
         home: the state directory.
-        application: named in the error.
-        catalog: that of the home where the caller has it already: statements that it has run before cost less.
+        application: the name of the application, for the error.
+        catalog: the catalog of the home, if the caller has it already, since its repeated statements cost less; else
+            None.
 
     Raises:
-        NotDeployedError: there is none, so the application is not deployed.
+        NotDeployedError: there is no catalog, so the application is not deployed.
     """
     catalog = catalog or Catalog(home)
     if not catalog.exists:
@@ -67,7 +68,7 @@ def application_row(connection: Connection, home: Home, application: str) -> App
     """Return the row of an application.
 
     Raises:
-        NotDeployedError: the catalog does not know it.
+        NotDeployedError: the catalog does not know the application.
     """
     a = tables.application
     row = ApplicationRow.one_or_none(connection, select(a).where(a.c.name == application))
@@ -89,17 +90,17 @@ def _state(wanted: str, state: ApplicationState) -> ApplicationState:
 
 
 def read_units(home: Home, application: str, catalog: Catalog | None = None) -> UnitsStatus:
-    """Return one consistent view of the hosts, PEs and units of an application; arguments as of `opened_catalog`.
+    """Return one consistent view of the hosts, PEs and units of an application; arguments as in `opened_catalog`.
 
     Raises:
-        NotDeployedError: the catalog does not know it.
+        NotDeployedError: the catalog does not know the application.
     """
     with opened_catalog(home, application, catalog).read() as connection:
         return units_status(connection, home, application)
 
 
 def units_status(connection: Connection, home: Home, application: str) -> UnitsStatus:
-    """Return the status of an application's hosts, PEs and units, read on an open transaction."""
+    """Return the status of an application's hosts, PEs and units, read in an open transaction."""
     row, now = application_row(connection, home, application), clock.now()
     state = _state(row.wanted, row.state)
     u, e, h, p = tables.unit, tables.unit_event, tables.host, tables.pe
@@ -141,7 +142,7 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
 
 
 def _logs_of(host: HostRow, machines: Mapping[str, MachineRow], logs: Path) -> Path:
-    """Return the directory of a host's log: in the state directory of its machine."""
+    """Return the directory of a host's log, which is in the state directory of the host's machine."""
     machine = machines.get(host.machine or "")
     return Home(Path(machine.home)).logs(host.application) if machine is not None and machine.home else logs
 
@@ -204,6 +205,6 @@ def _unit_status(unit: UnitRow, pes: Sequence[PeStatus], events: Sequence[UnitEv
 
 
 def _disk_error(home: Home) -> str | None:
-    """Return the units of hosts whose disk is full, which they could not report themselves."""
+    """Return the error of a full disk, which units on it could not report themselves; None if the disk has room."""
     free = shutil.disk_usage(home.root).free
     return f"the disk of {home.root} is full: {free // 2**20} MiB are free" if free < FULL_BYTES else None

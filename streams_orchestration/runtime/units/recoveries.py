@@ -1,4 +1,4 @@
-"""Recoveries: the course of every failure of a unit, from the last sign of life to the first new commit."""
+"""Recoveries: the course of each failure of a unit, from the last sign of life to the first new commit."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from streams_orchestration.runtime.units.unit_status import PHASES, UnitEvent, p
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """One failure, or one requested reset, and what became of it."""
+    """One failure, or one requested reset, and its outcome."""
 
     at: dict[str, float]
-    """Unix seconds of its moments that have come so far: failed, detected, asked, began, done, committed."""
+    """Moment -> its unix seconds, for those reached so far: failed, detected, asked, began, done, committed."""
     cause: str | None = None
     epoch: int = 0
-    """The complete one that it went back to."""
+    """The complete epoch that the unit went back to."""
     given_up: bool = False
-    """The attempts were used up."""
+    """True if no attempt was left."""
 
     @property
     def began(self) -> float:
-        """Unix seconds when it began: the last sign of life before the failure."""
+        """The time of the last sign of life before the failure, in unix seconds."""
         return min(self.at.values())
 
     @property
     def ended(self) -> float | None:
-        """Unix seconds when the unit worked again; None before."""
+        """The time when the unit worked again, in unix seconds; None before that."""
         return None if "done" not in self.at else max(self.at.values())
 
     @property
@@ -37,16 +37,16 @@ class Recovery:
 
 
 MOMENTS = {"taken up": "asked", "reset began": "began", "reset done": "done", "first commit": "committed"}
-"""Kind of an event -> the moment that it is."""
+"""Kind of an event -> the moment that it marks."""
 
 
 def recoveries(events: Iterable[UnitEvent]) -> tuple[Recovery, ...]:
-    """Return the recoveries that these events are about.
+    """Return the recoveries that events are about.
 
-    An attempt that failed is a recovery that has no end; the next attempt is one of its own.
+    An attempt that failed is a recovery without an end; the next attempt is a recovery of its own.
 
     Args:
-        events: of one unit, the oldest first; earlier ones may be missing.
+        events: the events of one unit, the oldest first; earlier ones may be missing.
     """
     recoveries: list[Recovery] = []
     for event in events:

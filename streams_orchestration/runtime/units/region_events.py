@@ -1,4 +1,4 @@
-"""Events of a consistent region, and the actions that its state machine requests in turn: plain data (B13, B14)."""
+"""The events of a consistent region, and the actions that its state machine returns, as plain data (B13, B14)."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ class Healthy:
 
 @dataclass(frozen=True, slots=True)
 class Unhealthy:
-    """Some PE is not there, and why."""
+    """Event: a PE of the region does not run."""
 
     cause: str
     kind: str = ""
-    """Identifies causes that are alike, whatever their text: the attempts of each kind are counted apart."""
+    """The kind of the cause, which does not depend on its text; the attempts of each kind are counted separately."""
     outside: bool = False
-    """True if the cause is outside of the application, such as a service that is away, so that it passes by itself."""
+    """True if the cause is outside of the application, such as a service that is down, so that it passes by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimerFired:
-    """A timer has run out; one of an older number is ignored (B6)."""
+    """Event: a timer has expired. It is ignored if the number is not that of the current timer (B6)."""
 
     timer: Timer
     number: int
@@ -33,19 +33,19 @@ class TimerFired:
 
 @dataclass(frozen=True, slots=True)
 class DrainReported:
-    """The trigger operator of an operator-driven region has begun a drain."""
+    """Event: the trigger operator of an operator-driven region has begun a drain."""
 
     sequence: int
 
 
 @dataclass(frozen=True, slots=True)
 class SourcesEnded:
-    """Event: nothing comes into the region any more. It drains without waiting for the period. Not in Streams (B23)."""
+    """Event: the region gets no more input, and drains without waiting for its period. Not in IBM Streams (B23)."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointDone:
-    """A PE has finished its drain and stored its state."""
+    """Event: a PE has finished its drain and stored its state."""
 
     pe: int
     sequence: int
@@ -53,7 +53,7 @@ class CheckpointDone:
 
 @dataclass(frozen=True, slots=True)
 class ResetDone:
-    """A PE stands at the cut again, and runs."""
+    """Event: a PE runs again after it has gone back to the cut."""
 
     pe: int
     sequence: int
@@ -62,11 +62,11 @@ class ResetDone:
 
 @dataclass(frozen=True, slots=True)
 class ResetRequested:
-    """An operator or a user wants a reset."""
+    """Event: an operator or a user requests a reset."""
 
     force: bool = False
     healthy: bool = True
-    """Every PE is there; matters to a forced one only."""
+    """True if every PE runs; this matters for a forced reset only."""
     cause: str = "it was requested"
 
 
@@ -75,7 +75,7 @@ Event = Healthy | Unhealthy | TimerFired | DrainReported | SourcesEnded | Checkp
 
 @dataclass(frozen=True, slots=True)
 class TriggerDrain:
-    """Start operators end the epoch."""
+    """Action: the start operators of the region end the epoch."""
 
     sequence: int
 
@@ -90,14 +90,14 @@ class TriggerReset:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Action: every PE goes on in the sequence id `next`."""
+    """Action: every PE continues in the sequence id `next`."""
 
     next: int
 
 
 @dataclass(frozen=True, slots=True)
 class ResetFailed:
-    """The attempts are used up."""
+    """Action: no reset is left, so the region gives up."""
 
     sequence: int
 

@@ -44,9 +44,9 @@ def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float
     """Return the record and the actions after one event.
 
     Args:
-        settings: of the region.
-        record: before the event.
-        event: what has happened; one that does not fit the state changes nothing.
+        settings: the settings of the region.
+        record: the record before the event.
+        event: the event; if it does not fit the state, nothing changes.
         at: unix seconds.
     """
     match event:
@@ -143,7 +143,7 @@ def _requested(settings: RegionSettings, record: RegionRecord, event: ResetReque
 
 
 def _reset(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
-    """Reset entry: the attempt that is one too many is refused (B3)."""
+    """Begin a reset, or refuse it if no attempt is left (B3)."""
     if record.gives_up(at):
         return Step(replace(record.enter(LIMIT, at), dirty=False), (ResetFailed(record.completed),))
     begun = replace(record.enter("RESETTING", at).count(at), dirty=False, began=at)
@@ -151,5 +151,5 @@ def _reset(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
 
 
 def _process(settings: RegionSettings, record: RegionRecord, at: float) -> RegionRecord:
-    """Return the deadline of the period, counted from the end of the last drain or reset (B7)."""
+    """Return the record in PROCESSING, with the timer of the period set from now on (B7)."""
     return record.enter("PROCESSING", at).arm("period", at, settings.period)

@@ -1,4 +1,4 @@
-"""The record of a consistent region between two events: its state, its sequence, its attempts, its timer."""
+"""The record of a consistent region between two events: its state, sequence ids, attempts and timer."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, Restar
 from streams_orchestration.runtime.catalog.states import RegionState, Timer
 
 AVERAGED = 10
-"""Drains and resets over which averages are taken (B34)."""
+"""The number of drains or resets over which averages are taken (B34)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegionSettings:
-    """The settings of a region by its `consistent` annotation. Times in seconds."""
+    """The settings of a region from its `consistent` annotation. Times are in seconds."""
 
     members: frozenset[int]
-    """Numbers of its PEs."""
+    """The numbers of its PEs."""
     period: float | None
-    """None: operator-driven."""
+    """The period; None for an operator-driven region."""
     drain_timeout: float = 180.0
     reset_timeout: float = 180.0
     attempts: int = 5
-    """`maxConsecutiveResetAttempts`."""
+    """The value of `maxConsecutiveResetAttempts`."""
     restart: RestartPolicy = DEFAULT_RESTART
-    """The pace and the duration of resets for a cause outside of the application."""
+    """The pauses and the time limit of resets for a cause outside of the application."""
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """The last drains, or the last resets (B34)."""
+    """The durations of the last drains or resets (B34)."""
 
     sequence: int = -1
-    """Sequence id of the last completed one, -1 before the first."""
+    """Sequence id of the last completed drain or reset; -1 before the first."""
     at: float | None = None
-    """Unix seconds when that was complete."""
+    """The time when that was complete, in unix seconds; None before the first."""
     seconds: tuple[float, ...] = ()
-    """Seconds that the last ones took, the newest last; at most ten."""
+    """The durations of the last ones in seconds, the newest last; at most ten."""
 
     @property
     def average(self) -> float | None:
-        """Seconds on average; None before the first."""
+        """The average duration in seconds; None before the first."""
         return sum(self.seconds) / len(self.seconds) if self.seconds else None
 
     def add(self, sequence: int, at: float, seconds: float) -> Times:
@@ -50,52 +50,56 @@ class Times:
 
 
 class Tries(NamedTuple):
-    """Resets for causes of one kind since the last complete checkpoint."""
+    """The resets for causes of one kind since the last complete checkpoint."""
 
     kind: str
     number: int
     since: float
-    """Unix seconds of the first one."""
+    """The time of the first of them, in unix seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegionRecord:
-    """A region between two events (B2). Times are unix seconds."""
+    """A region between two events (B2). Times are in unix seconds."""
 
     max_attempts: int
-    """The limit for `attempts`. A forced reset raises it until a checkpoint is complete (B3), and so does a cause of
-    another kind, whose attempts are counted from its own first one."""
+    """The limit for `attempts`.
+
+    A forced reset raises it until a checkpoint is complete (B3). So does a cause of another kind, whose attempts are
+    counted from its own first one.
+    """
     state: RegionState = "STARTED"
     current: int = 1
-    """The sequence id that the next drain has."""
+    """The sequence id of the next drain, or of the current one."""
     completed: int = 0
-    """The last complete one: what a reset goes back to; 0 is the initial state."""
+    """The last complete sequence id, to which a reset goes back; 0 is the initial state."""
     attempts: int = 0
-    """Resets since the last complete checkpoint (B5)."""
+    """The number of resets since the last complete checkpoint (B5)."""
     dirty: bool = False
-    """True if something happened before the first start that only a reset mends."""
+    """True if something happened before the first start that only a reset can repair."""
     timer: Timer | None = None
-    """Only one runs at a time."""
+    """The kind of the current timer; None without one. There is at most one timer."""
     deadline: float | None = None
     """Unix seconds at which the timer fires; None without a timer."""
     number: int = 0
     """Number of the timer: every new timer has a new number, so an older one that fires is recognized (B6)."""
     since: float = 0.0
-    """Unix seconds at which the region came into its state."""
+    """The time at which the region entered its state."""
     began: float = 0.0
-    """Unix seconds at which the drain or the reset attempt under way began."""
+    """The time at which the current drain or reset attempt began."""
     cause: str | None = None
-    """Cause for which the region is unhealthy or is being reset."""
+    """The reason why the region is unhealthy or is being reset; None without one."""
     kind: str = ""
-    """Identifies causes that are alike."""
+    """The kind of the cause, which does not depend on its text."""
     give_up_at: float | None = None
-    """Unix seconds at which resets for a cause outside of the application end, whatever their number."""
+    """The time at which resets for a cause outside of the application end, whatever their number; None for other
+    causes."""
     tries: tuple[Tries, ...] = ()
-    """Resets by kind of cause."""
+    """The resets for each kind of cause."""
     drains: Times = field(default_factory=Times)
     resets: Times = field(default_factory=Times)
     done: frozenset[int] = frozenset()
-    """PEs that have finished the drain, or the reset attempt, under way."""
+    """The PEs that have finished the current drain or reset attempt."""
 
     @classmethod
     def first(cls, settings: RegionSettings) -> RegionRecord:
@@ -104,12 +108,12 @@ class RegionRecord:
 
     @property
     def attempt(self) -> int:
-        """The number of the reset attempt under way: the count before it began."""
+        """The number of the current reset attempt: the count before it began."""
         return self.attempts - 1
 
     @property
     def used_up(self) -> bool:
-        """No attempt is left for a cause within the application."""
+        """True if no attempt is left for a cause within the application."""
         return self.give_up_at is None and self.attempts >= self.max_attempts
 
     def gives_up(self, at: float) -> bool:
@@ -117,13 +121,13 @@ class RegionRecord:
         return self.used_up if self.give_up_at is None else at >= self.give_up_at
 
     def tried(self, kind: str, at: float) -> Tries:
-        """Return the resets for a kind of cause; the first one would be at this time."""
+        """Return the resets for a kind of cause; without any, a new count that begins at `at`."""
         return next((each for each in self.tries if each.kind == kind), Tries(kind, 0, at))
 
     def blame(
         self, settings: RegionSettings, at: float, cause: str, kind: str, *, outside: bool = False
     ) -> RegionRecord:
-        """Return the record with this cause, and the attempts that are left for its kind."""
+        """Return the record with a cause, and with the attempts that are left for its kind."""
         tried = self.tried(kind, at)
         record = replace(self, cause=cause, kind=kind, give_up_at=tried.since + settings.restart.limit)
         if outside:
@@ -133,7 +137,10 @@ class RegionRecord:
         return replace(record, give_up_at=None, max_attempts=limit)
 
     def count(self, at: float) -> RegionRecord:
-        """Return the record with one more reset for its cause. One for a cause outside takes no attempt away."""
+        """Return the record with one more reset for its cause.
+
+        A reset for a cause outside of the application uses up no attempt.
+        """
         tried = self.tried(self.kind, at)
         return replace(
             self,
@@ -143,7 +150,7 @@ class RegionRecord:
         )
 
     def allow(self, settings: RegionSettings, at: float) -> RegionRecord:
-        """Return the record with as many attempts more as are configured, and time for a cause outside (B3)."""
+        """Return the record with the configured number of attempts added, and new time for an outside cause (B3)."""
         return replace(
             self,
             max_attempts=self.attempts + settings.attempts,
@@ -152,11 +159,11 @@ class RegionRecord:
         )
 
     def enter(self, state: RegionState, at: float) -> RegionRecord:
-        """Return the record in another state, without a timer and without reports."""
+        """Return the record in another state, without a timer and without finished PEs."""
         return replace(self, state=state, since=at, timer=None, deadline=None, done=frozenset())
 
     def arm(self, timer: Timer, at: float, seconds: float | None) -> RegionRecord:
-        """Return the record with a timer set, or unchanged when `seconds` is None."""
+        """Return the record with a timer set, or unchanged if `seconds` is None."""
         if seconds is None:
             return self
         return replace(self, timer=timer, deadline=at + seconds, number=self.number + 1)

@@ -1,4 +1,7 @@
-"""Failures of an operator that come again: at the same tuples, or at others from the same line of its code; pure."""
+"""Repeated failures of an operator: at the same tuples, or at others from the same line of its code.
+
+The functions are pure.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +12,28 @@ from typing import Any
 from streams_orchestration.runtime.errors import OperatorFailure
 
 WINDOW_SECONDS = 600.0
-"""A failure counts for so long as one of the same code."""
+"""Seconds for which a failure counts as one of the same code."""
 MOST_TIMES = 16
-"""Times that are kept; more make no pause longer."""
+"""The most times that are kept; more would not make a pause longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatedFailure:
-    """The last failure of a PE's operators, and how often it came before."""
+    """The last failure of a PE's operators, and how often it occurred before."""
 
     failure: OperatorFailure
     repeats: int = 1
-    """Number of times in a row that it came at the same tuples."""
+    """The number of times in a row that it occurred at the same tuples."""
     times: tuple[float, ...] = ()
-    """Unix seconds at which the same line of code failed in the same way, within the window; the oldest first."""
+    """The unix seconds at which the same line of code failed in the same way, within the window; the oldest first."""
 
     @property
     def hopeless(self) -> bool:
-        """A pure operator failed twice at the same tuples, for a cause within the application: it would fail again."""
+        """True if a pure operator failed twice at the same tuples, for a cause within the application."""
         return self.repeats > 1 and self.failure.pure and not self.failure.outside
 
     def describe(self, error: str) -> str:
-        """Return an error with how often it came."""
+        """Return an error text with the number of times that the failure has occurred."""
         if self.repeats > 1:
             return f"{error}; it came {self.repeats} times in a row at the same tuples"
         return error
@@ -41,11 +44,11 @@ class RepeatedFailure:
 
 
 def failed_again(before: Mapping[str, Any] | None, failure: OperatorFailure, now: float) -> RepeatedFailure:
-    """Count a failure.
+    """Return the failure with its count.
 
     Args:
-        before: what the catalog keeps of the one before, if any.
-        failure: the new one.
+        before: the stored value of the previous failure; None without one.
+        failure: the new failure.
         now: unix seconds.
     """
     if before is None:

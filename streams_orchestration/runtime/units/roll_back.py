@@ -1,6 +1,6 @@
-"""Rolling back: every PE of a unit stands at its cut again, and what came after it is forgotten.
+"""Rolling back: every PE of a unit is set to its cut again, and what came after the cut is deleted.
 
-All rows of a kind go with one statement, however many PEs the unit has.
+All rows of a kind are changed by one statement, however many PEs the unit has.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from streams_orchestration.runtime.sinks.retraction import mark_retracted
 from streams_orchestration.runtime.tasks.stored_states import drop_states_after
 
 _KEPT = ("exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds", "committed_at")
-"""Columns that a PE takes over from its commit."""
+"""The columns that a PE's row takes over from its commit."""
 _p = tables.pe
 _PE = update(_p).where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
 
 
 @dataclass(frozen=True, slots=True)
 class _Member(CatalogRow):
-    """A PE before it goes back."""
+    """A PE before it is rolled back."""
 
     id: int
     epoch: int
@@ -34,15 +34,15 @@ class _Member(CatalogRow):
 
 
 def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
-    """Take every PE of a unit back to its commit that closed the last complete epoch.
+    """Roll every PE of a unit back to its commit that closed the last complete epoch.
 
     Args:
-        connection: in a transaction that writes.
-        unit: its row.
-        epoch: the one that the PEs work in from now on.
+        connection: a connection in a write transaction.
+        unit: the row of the unit.
+        epoch: the epoch that the PEs work in from now on.
 
     Returns:
-        Files that are no longer named; they may be removed when the transaction is committed.
+        Files that the catalog no longer names, to be removed when the transaction is committed.
     """
     application, name, completed = unit.application, unit.name, unit.completed_epoch
     p, c = tables.pe, tables.commit

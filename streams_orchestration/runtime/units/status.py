@@ -13,14 +13,14 @@ from streams_orchestration.runtime.programs.spread import LevelSpread
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 
 LOST = "LOST"
-"""Shown state of a host that is gone, and of its PEs, until the catalog knows of it."""
+"""Shown state of a host that is gone, and of its PEs, until the catalog has recorded that."""
 UNHEALTHY = "UNHEALTHY"
-"""Shown state of an application while a unit of it needs a reset, or is being reset."""
+"""Shown state of an application while one of its units needs a reset or is being reset."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostStatus:
-    """One host: a detached process that holds one Spark application. Times are unix seconds."""
+    """One host: a detached process with one Spark application. Times are unix seconds."""
 
     id: int
     pid: int | None
@@ -34,38 +34,39 @@ class HostStatus:
     start_up: dict[str, float] | None = None
     """Seconds from the command to the first committed batch, by phase; None before that."""
     launches: int = 0
-    """Launches in a row that did not come up."""
+    """The number of launches in a row that did not come up."""
     machine: str | None = None
-    """The machine that it runs on, or whose agent is to start it; None on the machine that launched it."""
+    """The machine that it runs on, or whose agent is to start it; None for the machine that launched it."""
     here: bool = True
     """True if its process can be observed from this process."""
     storage_error: str | None = None
-    """Why it does not reach the storage, with the remedy; None when it does."""
+    """The error with which it does not reach the storage, with the remedy; None if it does."""
     storage_failed_at: float | None = None
-    """Since when it does not reach the storage, in unix seconds."""
+    """The time since which it does not reach the storage, in unix seconds; None if it does."""
     misplaced: tuple[str, ...] = ()
-    """Why it is not to be on its machine, or not together with another host that is there, one sentence each."""
+    """The reasons why it should not be on its machine, or not together with another host there, one sentence each."""
 
     @property
     def log_place(self) -> str:
-        """Return where its log is, in words."""
+        """The place of its log, in words."""
         return place_of_log(self.log, self.machine, here=self.here)
 
     @property
     def lost(self) -> bool:
-        """True if its process is gone, and the catalog does not know of that yet."""
+        """True if its process is gone, and the catalog has not recorded that yet."""
         return not self.alive and self.pid is not None and self.state in ("STARTING", "RUNNING")
 
     @property
     def shown_state(self) -> str:
-        """Return its state as it is now, `LOST` for a host that is lost."""
+        """The current state, which is `LOST` for a lost host."""
         return LOST if self.lost else self.state
 
     @classmethod
     def of(cls, row: HostRow, now: float, *, error: str | None = None, log: Path = Path()) -> HostStatus:
-        """Read the status from a host's row in the catalog.
+        """Return the status from a host's row in the catalog.
 
-        Whether its process exists is read from the system if it is in this process space, else from its heartbeat.
+        Whether its process exists is read from the operating system if the process is visible here, else from its
+        heartbeat.
         """
         here = is_here(row.space) and not waits_for_agent(row)
         alive = is_alive(row.pid, row.process_started) if here else _is_heard(row, now)
@@ -77,14 +78,14 @@ class HostStatus:
 
     @property
     def process(self) -> str:
-        """Return its process in words: `pid 4711`, `pid 4711 on north`, `no process`."""
+        """The process in words: `pid 4711`, `pid 4711 on north`, `no process`."""
         on = f" on {self.machine}" if self.machine is not None else ""
         if self.pid is not None:
             return f"pid {self.pid}{on}"
         return f"no process{on} yet" if self.state == "STARTING" else "no process"
 
     def storage_trouble(self, now: float) -> str | None:
-        """Return a sentence that says why, and for how long, a live host does not reach the storage; None if it can."""
+        """Return a sentence on why, and for how long, a live host does not reach the storage; None if it does."""
         if not self.alive or self.storage_error is None:
             return None
         where = f"host {self.id}" if self.machine is None else f"host {self.id} on {self.machine}"
@@ -93,7 +94,7 @@ class HostStatus:
 
 
 def waits_for_agent(row: HostRow) -> bool:
-    """Return True if the agent of a machine is to start it."""
+    """Return True if the agent of a machine is to start the host."""
     return row.pid is None and row.state == "STARTING"
 
 
@@ -108,12 +109,12 @@ def _is_heard(row: HostRow, now: float) -> bool:
 
 
 def place_of_log(log: Path, machine: str | None, *, here: bool) -> str:
-    """Say where a log, or a directory of logs, is.
+    """Return the place of a log, or of a directory of logs, in words.
 
     Args:
         log: its path on its machine.
-        machine: name of the machine; None where no agent runs there.
-        here: whether that is this machine.
+        machine: the name of the machine; None if no agent runs there.
+        here: True if that is this machine.
     """
     if here:
         return str(log)
@@ -122,7 +123,7 @@ def place_of_log(log: Path, machine: str | None, *, here: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PeStatus:
-    """One PE: a Structured Streaming query. Rows are totals since the application's start, as committed."""
+    """One PE: a Structured Streaming query. Rows are totals of committed batches since the application's start."""
 
     id: int
     operators: tuple[str, ...]
@@ -131,9 +132,9 @@ class PeStatus:
     state: PeState
     generation: int
     batch: int
-    """Last committed batch, -1 before the first."""
+    """The last committed batch; -1 before the first."""
     epoch: int
-    """The epoch it is working in."""
+    """The open epoch."""
     rows_in: int
     """Tuples that came in: from streams of other PEs, and from outside by its operators."""
     rows_out: int
@@ -144,16 +145,16 @@ class PeStatus:
     error: str | None
     log: Path
     permanent: bool = False
-    """The error comes from the data: a reset would meet it again."""
+    """True if the error comes from the data, so that it would recur after a reset."""
     levels: tuple[LevelSpread, ...] = ()
     """The spread of its operators and channels over the tasks of its query."""
     restartable: bool = True
     running: int = 0
-    """The generation in which it was last seen to run."""
+    """The generation in which the PE was last seen to run."""
     failed_times: int = 0
-    """Number of times that the code that failed last has failed in the last minutes; 0 if no operator has."""
+    """The number of recent failures of the code that failed last; 0 if no operator has failed."""
     machine: str | None = None
-    """The machine of its host, where an agent runs there."""
+    """The name of its host's machine, if an agent runs there; else None."""
     here: bool = True
     """True if that is this machine."""
     kind: str = ""
@@ -163,18 +164,18 @@ class PeStatus:
 
     @property
     def log_place(self) -> str:
-        """Return where its log is, in words."""
+        """The place of its log, in words."""
         return place_of_log(self.log, self.machine, here=self.here)
 
 
 @dataclass(frozen=True, slots=True)
 class UnitsStatus:
-    """The hosts, PEs and units of one deployed application: what is judged, and healed."""
+    """The status of the hosts, PEs and units of one application, from which failures are found and healed."""
 
     application: str
     state: ApplicationState
     fingerprint: str
-    """Fingerprint of the compiled application that runs."""
+    """The fingerprint of the compiled application that runs."""
     deployed_at: float
     hosts: tuple[HostStatus, ...]
     pes: tuple[PeStatus, ...]
@@ -183,7 +184,7 @@ class UnitsStatus:
 
     @property
     def shown_state(self) -> str:
-        """Return its state as it is now.
+        """The current state of the application.
 
         A running application is `LOST` while a PE that is not complete has lost its host, and `UNHEALTHY` while a unit
         needs a reset or is being reset.
@@ -196,19 +197,22 @@ class UnitsStatus:
         return UNHEALTHY if broken else self.state
 
     def state_of(self, pe: PeStatus) -> str:
-        """Return the state of a PE as it is now: `LOST` while its host is lost, whatever it had reported."""
+        """Return the current state of a PE, which is `LOST` while its host is lost, whatever it has reported."""
         lost = pe.state in ("WANTED", "STARTING", "RUNNING") and any(h.id == pe.host and h.lost for h in self.hosts)
         return LOST if lost else pe.state
 
     def state_of_unit(self, unit: UnitStatus) -> str:
-        """Return the state of a unit as it is now: `LOST` while a PE is lost and the unit is not marked yet."""
+        """Return the current state of a unit.
+
+        It is `LOST` while a PE is lost and the catalog has not recorded that yet.
+        """
         unaware = unit.state in ("STARTED", "PROCESSING", "DRAINING") and not unit.waits
         lost = unaware and any(pe.id in unit.pes and self.state_of(pe) == LOST for pe in self.pes)
         return LOST if lost else unit.state
 
     @property
     def log_places(self) -> str:
-        """Return where the logs of its hosts are, in words."""
+        """The places of the logs of its hosts, in words."""
         hosts = [host for host in self.hosts if host.log.name]
         places = [place_of_log(host.log.parent, host.machine, here=host.here) for host in hosts]
         return "; ".join(dict.fromkeys(places)) or str(self.logs)

@@ -1,9 +1,9 @@
-"""The trial of a redeploy: whether the new plan works, and what follows.
+"""The trial of a redeploy: decides whether the new plan works, and carries out the decision.
 
 The units that it has restarted complete epochs, which nothing outside of them sees (`unit.shown_epoch`). When each has
-completed one in which it has read the first outputs of the other units on trial (see `_is_proved`), all become visible,
-and the plan before is forgotten. When one cannot, the plan before is brought back. Nothing of a trial is kept in
-memory: any process that observes the units of the application decides it, so none has to survive.
+completed an epoch in which it has read the first outputs of the other units on trial (see `_is_proved`), all epochs
+become visible, and the previous plan is deleted. If a unit cannot do so, the previous plan is brought back. Nothing of
+a trial is kept in memory: any process that observes the units of the application can decide it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _t = tables.trial
 
 
 def read_trial(connection: Connection, application: str) -> TrialRow | None:
-    """Return the trial of the last redeploy; None when there was none."""
+    """Return the trial of the last redeploy; None if there was none."""
     return TrialRow.one_or_none(connection, select(_t).where(_t.c.application == application))
 
 
 def is_on_trial(connection: Connection, application: str) -> bool:
-    """Return True if the last redeploy of an application is to be decided yet."""
+    """Return True if the last redeploy of an application is not decided yet."""
     return connection.scalar(select(_t.c.state).where(_t.c.application == application)) == "OPEN"
 
 
@@ -44,11 +44,11 @@ def open_trial(
     """Put a redeploy on trial, in its transaction.
 
     Args:
-        connection: in a transaction that writes.
-        application: its name.
-        units: that begin with the new plan; what they complete is not shown.
-        within: seconds that it may take.
-        before: the plan before.
+        connection: a connection in a write transaction.
+        application: the name of the application.
+        units: the units that begin with the new plan; the epochs that they complete are not shown to others.
+        within: the seconds that the trial may take.
+        before: the previous plan.
     """
     a, u = tables.application, tables.unit
     row = connection.execute(select(a.c.plan, a.c.fingerprint).where(a.c.name == application)).one()
@@ -64,7 +64,7 @@ def open_trial(
 
 
 def decide(catalog: Catalog, application: str) -> None:
-    """End the trial of an application that is wanted to run, if it can be decided."""
+    """Decide the trial of an application that is wanted to run, if it can be decided."""
     with catalog.read() as connection:
         trial = read_trial(connection, application)
         if trial is None or trial.state != "OPEN" or _judged(connection, trial) is None:
@@ -80,7 +80,7 @@ def decide(catalog: Catalog, application: str) -> None:
 
 
 def revert(connection: Connection, trial: TrialRow, cause: str) -> list[str]:
-    """Bring the plan before an open trial back; returns the files that are no longer named."""
+    """Bring the plan before an open trial back; return the files that the catalog no longer names."""
     assert trial.before is not None
     end_trial(connection, trial, "REVERTED", cause=cause, earlier=None)
     return bring_back(connection, trial.application, PlanBefore.load(trial.before))
@@ -93,7 +93,7 @@ def end_trial(connection: Connection, trial: TrialRow, state: str, **values: obj
 
 
 def _pass(connection: Connection, trial: TrialRow) -> list[str]:
-    """Close a trial that has passed: show its epochs; returns the files that only the previous plan named."""
+    """Close a trial that has passed, and show its epochs; return the files that only the previous plan named."""
     assert trial.before is not None
     u, application = tables.unit, trial.application
     pause = _pause(connection, application, PlanBefore.load(trial.before).committed_at)
@@ -135,7 +135,7 @@ def _judged(connection: Connection, trial: TrialRow) -> str | None:
 
 
 def _failed(units: Sequence[UnitRow], pes: Sequence[PeRow], hosts: Iterable[HostRow], now: float) -> str:
-    """Return a failure that no reset can mend, in words; empty when there is none."""
+    """Return a failure that no reset can repair, in words; empty if there is none."""
     for pe in pes:
         if pe.state == "FAILED" and (pe.permanent or pe.failures is not None):
             return pe_failure(pe.id, pe.error)
@@ -148,7 +148,7 @@ def _failed(units: Sequence[UnitRow], pes: Sequence[PeRow], hosts: Iterable[Host
 
 
 def _reason(unit: UnitRow, pes: Sequence[PeRow], hosts: Iterable[HostRow], now: float) -> str:
-    """Return the known reason why a unit makes no progress, after a colon; empty when none is known."""
+    """Return the known reason why a unit makes no progress, after a colon; empty if it is not known."""
     members = [pe for pe in pes if pe.unit == unit.name]
     reasons = [pe_failure(pe.id, pe.error) for pe in members if pe.state == "FAILED"]
     mine = [HostStatus.of(host, now) for host in hosts if host.id in {pe.host for pe in members}]
@@ -161,7 +161,7 @@ def _reason(unit: UnitRow, pes: Sequence[PeRow], hosts: Iterable[HostRow], now: 
 def _is_proved(connection: Connection, unit: UnitRow, units: Sequence[UnitRow], pes: Sequence[PeRow]) -> bool:
     """Return True if a unit has completed an epoch, or ended, and has read the first outputs of units on trial.
 
-    A PE in no region that has nothing to read completes none: it is enough that it runs.
+    A PE in no region that has nothing to read completes no epoch; it is enough that it runs.
     """
     members = [pe for pe in pes if pe.unit == unit.name]
     if all(pe.final for pe in members):

@@ -26,16 +26,16 @@ from streams_orchestration.runtime.units.region_machine import WORKING, step
 from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings
 
 ENDED = ("COMPLETED", "STOPPED", "FAILED")
-"""States of a unit in which its machine stands still."""
+"""States of a unit in which its state machine does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One PE of the unit, as read from its row."""
+    """One PE of a unit, as read from its row."""
 
     id: int
     epoch: int
-    """The epoch that it works in: it has closed all lower ones."""
+    """The open epoch of the PE, which has closed all lower ones."""
     final: bool
     runs: bool
     """True if it was seen to run in the unit's generation."""
@@ -43,13 +43,13 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why a PE of the unit does not run."""
+    """The reason why a PE of a unit does not run."""
 
     cause: str
     since: float
-    """Unix seconds of its last sign of life."""
+    """The time of its last sign of life, in unix seconds."""
     kind: str = ""
-    """Identifies causes that are alike."""
+    """The kind of the cause, which does not depend on its text."""
     outside: bool = False
     """True if the cause is outside of the application."""
 
@@ -60,7 +60,7 @@ class Health:
 
     trouble: Trouble | None = None
     up: bool = True
-    """Every host of the unit is there, so that a reset may begin (B12)."""
+    """True if every host of the unit is present, so that a reset may begin (B12)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,14 @@ class Facts:
 
     members: tuple[Member, ...]
     health: Health | None
-    """None where it was not read."""
+    """The health of the unit; None if it was not read."""
     taken_up: bool
-    """The reset of this generation is under way."""
+    """True if the reset of this generation is under way."""
     final_epoch: int | None
     drain_asked: int | None
     sinks_lag: bool = False
-    """Too many complete epochs of a sink are not visible yet: no more may end, so that no drain times out for that."""
+    """True if many complete epochs of a sink are not visible yet; no further epoch may end then, so no drain times out.
+    """
 
     @property
     def finished(self) -> bool:
@@ -87,9 +88,9 @@ def read_facts(connection: Connection, units: Iterable[UnitRow], health: Mapping
     """Return the facts of units of one application, by name.
 
     Args:
-        connection: in a transaction.
-        units: their rows.
-        health: of their hosts and queries, as far as it was read.
+        connection: the connection of a transaction.
+        units: the rows of the units.
+        health: the health of their hosts and queries, for units where it was read.
     """
     rows = {unit.name: unit for unit in units}
     members: dict[str, list[Member]] = {name: [] for name in rows}
@@ -116,10 +117,7 @@ def read_facts(connection: Connection, units: Iterable[UnitRow], health: Mapping
 def advanced(
     settings: RegionSettings, record: RegionRecord, facts: Facts, at: float
 ) -> tuple[RegionRecord, tuple[Action, ...]]:
-    """Return the record after all events that the facts show, and the actions that these lead to; pure.
-
-    The events end at a reset, which makes most facts out of date.
-    """
+    """Return the record after all events that the facts show, and the resulting actions. The function is pure."""
     actions: tuple[Action, ...] = ()
     while (event := next_event(record, facts, at)) is not None:
         record, news = step(settings, record, event, at)
@@ -130,7 +128,7 @@ def advanced(
 
 
 def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
-    """Return the next event that the facts show and the record does not have; None when there is none."""
+    """Return the next event that the facts show and the record does not contain yet; None if there is none."""
     if record.state in ("STARTED", "PROCESSING") and facts.finished and facts.final_epoch in (None, record.completed):
         return None
     ready = facts.taken_up and facts.health is not None and facts.health.up
@@ -159,7 +157,7 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
 
 
 def _report(record: RegionRecord, facts: Facts) -> Event | None:
-    """Return an event of a PE that the record does not have."""
+    """Return an event of a PE that the record does not contain yet; None if there is none."""
     waiting = (member for member in facts.members if member.id not in record.done)
     match record.state:
         case "STARTED":

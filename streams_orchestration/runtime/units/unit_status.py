@@ -10,13 +10,13 @@ from streams_orchestration.runtime.catalog.states import EventKind, Timer, UnitS
 from streams_orchestration.runtime.units.region_record import Times, Tries
 
 LOST_REMEDY = "Bring it back from a copy, or start anew with --fresh"
-"""Remedy for a lost file that the last cut of a unit needs."""
+"""The remedy for a missing file that the last cut of a unit needs."""
 
 STABLE_SECONDS, UNSTABLE_RESETS = 600.0, 3
-"""A unit that failed and was reset so often within so many seconds is not stable, whatever it does right now."""
+"""Seconds, and the number of resets after failures within them that make a unit unstable, whatever it does now."""
 
 PHASES = ("failed", "detected", "asked", "began", "done", "committed")
-"""Moments of an outage, in their order."""
+"""The moments of an outage, in their order."""
 _PHASE_NAMES = {
     "detected": "detect",
     "asked": "decide",
@@ -28,38 +28,38 @@ _PHASE_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class UnitEvent:
-    """An event of a unit. The catalog keeps the last hundred of each unit."""
+    """An event of a unit. The catalog keeps the last hundred events of each unit."""
 
     at: float
     """Unix seconds."""
     kind: EventKind
     generation: int
     epoch: int
-    """The last complete one then."""
+    """The last complete epoch at that time."""
     attempts: int
     seconds: float | None = None
-    """Seconds that the reset took; for `unhealthy`, seconds that it went unnoticed."""
+    """The seconds that the reset took; for `unhealthy`, the seconds for which the failure went unnoticed."""
     cause: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A complete epoch. The catalog keeps the last hundred of each region."""
+    """A complete epoch. The catalog keeps the last hundred epochs of each region."""
 
     epoch: int
     completed_at: float
-    """Unix seconds."""
+    """The time of completion in unix seconds."""
     seconds: float
-    """Seconds from the trigger, or from the end of the sources."""
+    """The seconds from the trigger, or from the end of the sources, to the completion."""
 
 
 def phases_of(moments: Mapping[str, float]) -> dict[str, float]:
     """Return the seconds of each phase of a reset: detect, decide, hosts, restart, first commit.
 
-    `hosts` is the time until all of them were there, with the roll back at its end.
+    The phase `hosts` lasts until all hosts are present, and includes the roll back at its end.
 
     Args:
-        moments: of an outage, unix seconds, those that have come; see `PHASES`.
+        moments: moment -> its unix seconds, for those reached so far; see `PHASES`.
     """
     durations: dict[str, float] = {}
     before = moments.get("failed")
@@ -80,52 +80,52 @@ class UnitStatus:
     state: UnitState
     generation: int
     completed_epoch: int
-    """Last complete epoch: the cut a reset goes back to; 0 is the initial state."""
+    """The last complete epoch: the cut that a reset goes back to; 0 is the initial state."""
     open_epoch: int
     attempts: int
-    """Resets since the last completed epoch (B5)."""
+    """The number of resets since the last complete epoch (B5)."""
     max_attempts: int
-    """Configured limit of attempts; a forced reset adds as many until an epoch is complete (B3)."""
+    """The limit of attempts; a forced reset adds the configured number until an epoch is complete (B3)."""
     pes: tuple[int, ...]
     completed_at: float | None
     period: float | None
     current_epoch: int = 1
-    """The sequence id of the drain that is under way or comes next; it grows with every reset, too (B4)."""
+    """The sequence id of the current or the next drain; it also grows with every reset (B4)."""
     drain_timeout: float = 0.0
-    """Seconds from the trigger until an epoch must be complete (B8)."""
+    """The seconds from the trigger until an epoch must be complete (B8)."""
     reset_timeout: float = 0.0
-    """Seconds until every PE must run again (B8)."""
+    """The seconds until every PE must run again (B8)."""
     since: float = 0.0
-    """Unix seconds at which it came into its state."""
+    """The time at which it entered its state, in unix seconds."""
     dirty: bool = False
-    """True if it was not started as it should be, so that it waits for a reset."""
+    """True if its first start went wrong, so that it waits for a reset."""
     cause: str | None = None
-    """Why it is unhealthy or is being reset; the cause of the last reset until an epoch is complete."""
+    """The reason why it is unhealthy or is being reset; after a reset, its cause until an epoch is complete."""
     asked: bool = False
-    """The reset that it needs was taken up."""
+    """True if the reset that it needs was taken up."""
     timer: Timer | None = None
     """Kind of the timer that fires at `deadline`: period, drain or reset."""
     deadline: float | None = None
     resets: int = 0
-    """All of them, since the application was deployed."""
+    """The number of all resets since the application was deployed."""
     restarts: int = 0
-    """Resets of a PE outside of regions that came soon one after the other."""
+    """The number of resets of a PE outside of regions that followed one another closely."""
     drain_times: Times = field(default_factory=Times)
     reset_times: Times = field(default_factory=Times)
     outage: dict[str, float] | None = None
-    """Moments of the last reset, unix seconds: failed, detected, asked, began, done, committed."""
+    """Moment of the last reset -> its unix seconds: failed, detected, asked, began, done, committed."""
     events: tuple[UnitEvent, ...] = ()
-    """The oldest first."""
+    """The events, the oldest first."""
     kind: str = ""
-    """Kind of the cause: the attempts of each kind are counted apart."""
+    """The kind of the cause; the attempts of each kind are counted separately."""
     give_up_at: float | None = None
-    """Unix seconds at which resets for a cause outside of the application end."""
+    """The time at which resets for a cause outside of the application end, in unix seconds."""
     tries: tuple[Tries, ...] = ()
-    """Resets by kind of cause since the last complete epoch."""
+    """The resets for each kind of cause since the last complete epoch."""
     restart_pause: float = DEFAULT_RESTART.pause
     """The longest pause between two resets for a cause outside of the application, in seconds."""
     shown_epoch: int | None = None
-    """The last epoch that others see while a redeploy is on trial; None when they see all complete ones."""
+    """The last epoch that others see while a redeploy is on trial; None if they see all complete epochs."""
 
     @property
     def shown(self) -> int:
@@ -138,26 +138,26 @@ class UnitStatus:
 
     @property
     def waits(self) -> bool:
-        """True if it stands still until it is reset."""
+        """True if the unit waits for a reset."""
         return self.state == "UNHEALTHY" or (self.state == "STARTED" and self.dirty)
 
     @property
     def broken(self) -> bool:
-        """Return True while it needs a reset, or is being reset."""
+        """True if the unit needs a reset or is being reset."""
         return self.waits or self.state in ("RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED", "FAILED")
 
     @property
     def works(self) -> bool:
-        """True if its PEs run, or have ended."""
+        """True if the unit's PEs run or have ended."""
         return not self.waits and self.state in ("PROCESSING", "DRAINING", "COMPLETED")
 
     def came_back_from(self, generation: int) -> bool:
-        """Return True if all its PEs have run again after it failed in this generation, whatever has happened since."""
+        """Return True if all its PEs have run again since it failed in this generation, whatever has happened later."""
         return any(event.kind == "reset done" and event.generation > generation for event in self.events)
 
     @property
     def lost(self) -> str | None:
-        """Why it cannot go back to its last cut any more: a file that the cut needs is gone; None when it can."""
+        """The missing file because of which it cannot go back to its last cut, in words; None if it can."""
         kinds = ("cut lost", "cut restored")
         last = next((event for event in reversed(self.events) if event.kind in kinds), None)
         return None if last is None or last.kind == "cut restored" else last.cause
@@ -169,19 +169,19 @@ class UnitStatus:
 
 
 def last_cause(unit: UnitStatus) -> str | None:
-    """Why a unit was last unhealthy, or reset, as far as its events go back."""
+    """Return why a unit was last unhealthy or reset, from its events; None if they do not show a cause."""
     return next((event.cause for event in reversed(unit.events) if event.cause), None)
 
 
 @dataclass(frozen=True, slots=True)
 class RecentResets:
-    """Resets of a unit that failed again and again within `STABLE_SECONDS`."""
+    """The resets of a unit that has failed repeatedly within `STABLE_SECONDS`."""
 
     count: int
     seconds: float
-    """Seconds since the first of them."""
+    """The seconds since the first of them."""
     cause: str
-    """Cause of the last one."""
+    """The cause of the last one."""
 
     def __str__(self) -> str:
         span = f"{self.seconds / 60:.0f} min" if self.seconds >= 90 else f"{self.seconds:.0f} s"
@@ -189,12 +189,12 @@ class RecentResets:
 
 
 def recent_resets(unit: UnitStatus, now: float) -> RecentResets | None:
-    """Return the last resets of a unit that is not stable; None of one that is.
+    """Return the last resets of an unstable unit; None for a stable unit.
 
-    Only those count that answered a failure. The catalog keeps a hundred events of a unit, about twenty resets.
+    Only resets that answered a failure count. The catalog keeps a hundred events of a unit, about twenty resets.
 
     Args:
-        unit: as read from the catalog.
+        unit: the status of the unit as read from the catalog.
         now: unix seconds.
     """
     recent = [

@@ -1,4 +1,4 @@
-"""The record of a unit in the catalog: read from its row, and written back with the actions of a step."""
+"""The record of a unit in the catalog: it is read from the unit's row, and written back with the actions of a step."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from streams_orchestration.runtime.units.region_record import RegionRecord, Regi
 from streams_orchestration.runtime.units.unit_facts import Facts
 
 TRIAL_PERIOD = 0.5
-"""Seconds between two epochs, at most, while a redeploy is on trial: what it publishes waits for the first one."""
+"""The longest period in seconds while a redeploy is on trial, since what it publishes waits for the first epoch."""
 STEADY_SECONDS = 60.0
-"""A PE outside of regions that ran this long does not count its earlier restarts any more."""
+"""Seconds of running after which a PE outside of regions does not count its earlier restarts any more."""
 KEPT_EVENTS = 100
-"""Events of a unit that stay in the catalog."""
+"""The number of events of a unit that stay in the catalog."""
 
 
 def settings_of(unit: UnitRow, facts: Facts) -> RegionSettings:
@@ -57,10 +57,10 @@ def store(connection: Connection, unit: UnitRow, record: RegionRecord, **more: A
     """Write the record of a unit into its row.
 
     Args:
-        connection: in a transaction that writes.
-        unit: the row it was read from.
-        record: of the unit.
-        more: other columns.
+        connection: a connection in a write transaction.
+        unit: the row that the record was read from.
+        record: the record.
+        more: the values of other columns.
     """
     u = tables.unit
     values = {
@@ -93,7 +93,7 @@ def store(connection: Connection, unit: UnitRow, record: RegionRecord, **more: A
 
 
 def count_unclosed(unit: UnitRow, epoch: int) -> ScalarSelect[int]:
-    """Return the statement that counts the PEs of a unit which have not closed an epoch."""
+    """Return the query that counts the PEs of a unit which have not closed an epoch."""
     p = tables.pe
     members = (p.c.application == unit.application, p.c.unit == unit.name)
     return select(func.count()).select_from(p).where(*members, p.c.epoch <= epoch).scalar_subquery()
@@ -103,7 +103,7 @@ def log_event(
     connection: Connection, unit: UnitRow, record: RegionRecord, kind: EventKind, at: float,
     *, generation: int, seconds: float | None = None, cause: str | None = None,
 ) -> None:  # fmt: skip
-    """Add an event; the oldest ones go."""
+    """Insert an event, and delete the oldest ones."""
     e = tables.unit_event
     this = (e.c.application == unit.application, e.c.unit == unit.name)
     number = (connection.scalar(select(func.max(e.c.number)).where(*this)) or 0) + 1
@@ -117,12 +117,12 @@ def log_event(
 
 
 def tries_of(stored: Any) -> tuple[Tries, ...]:
-    """Resets by kind of cause, as a row holds them."""
+    """Return the resets for each kind of cause from the form in a row."""
     return tuple(Tries(*each) for each in stored or ())
 
 
 def times_of(stored: Any) -> Times:
-    """Times as a row holds them."""
+    """Return the times of drains or resets from the form in a row."""
     return _times(stored)
 
 

@@ -1,4 +1,4 @@
-"""Brings the state of units up to date with what has happened to them: hosts, commits, timers."""
+"""Updates the states of units by what has happened to them: to hosts, commits and timers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from streams_orchestration.runtime.units.trial import decide, is_on_trial
 
 
 def observe(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> tuple[str, ...]:
-    """Bring the state of units up to date, and decide a redeploy that is on trial. It only writes when there is news.
+    """Update the states of units, and decide a redeploy that is on trial. Nothing is written without news.
 
     Args:
-        catalog: of the application.
-        application: its name; one that is not wanted to run is left alone.
-        units: which ones; all of them when None.
+        catalog: the catalog of the application.
+        application: the name of the application; if it is not wanted to run, nothing is done.
+        units: the names of the units; None for all.
 
     Returns:
         The units whose state was written.
@@ -66,7 +66,7 @@ def _stop(catalog: Catalog, application: str, now: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PeOfUnit(CatalogRow):
-    """A PE, and the state of its unit; the columns not of the PE are those of the unit."""
+    """A PE, and the state of its unit; columns that are not of the PE are those of the unit."""
 
     id: int
     final: bool
@@ -80,10 +80,10 @@ class PeOfUnit(CatalogRow):
 
 
 def changes_soon(row: PeOfUnit, now: float) -> bool:
-    """Return True if the state of a PE's unit is about to change: it starts, is reset, or its timer has run out.
+    """Return True if the state of a PE's unit is about to change: it starts, is reset, or its timer has expired.
 
     Args:
-        row: of the PE.
+        row: the row of the PE.
         now: unix seconds.
     """
     if row.final:

@@ -1,4 +1,4 @@
-"""The machines on which a host may run, and the hosts that it shares none with, as stored and as they came out."""
+"""The wishes of hosts: the machines on which they may run, and the hosts with which they must not share a machine."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 
 
 def stored_wish(wish: HostWish) -> dict[str, Any] | None:
-    """Return a wish as JSON; None when any machine will do."""
+    """Return a wish as JSON; None if every machine suits the host."""
     if wish == HostWish(wish.host, None, ()):
         return None
     return {name: value for name, value in asdict(wish).items() if name != "host"}
 
 
 def read_wish(host: int, stored: dict[str, Any] | None) -> HostWish:
-    """Read the wish of a host that `stored_wish` has made."""
+    """Return the wish of a host from the JSON of `stored_wish`."""
     if not stored:
         return HostWish(host, None, ())
     tags, exlocation = tuple(stored["tags"]), tuple(stored["exlocation"])
@@ -27,7 +27,7 @@ def read_wish(host: int, stored: dict[str, Any] | None) -> HostWish:
 
 
 def misfit(wish: HostWish, machine: MachineRow) -> str | None:
-    """Why a host is not to be on a machine, whatever state that is in; None when it may."""
+    """Return why a host must not run on a machine, whatever the state of the machine; None if it may."""
     if wish.machine is not None and wish.machine not in (machine.name, machine.address):
         return "has another name"
     missing = sorted(set(wish.tags) - set(machine.tags))
@@ -35,14 +35,16 @@ def misfit(wish: HostWish, machine: MachineRow) -> str | None:
 
 
 def misplaced(hosts: Iterable[HostRow], machines: Mapping[str, MachineRow]) -> dict[int, tuple[str, ...]]:
-    """Find the hosts of an application that are not where their configs want them.
+    """Find the hosts of an application whose placement violates their configs.
 
     Args:
-        hosts: of one application, that live on machines.
-        machines: by name.
+        hosts: hosts of one application that live on machines.
+        machines: the machines by name.
 
     Returns:
-        Host -> why it is misplaced, in sentences without a full stop. Of two that share a machine, the second one.
+        Host -> the reasons why it is misplaced, as sentences without a full stop. If two hosts must not share a
+            machine, the
+            second one is misplaced.
     """
     wishes = [(host, read_wish(host.id, host.wish)) for host in sorted(hosts, key=lambda host: host.id)]
     found: dict[int, list[str]] = {}
