@@ -133,6 +133,13 @@ _LITERALS: Mapping[str, Sequence[str]] = {
     "interval day to second": ("INTERVAL '1 02:03:04.5' DAY TO SECOND", "INTERVAL 3 DAYS", "INTERVAL '90' MINUTE"),
     "interval year to month": ("INTERVAL 14 MONTHS",),
 }
+_OF_TYPE: Mapping[str, Sequence[str]] = {
+    kind: [name for name, own in ATTRIBUTES.items() if own == parse_type(kind)] for kind in _EDGES
+}
+"""The attributes of each type."""
+_ANY_ATTRIBUTE = tuple(ATTRIBUTES)
+_ANY_LITERAL = tuple(text for texts in _LITERALS.values() for text in texts)
+_ANY_FUNCTION = tuple(FUNCTIONS.values())
 UNLIKE_SPARK = frozenset(
     (
         "exp",
@@ -201,7 +208,7 @@ def expression(
     rnd: random.Random, depth: int = 2, functions: Sequence[Function] = (), zone: dt.tzinfo = UTC
 ) -> tuple[str, TypedNode]:
     """Return a random expression that has types, and its tree."""
-    choice = list(functions or FUNCTIONS.values())
+    choice = functions or _ANY_FUNCTION
     while True:
         text = _call(rnd, rnd.choice(choice), depth)
         try:
@@ -215,17 +222,16 @@ def expression(
 def _argument(rnd: random.Random, depth: int, kind: str = "") -> str:
     """Return a random argument, of a type if one is named."""
     if depth > 1 and rnd.random() < 0.4:
-        return _call(rnd, rnd.choice(list(FUNCTIONS.values())), depth - 1)
+        return _call(rnd, rnd.choice(_ANY_FUNCTION), depth - 1)
     if depth > 1 and rnd.random() < 0.1:
         return _special(rnd, depth - 1)
-    names = [name for name, own in ATTRIBUTES.items() if str(own) == kind] if kind else []
-    literals = list(_LITERALS.get(kind, ()))
+    names, literals = _OF_TYPE.get(kind, ()), _LITERALS.get(kind, ())
     if literals and (not names or rnd.random() < 0.4):
         return rnd.choice(literals)
     if not names:
-        names = list(ATTRIBUTES)
+        names = _ANY_ATTRIBUTE
         if rnd.random() < 0.3:
-            return rnd.choice([text for texts in _LITERALS.values() for text in texts])
+            return rnd.choice(_ANY_LITERAL)
     return rnd.choice(names)
 
 

@@ -65,10 +65,11 @@ def test_a_batch_has_the_values_of_its_tuples(seed: int, name: str):
 def test_a_function_has_for_tuples_without_failure_the_values_of_each(name: str):
     rnd = random.Random(name)
     batch = tuples(rnd, 40).slice(3)
+    tuples_of_batch = rows_of(batch)
     for _ in range(20):
         text, node = expression(rnd, 1, [FUNCTIONS[name]])
         function, right, places = row_function(node, list(ATTRIBUTES), UTC), list[object](), list[int]()
-        for place, row in enumerate(rows_of(batch)):
+        for place, row in enumerate(tuples_of_batch):
             with contextlib.suppress(EvaluationError):
                 right.append(function(row))
                 places.append(place)
@@ -94,9 +95,10 @@ def test_an_expression_that_does_not_depend_on_the_zone_never_asks_for_it(name: 
         _, node = expression(rnd, 2, [FUNCTIONS[name]])
         if depends_on_zone(node):
             continue
+        function = row_function(node, list(ATTRIBUTES), zone)
         for row in rows:
             with contextlib.suppress(EvaluationError):
-                row_function(node, list(ATTRIBUTES), zone)(row)
+                function(row)
 
 
 @pytest.mark.parametrize("function", [*FUNCTIONS.values(), *CHOICES], ids=lambda each: each.name)
