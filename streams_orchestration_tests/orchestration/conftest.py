@@ -10,6 +10,8 @@ from typing import Any
 import dagster as dg
 import polars as pl
 import pytest
+from alembic.config import Config
+from alembic.script import ScriptDirectory
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
@@ -24,6 +26,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.unit_status import Cut
 from streams_orchestration_tests.orchestration.statuses import NOW, measured, running
+from streams_orchestration_tests.volatile import volatile
 
 DEMO = """\
 specVersion: 1
@@ -50,6 +53,29 @@ graph:
     parameters: {file: even.csv, format: csv}
     config: {placement: {partitionIsolation: true}}
 """
+
+
+@pytest.fixture(autouse=True, scope="package")
+def no_disk() -> Iterator[None]:
+    """No storage of Dagster's waits for the disk."""
+    with volatile():
+        yield
+
+
+@pytest.fixture(autouse=True, scope="package")
+def migrations_read_once() -> Iterator[None]:
+    """Dagster loads some eighty modules of migrations for each new storage, and a test makes several storages."""
+    known: dict[tuple[str | None, str | None], ScriptDirectory] = {}
+    read = ScriptDirectory.from_config
+
+    def once(config: Config) -> ScriptDirectory:
+        place = config.config_file_name, config.get_main_option("script_location")
+        return known.setdefault(place, known.get(place) or read(config))
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(ScriptDirectory, "from_config", once)
+    yield
+    patch.undo()
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ def test_what_is_stored_is_the_compilation(defs: dg.Definitions, spec: Path, sto
 
 
 def test_versions_are_stable(defs: dg.Definitions, spec: Path):
-    with dg.instance_for_test() as instance:
+    with dg.DagsterInstance.ephemeral() as instance:
         first = versions(materialize(defs, instance))
         assert versions(materialize(defs, instance)) == first
         spec.write_text(spec.read_text().replace("iterations: 1000", "iterations: 2000"))

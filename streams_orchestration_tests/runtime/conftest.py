@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import sqlite3
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import URL, Engine, create_engine, event, make_url
-from sqlalchemy.pool import Pool
+from sqlalchemy import URL, Engine, create_engine, make_url
 
 from streams_orchestration.runtime.catalog import address, postgresql, sqlite
 from streams_orchestration.runtime.catalog.changes import Changes
@@ -19,22 +16,14 @@ from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime.running import FakeHosts, Running
+from streams_orchestration_tests.volatile import volatile
 
 
 @pytest.fixture(autouse=True, scope="package")
-def volatile() -> Iterator[None]:
+def no_disk() -> Iterator[None]:
     """Nothing waits for the disk: these tests kill processes in thought only."""
-
-    def relax(connection: Any, _record: Any, _proxy: Any) -> None:
-        if isinstance(connection, sqlite3.Connection):
-            connection.execute("PRAGMA synchronous=OFF")
-
-    patch = pytest.MonkeyPatch()
-    patch.setattr(os, "fsync", lambda _descriptor: None)
-    event.listen(Pool, "checkout", relax)
-    yield
-    event.remove(Pool, "checkout", relax)
-    patch.undo()
+    with volatile():
+        yield
 
 
 @pytest.fixture(autouse=True, scope="package")

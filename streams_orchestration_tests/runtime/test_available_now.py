@@ -15,6 +15,7 @@ from streams_orchestration.runtime.deployment.going_on import Run, sources_with_
 from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units import bounded_run, holding
 from streams_orchestration_tests.runtime.applications import (
     PERIODIC,
     compiled,
@@ -129,8 +130,12 @@ def test_what_comes_while_it_runs_is_left_for_the_next_run(tmp_path: Path, feed:
 
 
 @pytest.mark.parametrize("turns", [2, 5, 9, 14])
-def test_a_run_that_dies_anywhere_is_made_good_by_the_next_one(tmp_path: Path, feed: Feed, turns: int):
+def test_a_run_that_dies_anywhere_is_made_good_by_the_next_one(
+    tmp_path: Path, feed: Feed, turns: int, monkeypatch: pytest.MonkeyPatch
+):
     """Its processes are gone between two steps, after a batch was run and not committed, and before it was shown."""
+    for module in (holding, bounded_run):  # the next run goes on when the hold of one that has died ends
+        monkeypatch.setattr(module, "HOLD_SECONDS", 1.0)
     compilation = application(tmp_path / "data")
     for _ in range(2):
         local = started(tmp_path, compilation)

@@ -13,13 +13,13 @@ import pytest
 PROGRAM = (sys.executable, "-m", "streams_orchestration_tests.simulation", "--json")
 """Simulations run in processes of their own: greenlets that were put aside must not be freed beside other tests."""
 FOUND: dict[str, tuple[str, ...]] = {
-    "no fence": ("--kind", "zombie"),
+    "no fence": ("--kind", "zombie", "--seed", "3"),
     "a commit that was made is not known again": ("--kind", "lost_after"),
-    "commits while a unit is unhealthy": (),
+    "commits while a unit is unhealthy": ("--seed", "1"),
     "nothing is retracted": (),
-    "garbage is one batch behind the cut": ("--shape", "outside"),
+    "garbage is one batch behind the cut": ("--shape", "outside", "--seed", "2"),
 }
-"""Mutants that the first seeds find, and the cases for it."""
+"""Mutants that few runs find, the cases for it, and the seed to begin with: at present one that finds it."""
 
 
 def simulate(*arguments: str) -> list[dict[str, Any]]:
