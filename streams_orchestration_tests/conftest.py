@@ -104,10 +104,14 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Two workers more than processors that this process may use: tests with servers wait more than they work."""
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two workers more than processors that this process may use: tests with servers wait more than they work.
+
+    Quick tests never wait, and each worker takes ten seconds to load them all.
+    """
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(usable + 2, MOST_WORKERS)
+    waiting = 0 if config.option.markexpr == "quick" else 2
+    return min(usable + waiting, MOST_WORKERS)
 
 
 def kind(item: pytest.Item) -> str:

@@ -59,6 +59,7 @@ def test_the_flights_application_is_that_of_the_spec(tmp_path: Path):
     assert [each.trigger for each in ours.regions.logical] == [each.trigger for each in theirs.regions.logical]
 
 
+@pytest.mark.slow
 def test_its_test_passes_and_its_composite_compiles(tmp_path: Path):
     path = tmp_path / "delays.py"
     path.write_text(f"{FLIGHTS}{EXPRESSIONS}{TEST}{COMPOSITE}", encoding="utf-8")

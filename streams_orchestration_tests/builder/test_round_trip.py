@@ -130,6 +130,7 @@ APPLICATIONS = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(application=APPLICATIONS)
 @examples(100)
 def test_any_application_comes_back_from_the_builder(application: model.Application):

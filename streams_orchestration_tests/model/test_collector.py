@@ -3,6 +3,8 @@ from __future__ import annotations
 import gc
 import weakref
 
+import pytest
+
 from streams_orchestration.model import collector
 from streams_orchestration.model.collector import uncollected
 
@@ -14,6 +16,7 @@ class Node:
         self.itself = self
 
 
+@pytest.mark.slow
 def test_nothing_is_collected_meanwhile_and_everything_afterwards(monkeypatch):
     for many in (0, 10**9):  # counted as old, and not
         monkeypatch.setattr(collector, "_MANY", many)

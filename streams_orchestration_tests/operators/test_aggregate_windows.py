@@ -227,6 +227,7 @@ def test_what_does_not_fit_is_named(window: str, parameters: dict[str, Any], mes
         bench(window, **parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 7, 100])
 def test_windows_run_in_an_application_whatever_its_batches(tmp_path: Path, limit: int):
     file = write_rows(tmp_path / "rows.parquet", 50)

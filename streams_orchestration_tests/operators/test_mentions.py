@@ -56,6 +56,7 @@ def test_what_is_not(text: str) -> None:
     assert not is_over(text, NAMES)
 
 
+@pytest.mark.slow
 def test_typing_misses_no_attribute_that_compiling_has_seen() -> None:
     """Put texts together from words and marks; an attribute may have the name of a word."""
     draw = random.Random(1)

@@ -109,6 +109,7 @@ def large() -> Stored:
     return stored
 
 
+@pytest.mark.slow
 def test_only_what_changed_is_stored_and_changes_are_gathered():
     stored = large()
     whole, written = stored.sizes()[0], 0

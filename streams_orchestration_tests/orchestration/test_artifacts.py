@@ -32,6 +32,7 @@ def store(compiled: Path, home: Home) -> ArtifactStore:
     return ArtifactStore(home)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", BY_NAME)
 def test_a_document_is_read_as_written(store: ArtifactStore, stage: str):
     document = store.read("demo", stage)

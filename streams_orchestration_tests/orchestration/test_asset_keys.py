@@ -27,6 +27,8 @@ from streams_orchestration_tests.orchestration.components import EXPORTING, IMPO
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.statuses import running
 
+pytestmark = pytest.mark.slow
+
 
 def in_lake(asset: dg.AssetSpec) -> dg.AssetSpec:
     return asset.replace_attributes(key=asset.key.with_prefix("lake"), group_name="lake", tags={"tier": "1"})

@@ -15,6 +15,8 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.components import EXPORTING, IMPORTING, loading
 from streams_orchestration_tests.orchestration.conftest import DEMO
 
+pytestmark = pytest.mark.slow
+
 
 class Owned(StreamsApplicationComponent):
     def get_asset_spec(self, spec: dg.AssetSpec) -> dg.AssetSpec:

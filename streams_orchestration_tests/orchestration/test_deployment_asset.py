@@ -20,6 +20,8 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.statuses import failed, measured, running
 
+pytestmark = pytest.mark.slow
+
 DEPLOYMENT = dg.AssetKey(["demo", "deployment"])
 NORTH = MachineStatus("north", "a.b", "UP", (), 2, (), 0, None, 1.0, 1.0, "1")
 SPEC = dg.AssetKey(["demo", "spec"])

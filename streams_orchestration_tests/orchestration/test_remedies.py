@@ -63,6 +63,7 @@ def texts() -> Iterator[str]:
                 yield text
 
 
+@pytest.mark.slow
 def test_every_option_that_a_message_names_has_a_counterpart():
     named = {flag for text in texts() for flag in re.findall(r"--([a-z]+(?:-[a-z]+)*)", text)}
     assert named - OPTIONS.keys() - ELSEWHERE == set()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import tempfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration import world
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.model.loading import application_from_mapping
@@ -19,6 +22,8 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 SECONDS = 6.0
 """Simulated seconds for which a source has tuples."""
 SOURCE_LIMIT = 40
+HURRY = 100
+"""Times that the clock of sources is faster when nothing happens: their tuples depend on numbers, not on time."""
 
 
 @cache
@@ -46,8 +51,19 @@ def _without_hurry(parameters: dict[str, Any]) -> dict[str, Any]:
 @cache
 def undisturbed(name: str, variant: int) -> Outcome:
     """Return what the application leaves when it is stepped by hand."""
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory() as directory, _hurried():
         home = Home(Path(directory))
         with LocalApplication(home, compiled(name, variant), source_limit=5_000) as local:
             local.run()
             return outcome(shape_at(name, variant), home, local.programs)
+
+
+@contextlib.contextmanager
+def _hurried() -> Iterator[None]:
+    monotonic = world.monotonic
+    began = monotonic()
+    world.monotonic = lambda: began + HURRY * (monotonic() - began)
+    try:
+        yield
+    finally:
+        world.monotonic = monotonic

@@ -170,7 +170,8 @@ def task(seconds: float, operators: int = 150) -> SolverTask:
     return SolverTask(contracted(large(operators)), "highs", None, 0.0, 0.0, seconds)
 
 
-@pytest.mark.parametrize("operators", [150, 3000])  # the description of the larger one fills a pipe
+# the description of the larger one fills a pipe
+@pytest.mark.parametrize("operators", [150, pytest.param(3000, marks=pytest.mark.slow)])
 def test_a_solver_that_does_not_stop_is_ended(operators: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(solver_process, "_COMMAND", [sys.executable, "-c", "import time; time.sleep(600)"])
     heard: list[SolverProgress] = []

@@ -150,6 +150,7 @@ def test_an_explanation_names_the_loads():
     )
 
 
+@pytest.mark.slow
 def test_a_large_application_is_fused_the_same_every_time():
     invocations: list[dict[str, Any]] = [{"name": "N0", "operator": "Source"}]
     invocations += [{"name": f"N{n}", "operator": "Work", "inputs": [[f"N{n - 1}"]]} for n in range(1, 60)]

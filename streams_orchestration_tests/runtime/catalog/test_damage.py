@@ -144,6 +144,7 @@ def test_reading_the_status_does_not_look_for_damage(home: Home, monkeypatch: py
     assert looks == []
 
 
+@pytest.mark.slow
 @given(at=st.integers(0, 1 << 30), flipped=st.binary(min_size=1, max_size=300))
 @examples(20)
 def test_flipped_bytes_never_lead_to_an_error_that_is_not_expected(

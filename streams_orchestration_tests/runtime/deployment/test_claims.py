@@ -118,6 +118,7 @@ def test_of_two_who_start_it_at_once_one_does(home: Home, hosts: FakeHosts):
     assert pids(home) == [101, 102]
 
 
+@pytest.mark.slow
 def test_a_host_that_is_stopped_while_it_starts_is_ended_again(home: Home, hosts: FakeHosts):
     launcher = Interrupted(hosts, lambda start: start.host or cancel(home, "app"))
     launch(home, "app", launcher=launcher)
