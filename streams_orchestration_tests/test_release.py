@@ -107,8 +107,14 @@ def interpreters(version: str) -> Iterator[Path]:
     yield from (path for each in directories if (path := each / f"python{version}").is_file())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("version", PYTHONS)
+@pytest.mark.parametrize(
+    "version",
+    [
+        # what is between the oldest and the newest has all tests of its own in the public CI
+        pytest.param(each, marks=pytest.mark.slow if each in (PYTHONS[0], PYTHONS[-1]) else pytest.mark.deep)
+        for each in PYTHONS
+    ],
+)
 def test_the_installed_wheel_compiles_explains_draws_and_checks_without_spark_and_dagster(
     wheel: Path, tmp_path: Path, version: str
 ):
