@@ -27,14 +27,17 @@ _CONDITIONS: Mapping[str, Mapping[str, tuple[int, Use]]] = {
     "Sort": {"sortBy": (0, SORT)},
     "Split": {"index": (0, FILTER), "key": (0, FILTER)},
 }
-"""Parameters that are expressions, with the input port whose attributes they use; those of Join are over both."""
+"""Parameter that is an expression -> the input port whose attributes it uses, and the kind of use.
+
+The expressions of Join use the attributes of both ports.
+"""
 _NAMES: Mapping[str, Mapping[str, tuple[int, Use]]] = {
     "Aggregate": {"groupBy": (0, GROUP_BY), "partitionBy": (0, GROUP_BY)},
     "DeDuplicate": {"deltaAttribute": (0, FILTER)},
     "Join": {"equalityLHS": (0, JOIN), "equalityRHS": (1, JOIN)},
     "Sort": {"partitionBy": (0, WINDOW)},
 }
-"""Parameters that name attributes of an input port."""
+"""Parameter that names attributes -> the input port that has them, and the kind of use."""
 _OF_PORTS: Mapping[str, Mapping[str, Use]] = {
     "Barrier": {"partitionBy": JOIN},
     "Merge": {"orderBy": SORT},
@@ -46,11 +49,11 @@ _OF_PORTS: Mapping[str, Mapping[str, Use]] = {
 def column_influences(kind: str, parameters: Mapping[str, Any], ports: Sequence[Port]) -> dict[Pair, frozenset[Use]]:
     """Return the attributes of the input ports that decide which tuples are submitted, and how each of them decides.
 
-    An attribute that only decides when a tuple is submitted, as in Gate, Switch or Throttle, is not among them.
+    Attributes that only decide when a tuple is submitted, as in Gate, Switch or Throttle, are not among them.
 
     Args:
-        kind: of a standard operator, without its namespace.
-        parameters: as the spec has them.
+        kind: the name of a standard operator, without its namespace.
+        parameters: the parameters as in the spec.
         ports: the tuple types of the input ports.
     """
     found = chain(

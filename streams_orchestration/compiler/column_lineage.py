@@ -1,4 +1,4 @@
-"""Finds the columns from which those of a stream or a sink are made, by the operators' expressions and by Spark."""
+"""Finds the columns from which the columns of a stream or sink are computed, from expressions and Spark's analysis."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Origin:
     columns: Uses[tuple[str, str]]
     """(node of the lineage, column of it) -> the ways in which the column depends on it."""
     whole_rows: bool = False
-    """True if a function over whole rows takes part; `columns` is then an upper limit."""
+    """True if a function of whole rows is involved; `columns` may then have columns that are not used."""
 
 
 Origins = Mapping[str, Origin]

@@ -67,20 +67,20 @@ def port_of(ddl: str) -> Port:
 def column_sources(
     kind: str, parameters: Mapping[str, Any], ports: Sequence[Port], columns: Sequence[str], output: int = 0
 ) -> dict[str, Uses[Pair]]:
-    """Return for each attribute of an output port the attributes that its value is made from, and how.
+    """Return for each attribute of an output port the attributes from which its value is computed, and how.
 
-    Attributes that only decide whether, where or when a tuple comes, such as those of a filter, are not among them
-    (`column_influences`).
+    Attributes that only decide whether, where or when a tuple is submitted, such as those of a filter, are not among
+    them (see `column_influences`).
 
     Args:
-        kind: of a standard operator, without its namespace.
-        parameters: as the spec has them.
+        kind: the name of a standard operator, without its namespace.
+        parameters: the parameters as in the spec.
         ports: the tuple types of the input ports.
         columns: the attributes of the output port.
         output: the number of the output port.
 
     Returns:
-        Nothing for operators whose code makes the values.
+        Attribute -> its sources; empty for operators whose code computes the values.
     """
     scope = scope_of(kind, ports)
     assigned = _assigned(parameters, output) if kind in _ASSIGNING or kind in _JOINED else {}
@@ -97,13 +97,13 @@ def column_sources(
 def expression_types(kind: str, parameters: Mapping[str, Any], ports: Sequence[Port]) -> dict[str, str]:
     """Return the types of an operator's expressions by their parameters, such as `output.late`.
 
-    Args:
-        kind: of a standard operator, without its namespace.
-        parameters: as the spec has them.
-        ports: the tuple types of the input ports.
+    The types of a list of expressions are one text, in order. Expressions without a type, which checking reports, are
+    left out.
 
-    Returns:
-        Several types of a list are named in order; expressions without a type, which checking reports, are left out.
+    Args:
+        kind: the name of a standard operator, without its namespace.
+        parameters: the parameters as in the spec.
+        ports: the tuple types of the input ports.
     """
     written: dict[str, tuple[list[Any], Port]] = {}
     for name, number in _TYPED.get(kind, {}).items():
@@ -132,7 +132,7 @@ def types_of(kind: str, ports: Sequence[Port]) -> Port:
 
 
 def scope_of(kind: str, ports: Sequence[Port]) -> dict[str, Sources]:
-    """Return the names that expressions may use, and what each stands for."""
+    """Return the names that expressions of an operator may use, each with the attributes that it stands for."""
     if kind in _JOINED:
         several = Counter(name for port in ports for name in port)
         forms = _JOINED[kind]

@@ -1,4 +1,4 @@
-"""The way in which a value depends on an attribute, in the words of OpenLineage's facet for the lineage of columns.
+"""The ways in which a value depends on an attribute, in the terms of OpenLineage's facet for column lineage.
 
 >>> from streams_orchestration.expressions.types import INT
 >>> from streams_orchestration.expressions.typing import typed
@@ -26,7 +26,7 @@ class Use(NamedTuple):
     subtype: str
 
     def __str__(self) -> str:
-        """Return both words."""
+        """Return type and subtype, separated by a space."""
         return f"{self.type} {self.subtype}".rstrip()
 
 
@@ -43,7 +43,7 @@ WINDOW = Use(INDIRECT, "WINDOW")
 
 Thing = TypeVar("Thing", bound=Hashable)
 Uses = Mapping[Thing, frozenset[Use]]
-"""Thing -> the ways in which a value depends on it."""
+"""Attribute or column -> the ways in which a value depends on it."""
 
 
 def uses_of(node: TypedNode, direct: Use | None = None) -> Uses[str]:
@@ -75,7 +75,7 @@ def _found(node: TypedNode, use: Use) -> Iterable[Uses[str]]:
 
 
 def united(several: Iterable[Uses[Thing]]) -> dict[Thing, frozenset[Use]]:
-    """Return the union of several dependences."""
+    """Return the union of several mappings of dependences."""
     together: dict[Thing, frozenset[Use]] = defaultdict(frozenset)
     for uses in several:
         for thing, ways in uses.items():
@@ -93,7 +93,7 @@ def through(uses: Uses[Thing], ways: Iterable[Use]) -> dict[Thing, frozenset[Use
 
 
 def _joined(first: Use, then: Use) -> Use:
-    """Return the combination of two successive ways: an indirect one wins, then the stronger one."""
+    """Return the combination of two successive ways: an indirect way wins, then the stronger one."""
     if then.type == INDIRECT:
         return then
     return first if first.type == INDIRECT else max(first, then, key=lambda use: _STRENGTH.index(use.subtype))

@@ -31,7 +31,7 @@ class Compilation:
     options: Options
     diagnostics: tuple[Diagnostic, ...] = ()
     deployment: DeploymentPlan | None = None
-    """None until the last stage has run."""
+    """The deployment plan; None until the last stage has run."""
     query_columns: tuple[QueryColumns, ...] = ()
     """The columns of operators that are Spark queries; empty until Spark analyses them for a deployment."""
 
@@ -45,7 +45,7 @@ class Compilation:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The results of the stages so far, None for those to come."""
+    """The results of the stages so far; None for each stage that has not run."""
 
     options: Options
     application: Application | None = None

@@ -33,9 +33,9 @@ def compile_spec(path: str | Path, options: Options | None = None, stages: tuple
     """Read a spec and run all stages, so that errors of the text and of the graph are reported together.
 
     Args:
-        path: of the spec.
-        options: of the compiler.
-        stages: all, or `WITHOUT_DEPLOYMENT`.
+        path: the path of the spec.
+        options: the options of the compiler.
+        stages: all stages, or `WITHOUT_DEPLOYMENT`.
 
     Raises:
         ApplicationError: the spec cannot be read, or has errors.

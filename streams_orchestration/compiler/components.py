@@ -61,15 +61,15 @@ def strong_components(successors: Sequence[Sequence[int]]) -> list[list[int]]:
 def producers_first(
     logical: LogicalGraph, physical: PhysicalGraph, successors: Sequence[Sequence[int]]
 ) -> list[list[int]]:
-    """Return the strong components of a part of the physical graph, producers before consumers.
+    """Return the strongly connected components of a part of the physical graph, producers before consumers.
 
-    Replicas are in a loop only if their operators are: in an application without loops the order of the operators is
-    that of their replicas, and every replica is a component.
+    Replicas are in a loop only if their operators are. In an application without loops, the replicas are thus in the
+    order of their operators, and every replica is a component.
 
     Args:
         logical: the application.
         physical: its replicas.
-        successors: for every replica, the consumers that count.
+        successors: the consumers of every replica in this part of the graph.
     """
     following: list[list[int]] = [[] for _ in logical.operators]
     for connection in logical.connections:

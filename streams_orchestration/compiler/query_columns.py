@@ -33,7 +33,7 @@ class OperatorColumns:
 
     @classmethod
     def of(cls, ports: Iterable[tuple[Mapping[str, ColumnOrigin], QueryInfluences]]) -> OperatorColumns:
-        """Return those of all output ports."""
+        """Return the columns of an operator from the columns and influences of each of its output ports."""
         several = list(ports)
         together = frozenset[tuple[int, str, Use]]().union(*(influences for _, influences in several))
         return cls(tuple(columns for columns, _ in several), together)

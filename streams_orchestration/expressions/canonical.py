@@ -75,7 +75,7 @@ def _syntax(node: TypedNode) -> Syntax:
 
 
 def _literal(value: object, kind: Type) -> Syntax:
-    """Return a literal of exactly this type; a type without literals needs a conversion or a call."""
+    """Return syntax for a value of exactly this type: a literal, or a conversion or call for types without literals."""
     given = cast("Any", value)
     if value is None:
         null = Constant(None, VOID)

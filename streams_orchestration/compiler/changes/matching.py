@@ -7,9 +7,16 @@ from collections.abc import Hashable, Iterable, Mapping
 
 
 def best_matches(before: Mapping[int, Iterable[Hashable]], after: Mapping[int, Iterable[Hashable]]) -> dict[int, int]:
-    """Match each new group with the old group that it shares most members with.
+    """Match each new group with the old group that it shares the most members with.
 
-    Each group is in one match at most. The largest overlaps are matched first, then the smallest numbers.
+    No group is matched twice. The largest overlaps are matched first, then the smallest numbers.
+
+    Args:
+        before: number of each old group -> its members.
+        after: number of each new group -> its members.
+
+    Returns:
+        New group -> old group, for the matched groups.
     """
     home = {member: group for group, members in before.items() for member in members}
     common = Counter((home[member], group) for group, members in after.items() for member in members if member in home)

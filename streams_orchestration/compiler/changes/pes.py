@@ -1,4 +1,4 @@
-"""The PEs of two plans of one application: unchanged, restarted, started and stopped ones (rule 41)."""
+"""The change of the PEs between two plans of one application: unchanged, restarted, started or stopped (rule 41)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streams_orchestration.compiler.compilation import Compilation
 
 
 class PeRestart(NamedTuple):
-    """A PE of both plans that restarts."""
+    """A PE of both plans that restarts, with the reasons."""
 
     pe: int
     why: tuple[str, ...]

@@ -17,10 +17,10 @@ _SHOWN = 4
 
 
 def refusal(old: Compilation, new: Compilation, parallel: Set[str]) -> str:
-    """Return why Streams refuses to change the widths of some parallel regions; empty if it does not.
+    """Return why IBM Streams refuses to change the widths of some parallel regions; empty if it does not refuse.
 
-    A consistent region stands in the way when it shares an operator with the parallel region or a stream that enters
-    or leaves it; a checkpoint config does when it stands on such an operator.
+    A consistent region is a reason if it shares an operator with the parallel region, or a stream that enters or leaves
+    it. A checkpoint config is a reason if such an operator has it.
 
     Args:
         old: the plan that runs.
@@ -46,7 +46,7 @@ def refusal(old: Compilation, new: Compilation, parallel: Set[str]) -> str:
 
 
 def _near(compilation: Compilation, parallel: Set[str]) -> set[int]:
-    """Return the logical operators in the regions, and those that exchange tuples with them."""
+    """Return the logical operators in the regions, and the operators that exchange tuples with these."""
     logical = compilation.logical
     numbers = {region.index for region in logical.regions if region.name in parallel}
     inside = {each.index for each in logical.operators if not numbers.isdisjoint(each.regions)}
@@ -69,7 +69,7 @@ class Replica(NamedTuple):
 
     name: str
     channels: tuple[int, ...]
-    """Local channels, outermost region first."""
+    """The local channels, outermost region first."""
 
 
 class ChangedWidth(NamedTuple):
@@ -108,7 +108,7 @@ class WidthChange:
     """The numbers after the change, from which the next change continues."""
     pes: PeChange
     refused: bool
-    """True if Streams refuses the change while the application runs (A43)."""
+    """True if IBM Streams refuses the change while the application runs (A43)."""
     reason: str
     """The reason of the refusal, empty if there is none."""
 

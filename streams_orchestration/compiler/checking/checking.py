@@ -172,14 +172,14 @@ def _finding(operator: LogicalOperator, error: Exception) -> _Finding:
 def _wrong_expressions(
     done: Stages, operator: LogicalOperator, implementation: type[Operator], sound: dict[str, Any], *, anywhere: bool
 ) -> list[_Finding]:
-    """Return the faults of the expressions of an operator some of whose parameters have wrong values.
+    """Return the faults of an operator's expressions if some of its parameters have wrong values.
 
     Args:
         done: the application.
         operator: one of its operators.
-        implementation: its class.
-        sound: its other parameters.
-        anywhere: find only faults that Streams has, too.
+        implementation: the class of the operator.
+        sound: the parameters with right values.
+        anywhere: True to find only faults that IBM Streams reports, too.
     """
     inputs = _input_types(need(done.logical), operator)
     if inputs is None:

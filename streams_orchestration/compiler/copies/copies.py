@@ -60,7 +60,7 @@ RULES = {
     _READ_LATER: "82, 83",
     _SPLITTER: "82, 85",
 }
-"""Reason -> the rules behind it."""
+"""Reason of a passing -> the numbers of its rules."""
 
 
 def plan_copies(
@@ -101,7 +101,7 @@ class _Way:
     """The path of tuples from an output port to a consumer; connections that are alike share one object."""
 
     passing: Passing | None
-    """The passing, None if it depends on the other consumers: a changed tuple is handed over or copied."""
+    """The passing; None if it depends on the other consumers whether a changed tuple is handed over or copied."""
     place: int
     """The position in the serving order: direct consumers that change nothing, then those with few copies."""
     split: bool = False
@@ -129,7 +129,7 @@ def _ways(port: InputPort, *, faithful: bool) -> tuple[_Way, ...]:
 
 
 _THROUGH_QUEUE, _FROM_OTHER_PE, _BEHIND_SPLITTER = 1, 2, 3
-"""Positions in the result of `_ways`; the last one is added."""
+"""Indexes in the result of `_ways`; the last one is added to each of the others."""
 
 
 def _ways_by_port(
@@ -140,9 +140,9 @@ def _ways_by_port(
     options: Options,
     enqueued: list[Connection],
 ) -> Iterator[list[_Way | bool]]:
-    """Yield for every output port with consumers if it gives its tuples away, and the path to each consumer.
+    """Yield for every output port with consumers whether it gives its tuples away, and the path to each consumer.
 
-    `enqueued` gets the connections that end in a queue.
+    Connections that end in a queue are appended to `enqueued`.
     """
     gives = [tuple(port.mutable for port in model.outputs) for model in logical.operators]
     ways = [tuple(_ways(port, faithful=options.faithful) for port in model.inputs) for model in logical.operators]
@@ -203,7 +203,7 @@ class _Decisions(dict[tuple[Any, ...], _Port]):
 
 
 class _Copies(dict[Mutates, Passing]):
-    """Passings by copy for one reason, by copied attributes."""
+    """The passings by copy for one reason, by the copied attributes."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason

@@ -13,12 +13,12 @@ from streams_orchestration.compiler.decoupling.tracked_assignment import Tracked
 _CHECK = 256
 """The number of steps between two checks of the deadline."""
 _COOLING = 1e-4
-"""Final temperature as a part of the initial one."""
+"""The final temperature as a fraction of the initial one."""
 _NEAR = 0.9
 """The share of moves that go to the machine of a neighbour."""
 
 Target = Callable[[int], int]
-"""The machine to which a piece is to move; its own machine when there is no other."""
+"""A function from a piece to the machine to which it is to move; the piece's own machine if there is no other."""
 
 
 def anneal(

@@ -30,17 +30,17 @@ class Crossing:
     sender: int
     receiver: int
     readers: int
-    """The number of operators that read it there, each for itself."""
+    """The number of operators that read the stream there, each by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """The operators of a PE in parts, each of which is to be a PE; streams go to later parts only."""
+    """The operators of a PE, divided into parts that are to be PEs; streams lead to later parts only."""
 
     parts: tuple[tuple[int, ...], ...]
-    """Operators of each part, producers first."""
+    """The operators of each part; a part comes after those that feed it."""
     loads: tuple[float, ...]
-    """Load of each part, in the unit of the problem."""
+    """The load of each part, in the unit of the problem."""
     crossings: tuple[Crossing, ...]
 
 
@@ -54,13 +54,13 @@ class ApplicationDecision:
     solution: Decision
     costs: MeasuredCosts
     before: Mapping[int, float]
-    """Load of every PE in percent of a processor, at the rates that saturate the busiest PE (rule Q14)."""
+    """The load of every PE in percent of a processor, at the rates that saturate the busiest PE (rule Q14)."""
     saturation: float
-    """Ratio of the saturating rates to the measured ones."""
+    """The ratio of the saturating rates to the measured ones."""
 
     @property
     def after(self) -> tuple[float, ...]:
-        """Load of each part with its overhead, at the same rates."""
+        """The load of each part with its overhead, at the saturating rates."""
         overhead = PERCENT * self.costs.overhead * self.saturation
         return tuple(load + overhead for load in self.parting.loads)
 
@@ -70,10 +70,10 @@ class ApplicationDecision:
         return self.costs.headroom([*self.others, *self.after]) / self.costs.headroom([*self.before.values()])
 
     def gain(self, running: FusionPlan) -> float:
-        """Return the predicted gain over the PEs in which the application runs, both predicted alike.
+        """Return the predicted gain over the PEs in which the application runs, both predicted in the same way.
 
-        If another decision parted the running PEs, the gain differs from the speed-up, which is relative to the fused
-        PEs. If that decision parted another PE, or the fusion was another one, the speed-up is returned.
+        If another decision has divided the running PEs, the gain differs from the speed-up, which is relative to the
+        fused PEs. If that decision divided another PE, or the fusion was another one, the speed-up is returned.
 
         Args:
             running: the running PEs, of the same expanded graph.
@@ -89,7 +89,7 @@ class ApplicationDecision:
 
     @property
     def others(self) -> list[float]:
-        """Return the loads of the other PEs."""
+        """The loads of the PEs that are not divided."""
         return [load for pe, load in self.before.items() if pe != self.pe]
 
 
@@ -118,18 +118,18 @@ def decide(
     seconds: float = SECONDS,
     gap: float | None = None,
 ) -> ApplicationDecision:
-    """Part one PE so that the busiest part has the smallest load.
+    """Divide one PE so that the busiest part has the smallest load.
 
     Args:
         logical: the application.
         physical: its expanded graph.
         fusion: its PEs.
         costs: the measured costs.
-        parts: the most parts.
-        pe: the PE; None for the busiest one.
+        parts: the highest number of parts.
+        pe: the number of the PE; None for the busiest one.
         solver: HiGHS, or a search.
-        seconds: time limit.
-        gap: relative difference from the best at which to stop.
+        seconds: the time limit.
+        gap: the relative difference from the optimum at which the solver may stop.
 
     Raises:
         ApplicationError: nothing was measured, there is no such PE, or no decision was found in time.

@@ -1,8 +1,9 @@
 """The decoupling problem of a physical graph with measured costs.
 
 A *part* becomes a PE, which is a query with tasks of its own; the problem calls it a machine. An *outlet* is an output
-port or a splitter channel; it becomes a stream of the transport as soon as a reader is in another PE. Such a stream is
-written once, however many PEs read it, and every input port that it feeds there reads it for itself (`tee: each`).
+port or a splitter channel. It becomes a stream of the transport as soon as a reader is in another PE; the outlet is
+then *cut*. Such a stream is written once, however many PEs read it, and every input port that it feeds there reads it
+for itself (`tee: each`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from streams_orchestration.model.decoupling import Kind, Operation, Problem, Pro
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
 PERCENT = 100.0
-"""Loads are in percent of a processor."""
+"""The load of one processor, since loads are in percent of a processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +31,22 @@ class Outlet:
 
     output: PeOutputPort
     readers: tuple[int, ...]
-    """The readers in the problem."""
+    """The names of the readers in the problem."""
     outside: bool
     """True if an operator outside of the problem reads it, so that it is written in any case."""
     tuples: float | None
-    """Tuples a second; None if not measured, so that the outlet is not cut (rule Q4)."""
+    """The tuples a second; None if they were not measured. Then the outlet must not be cut (rule Q4)."""
     size: float
-    """Bytes of a tuple."""
+    """The bytes of a tuple."""
     send: float
-    """Load of writing it, 0 when it is written in any case."""
+    """The load of writing it, in percent of a processor; 0 if it is written in any case."""
     receive: float
-    """Load of reading it, for each reader in another PE."""
+    """The load of reading it, in percent of a processor, for each reader in another PE."""
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedOperators:
-    """Operators that stay in one PE."""
+    """Operators that must stay in one PE."""
 
     operators: tuple[int, ...]
     reasons: tuple[str, ...]
@@ -61,10 +62,11 @@ class ApplicationProblem:
     ids: tuple[str, ...]
     """The id of each operator in the problem."""
     loads: tuple[float, ...]
-    """The fixed load of each operator: its own, and that of exchanges with operators outside of the problem."""
+    """The fixed load of each operator: its own load, and that of streams to and from operators outside of the problem.
+    """
     outlets: tuple[Outlet, ...]
     groups: tuple[JoinedOperators, ...]
-    """Sets of several operators that stay together (rule Q12)."""
+    """The sets of several operators that must stay together (rule Q12)."""
 
 
 def application_problem(
@@ -172,7 +174,10 @@ class _Builder:
         return output in self.exported or any(each.target not in self.scope for each in self.readers[output])
 
     def carried(self, output: PeOutputPort) -> tuple[float | None, float]:
-        """Return tuples a second and bytes a tuple; for a channel, those that its reader got or an even share."""
+        """Return the tuples a second and the bytes of a tuple of an outlet.
+
+        For a splitter channel, these are the tuples that its reader got, or an even share.
+        """
         port = output.operator, output.port
         rate, size = self.costs.tuples.get(port), self.costs.sizes.get(port)
         if rate is None or (rate > 0 and size is None):
@@ -191,14 +196,14 @@ class _Builder:
         return rate, size or 0.0
 
     def price(self, output: PeOutputPort) -> tuple[float, float]:
-        """Return the loads of writing and of reading an outlet; 0 if it was not measured, since it is not cut then."""
+        """Return the loads of writing and of reading an outlet, in percent of a processor; 0 if it was not measured."""
         tuples, size = self.carried(output)
         amount = tuples or 0.0
         send, receive = self.costs.transport.send, self.costs.transport.receive
         return self.scale * send.of(amount, amount * size), self.scale * receive.of(amount, amount * size)
 
     def load(self, operator: int) -> float:
-        """Return the load of an operator, with its streams across the border of the problem."""
+        """Return the load of an operator, together with its streams to and from operators outside of the problem."""
         load = self.scale * self.costs.cpu.get(operator, 0.0)
         load += sum(self.price(output)[0] for output in self.leaving[operator] if self.leaves(output))
         outside = {
@@ -212,7 +217,7 @@ class _Builder:
         return load
 
     def groups(self, scope: Sequence[int]) -> Iterator[JoinedOperators]:
-        """Yield the sets of operators that no decision may part."""
+        """Yield the sets of operators that no decision may divide."""
         sets = DisjointSets(len(self.physical.operators))
         reasons: dict[int, list[str]] = defaultdict(list)
 

@@ -1,4 +1,4 @@
-"""Clusters of pieces that are costly to separate, from which a search begins in a large problem."""
+"""Clusters of pieces that are expensive to separate, with which a search begins in a large problem."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from streams_orchestration.compiler.decoupling.tracked_assignment import Pieces
 
 
 def coarser(pieces: Pieces, heaviest: float, chance: Random) -> tuple[Pieces, list[int]] | None:
-    """Join pairs of pieces, first those whose separation costs most for their weight.
+    """Join pairs of pieces, first those that cost most to separate in relation to their weight.
 
     Args:
         pieces: the pieces.
-        heaviest: the largest weight of a pair.
-        chance: decides the order in which pieces choose.
+        heaviest: the highest weight of a pair.
+        chance: the random generator for the order in which pieces choose.
 
     Returns:
-        The pairs, and for every piece the number of its pair; None when hardly anything can be paired.
+        The pairs, and for every piece the number of its pair; None if hardly any pieces can be paired.
     """
     near: list[dict[int, float]] = [{} for _ in pieces.weights]
     for fan in pieces.fans:

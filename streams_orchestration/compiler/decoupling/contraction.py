@@ -14,7 +14,7 @@ from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
 @dataclass(frozen=True, slots=True)
 class Fan:
-    """A send that is paid once for each machine with targets, except the source's own (rule Q6)."""
+    """A send that is paid once for each machine with targets, except the source's machine (rule Q6)."""
 
     source: int
     targets: tuple[int, ...]
@@ -26,41 +26,41 @@ class Fan:
 class Contraction:
     """A contracted problem: classes, their loads, and the sends between them.
 
-    Machines are renumbered: pinned ones come first, then as many others as classes can use. If streams only go
-    forward, they keep their order.
+    Machines are renumbered: pinned machines come first, then as many others as classes can use. If streams must lead to
+    higher machines only, the machines keep their order.
     """
 
     flow: Dataflow
     machines: tuple[int, ...]
-    """Our number of a machine -> its number in the document."""
+    """The number of a machine in this object -> its number in the problem's document."""
     pinned: int
-    """The number of pinned machines, which come first; all machines if streams only go forward."""
+    """The number of pinned machines, which come first; all machines if streams must lead to higher machines only."""
     executes: tuple[int, ...]
     """The class in which each node executes."""
     outputs: tuple[int, ...]
     """The class of each node's output, or the class in which it executes if it has no output."""
     weights: tuple[float, ...]
     pins: tuple[int, ...]
-    """Our number of the machine of a pinned class, -1 for others."""
+    """The number in this object of the machine to which a class is pinned; -1 for other classes."""
     whole: tuple[bool, ...]
-    """True for classes with state, whose group cannot be divided."""
+    """True for a class with state, which must be on a single machine of a group."""
     fans: tuple[Fan, ...]
     apart: tuple[tuple[int, ...], ...] = ()
-    """Sets of classes no two of which are on one machine."""
+    """Sets of classes that must all be on different machines."""
 
     @property
     def forward(self) -> bool:
-        """True if streams go to machines with higher numbers only."""
+        """True if streams may lead to machines with higher numbers only."""
         return self.flow.params.forward
 
     def sent(self) -> Iterator[tuple[int, int]]:
-        """Yield (class of an operator, class of its output) where the two can differ, also for tees."""
+        """Yield (class of an operator, class of its output) where the two can differ, for operators and tees."""
         for node, executes, output in zip(self.flow.nodes, self.executes, self.outputs, strict=True):
             if executes != output and node.kind not in SINKS:
                 yield executes, output
 
     def along_the_flow(self) -> list[int]:
-        """Return the classes in topological order, as far as there is one."""
+        """Return the classes in topological order, as far as the graph has no cycles."""
         successors: list[list[int]] = [[] for _ in self.weights]
         for source, target in dict.fromkeys(self.sent()):
             successors[source].append(target)
@@ -238,7 +238,7 @@ def contract(flow: Dataflow) -> Contraction:
 
 
 def _fans(flow: Dataflow, executes: Sequence[int], outputs: Sequence[int]) -> tuple[Fan, ...]:
-    """Return the sends of the contracted graph; sends with equal ends are added up."""
+    """Return the sends of the contracted graph; sends with the same ends are added up."""
     costs: dict[tuple[int, tuple[int, ...]], tuple[float, float]] = {}
 
     def add(source: int, targets: set[int], price: tuple[float, float]) -> None:

@@ -13,7 +13,7 @@ RECEIVED = ("net_recv", "net_self")
 SINKS = ("net_send", "sink")
 """Kinds without an output; they get no variable (rule Q18)."""
 LEAST_LOAD = 1e-6
-"""The least part of all sends that loads count as, since loads may be next to nothing."""
+"""The least load that counts, as a fraction of all sends, since loads may be close to zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class FlowNode:
     cpu: float
     recv_cpu: float
     send: float
-    """Load of sending its output to another machine, without the penalty (rule Q15)."""
+    """The load of sending its output to another machine, without the penalty (rule Q15)."""
     receive: float
     stays: str
     """The reason why its output must stay on its machine, empty if it may be sent (rules Q4, Q13)."""
@@ -35,7 +35,7 @@ class FlowNode:
 
     @property
     def pin(self) -> int | None:
-        """The machine on which it must execute."""
+        """The machine on which it must execute; None if it may execute on any machine."""
         return None if self.implicit else self.operation.pin
 
     @property
@@ -55,7 +55,7 @@ class Dataflow:
     written: int
     """The number of nodes in the document."""
     apart: tuple[tuple[int, ...], ...] = ()
-    """Sets of nodes no two of which execute on one machine."""
+    """Sets of nodes that must all execute on different machines."""
 
     def tees(self, node: int) -> list[int]:
         """Return the tees of a node's stream."""
@@ -66,7 +66,7 @@ class Dataflow:
         return self.nodes[node].kind == "net_self"
 
     def price(self, node: int) -> tuple[float, float]:
-        """Return the loads of sending and of receiving a node's output as a whole."""
+        """Return the loads of sending and of receiving the whole output of a node."""
         penalty = self.params.penalty
         receipts = max(1, len(self.tees(node))) if self.params.tee == "each" else 1
         return self.nodes[node].send + penalty, receipts * (self.nodes[node].receive + penalty)
@@ -147,14 +147,14 @@ def _frozen(kinds: Sequence[Kind], readers: Sequence[Sequence[int]]) -> set[int]
 
 
 class _Stream(NamedTuple):
-    """The items that an output carries."""
+    """The amounts that an output carries: items and bytes."""
 
     card: float | None
     bytes: float
     sendable: bool
 
     def prices(self, params: ProblemParameters) -> tuple[float, float]:
-        """Return the loads of sending and of receiving it, by items and by bytes (rule Q15)."""
+        """Return the loads of sending and of receiving the stream, by items and by bytes (rule Q15)."""
         card = self.card or 0.0
         send = params.ser_per_item + params.ser_per_byte * self.bytes
         return card * send, card * (params.deser_per_item + params.deser_per_byte * self.bytes)

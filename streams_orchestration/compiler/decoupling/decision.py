@@ -13,7 +13,7 @@ from streams_orchestration.compiler.decoupling.legality import violations
 from streams_orchestration.model.diagnostics import Diagnostic
 
 _DIGITS = 12
-"""Significant digits of numbers in a document, whatever the unit of loads is."""
+"""The number of significant digits in a document, whatever the unit of loads is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,13 @@ class Decision:
 
     @property
     def gap(self) -> float:
-        """The largest possible distance from the optimum, as a part of the objective; 0 for a proven optimum."""
+        """The largest possible distance from the optimum, as a fraction of the objective; 0 for a proven optimum."""
         objective = self.evaluation.objective
         return max(0.0, objective - self.bound) / objective if objective > 0 else 0.0
 
     @property
     def predicted_speedup(self) -> float:
-        """The factor by which the load may grow, compared with one machine for everything."""
+        """The factor by which the load may grow, compared with everything on one machine."""
         return together(self.flow) / self.evaluation.worst if self.evaluation.worst > 0 else 1.0
 
     def document(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class Decision:
 
 
 _TRIES = 40_000
-"""The most nodes that are evaluated to make a decision canonical."""
+"""The highest number of nodes that are evaluated to make a decision canonical."""
 
 
 def _rounded(number: float) -> float:
@@ -75,7 +75,7 @@ def _rounded(number: float) -> float:
 
 
 def canonical(contraction: Contraction, assignment: Sequence[int]) -> list[int]:
-    """Return an equally good decision with machines numbered in order of use and with the latest cuts.
+    """Return an equally good decision in which machines are numbered in order of use, and cuts are as late as possible.
 
     Several decisions often cost the same, such as a cut behind a stream and one at all of its tees (rule Q10).
 

@@ -14,13 +14,13 @@ from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.assignment_document import mapping_of_assignment
 
 _DIGITS = 6
-"""Significant digits of measured numbers."""
+"""The number of significant digits of measured numbers."""
 
 
 def assignment_of(
     logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, decision: ApplicationDecision
 ) -> Assignment:
-    """Return the machines of the operators of the parted PE, by names; all other operators stay in their PEs."""
+    """Return the machines of the operators of the divided PE, by their names; all other operators stay in their PEs."""
     machines = {
         physical.operators[operator].name: part
         for part, operators in enumerate(decision.parting.parts)

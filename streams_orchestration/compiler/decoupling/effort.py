@@ -13,9 +13,9 @@ from streams_orchestration.compiler.decoupling.solver_task import SolverProgress
 from streams_orchestration.compiler.decoupling.spreading import spreading_bound
 
 _STARTS = 1000
-"""The most starts of a search that only time ends."""
+"""The highest number of starts of a search that ends only with its time."""
 _SOME_STARTS = 6
-"""The most starts of a search that an integer program follows."""
+"""The highest number of starts of a search that comes before the integer program."""
 
 
 def solve_task(task: SolverTask, report: Callable[[SolverProgress], None]) -> None:
@@ -58,7 +58,7 @@ class _Effort:
         return self._deadline - time.monotonic()
 
     def close(self) -> bool:
-        """Return True if the decision is within the wanted gap of the bound."""
+        """Return True if the best decision is close enough to the lower bound for the wanted gap."""
         known = self.search.evaluation
         return known is not None and known.objective <= self._bound * (1 + max(self.task.gap, 1e-9))
 
@@ -88,7 +88,7 @@ class _Effort:
             spreading_bound(self.task.contraction, self._bound, best, seconds, wanted, self._raise_bound)
 
     def solve(self) -> None:
-        """Solve the whole program, from the best decision so far."""
+        """Solve the whole integer program, beginning with the best decision so far."""
         start = None if self.search.best is None else tuple(self.search.best)
         rest = self.task._replace(start=start, seconds=max(0.01, self.remaining), bound=self._bound)
         solve_exactly(rest, self._report)

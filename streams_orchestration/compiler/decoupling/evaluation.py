@@ -13,16 +13,16 @@ from streams_orchestration.compiler.decoupling.dataflow import SINKS, Dataflow
 def machine_counts(
     loads: Sequence[float], used: Sequence[bool], divisible: Sequence[bool], budget: int, epsilon: float
 ) -> tuple[int, ...]:
-    """Return the numbers of machines of groups that share a budget (rule Q7).
+    """Return the number of machines of each group, if groups share a budget of machines (rule Q7).
 
-    They have the smallest peak load plus `epsilon` times the sum of loads, then the smallest sum.
+    The numbers have the smallest peak load plus `epsilon` times the sum of loads, then the smallest sum.
 
     Args:
-        loads: load of each group.
+        loads: the load of each group.
         used: True if anything executes in the group, which then gets at least one machine, else none.
         divisible: True if the group may have several machines, each with its part of the load.
-        budget: machines in all, at least as many as there are used groups.
-        epsilon: weight of the sum.
+        budget: the total number of machines, at least that of used groups.
+        epsilon: the weight of the sum.
     """
     least = [int(each) for each in used]
     shared = [number for number, each in enumerate(used) if each and divisible[number] and loads[number] > 0]
@@ -68,7 +68,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class AddedNetwork:
-    """A pair of send and receive that a decision adds: one for each producer and destination (rule Q6)."""
+    """A pair of send and receive that a decision adds, for one producer and one destination (rule Q6)."""
 
     operator: int | str
     sender: int
@@ -80,9 +80,9 @@ class Evaluation:
     """The cost of one decision."""
 
     loads: tuple[float, ...]
-    """Load of each machine, or of each group of machines, undivided."""
+    """The load of each machine, or of each group of machines in total."""
     counts: tuple[int, ...]
-    """Machines of each group; 1 for each used machine if there is no budget."""
+    """The number of machines in each group; without a budget, 1 for each used machine."""
     worst: float
     """The largest load of a single machine."""
     total: float
@@ -119,10 +119,10 @@ def executions(flow: Dataflow, outputs: Sequence[int]) -> list[int]:
 
 
 def evaluate(flow: Dataflow, outputs: Sequence[int]) -> Evaluation:
-    """Compute loads and objective of a decision from the rules alone.
+    """Compute the loads and the objective of a decision from the rules alone.
 
-    Sources and sinks are charged as all others (rule Q3), the receiving half of a network to oneself where its output
-    goes. A crossing costs both of its machines; an existing network is re-pointed at no cost.
+    Sources and sinks are charged like all others (rule Q3). The receiving half of a network to oneself is charged where
+    its output goes. A crossing costs both of its machines; an existing network is redirected at no cost.
     """
     params = flow.params
     executes = executions(flow, outputs)
@@ -171,5 +171,5 @@ def _sends(
 
 
 def together(flow: Dataflow) -> float:
-    """Return the load of one machine that does everything."""
+    """Return the load of one machine that executes everything."""
     return math.fsum(node.cpu + node.recv_cpu for node in flow.nodes)

@@ -1,4 +1,4 @@
-"""Fusion in the model of decoupling: the fewest machines, or the best use of a number of them.
+"""Fusion in the model of decoupling: the fewest machines, or the best use of a given number of machines.
 
 Small problems are solved exactly. For large ones, machines are filled along the flow, so that a plan does not depend on
 how busy the compiling machine is.
@@ -19,18 +19,18 @@ from streams_orchestration.compiler.decoupling.solving import solve
 from streams_orchestration.model.decoupling import Problem
 
 EXACT = 70
-"""Classes times machines up to which a problem is solved exactly: it takes about a second."""
+"""The product of classes and machines up to which a problem is solved exactly, in about a second."""
 _STARTS = 3
 """The number of candidates that local search improves in a larger problem."""
 _STEPS = 400
-"""Moves to try for each class, up to `_MOST` in all."""
+"""The number of moves to try for each class, up to `_MOST` in all."""
 _MOST = 60_000
 _HEAVY = 20
-"""The most classes that are checked for fitting on any machine at all."""
+"""The highest number of classes that are checked for exceeding every machine."""
 _SECONDS = 30.0
-"""Seconds for one such check, a linear program."""
+"""The seconds for one such check, which solves a linear program."""
 _SAME = 1e-9
-"""Relative difference that counts as rounding."""
+"""The relative difference that counts as rounding."""
 
 
 def fewest_machines(problem: Problem, capacity: float, *, most: int, solver: SolverChoice = "highs") -> Decision:
@@ -85,12 +85,12 @@ def _fewest_of_large(problem: Problem, fits: Callable[[Decision | None], bool], 
 
 
 def least_machines(problem: Problem) -> int:
-    """Return the least number of machines for the operators to keep apart."""
+    """Return the least number of machines that keeps apart the operators which must be apart."""
     return max((len(set(members)) for members in problem.apart), default=1)
 
 
 def best_use(problem: Problem, *, solver: SolverChoice = "highs") -> Decision:
-    """Return the decision with the smallest peak load on the problem's machines, or in a large problem a close one.
+    """Return the decision with the smallest peak load on the problem's machines; for a large problem, a close one.
 
     Raises:
         ApplicationError: no decision is allowed.
@@ -103,7 +103,7 @@ def best_use(problem: Problem, *, solver: SolverChoice = "highs") -> Decision:
 
 
 def _approached(problem: Problem, steps: int) -> Decision | None:
-    """Return a good decision by filling and by so many moves for each class; None if filling finds none."""
+    """Return a good decision by filling machines and then by `steps` moves per class; None if filling finds none."""
     flow = dataflow(problem)
     contraction = contract(flow)
     search = Search(contraction)
@@ -116,7 +116,7 @@ def _approached(problem: Problem, steps: int) -> Decision | None:
 
 
 def _fitted(problem: Problem, capacity: float) -> Problem:
-    """Return the problem with operators that overload any machine made light enough to fill one."""
+    """Return the problem with the load of too heavy operators reduced, so that each of them just fills one machine."""
     flow = dataflow(problem.with_machines(2))
     contraction = contract(flow)
     alone = list(contraction.weights)

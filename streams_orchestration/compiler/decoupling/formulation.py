@@ -14,14 +14,14 @@ from streams_orchestration.compiler.decoupling.evaluation import evaluate
 
 Term = tuple[pulp.LpVariable, float]
 SCALE = 1000.0
-"""The sum of all loads in the program, so that the solver's tolerances mean the same for every problem."""
+"""The sum of all loads in the program, which makes the solver's tolerances mean the same for every problem."""
 NOTHING = 1e-200
 """A load that counts as 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """The indicator that a class is on a machine: a sum of terms and a constant, 0 or 1 for every decision."""
+    """The indicator that a class is on a machine: a linear expression that is 0 or 1 for every decision."""
 
     terms: tuple[Term, ...]
     constant: float
@@ -31,10 +31,11 @@ class _Where:
 
 
 class Formulation:
-    """Variables and rows; one binary a class for two machines, one for each class and machine otherwise.
+    """The variables and rows of the integer program.
 
-    The objective is the largest load, plus the sum of loads with the weight that the problem gives it. A program with
-    `at_most` minimises the sum under a largest objective instead: the second step of a lexicographic solution (Q9).
+    There is one binary variable per class for two machines, else one per class and machine. The objective is the
+    largest load, plus the sum of loads with the weight that the problem gives it. With `at_most` the program instead
+    minimises the sum of loads, with that largest objective: the second step of a lexicographic solution (Q9).
     """
 
     def __init__(self, contraction: Contraction, at_most: float | None = None) -> None:
@@ -67,7 +68,7 @@ class Formulation:
         return self.program.add_variable(name, 0, 1 if binary else most, category)
 
     def _at_least(self, terms: Iterable[Term], least: float) -> None:
-        """Add a row: the sum of the terms is at least so much."""
+        """Add a row: the sum of the terms is at least `least`."""
         self._rows += 1
         row = pulp.LpConstraint(_sum(terms), pulp.LpConstraintGE, rhs=least)
         self.program.addConstraint(row, f"r{self._rows}")
@@ -79,9 +80,10 @@ class Formulation:
         return sum(fan.send * copy + fan.receive for fan, copy in zip(fans, copies, strict=True))
 
     def _place(self) -> None:
-        """Add the binaries of classes. Free machines are alike, so the heaviest classes may only use the first of them.
+        """Add the binary variables of classes.
 
-        If streams only go forward, the order of the machines tells them apart.
+        Free machines are interchangeable, so the heaviest classes may only use the first of them. If streams lead to
+        higher machines only, the order of the machines distinguishes them.
         """
         contraction, machines = self._contraction, len(self._machines)
         free = [number for number, pin in enumerate(contraction.pins) if pin < 0]
@@ -114,12 +116,12 @@ class Formulation:
                 )
 
     def _differ(self, variable: pulp.LpVariable, there: _Where, here: _Where) -> None:
-        """Add a row: a variable is at least 1 if a class is there and another is not."""
+        """Add a row: a variable is at least 1 if a class is there and another one is not."""
         if (there.terms or there.constant) and (here.terms or not here.constant):
             self._at_least([(variable, 1.0), *there.times(-1.0), *here.times(1.0)], there.constant - here.constant)
 
     def _loads(self) -> list[list[Term]]:
-        """Return the load of each machine; constants are factors of a variable that is 1."""
+        """Return the load of each machine as terms; a constant is the factor of a variable that is always 1."""
         loads: list[list[Term]] = [[] for _ in self._machines]
         fixed = [0.0 for _ in self._machines]
         for weight, wheres in zip(self._contraction.weights, self._where, strict=True):
@@ -136,7 +138,7 @@ class Formulation:
         return loads
 
     def _fan(self, number: int, fan: Fan, loads: list[list[Term]]) -> None:
-        """Charge a send and its receipts. The variables are integers wherever those of the classes are (rule Q5)."""
+        """Charge a send and its receipts; its variables are integers if those of the classes are (rule Q5)."""
         source = self._where[fan.source]
         arrives = [self._variable(f"t{number}_{machine}", most=1) for machine in self._machines]
         for machine, variable in enumerate(arrives):
@@ -160,9 +162,9 @@ class Formulation:
             loads[machine].append((variable, fan.send * self.scale))
 
     def _divided(self, loads: Sequence[list[Term]], most: pulp.LpVariable, budget: int) -> list[list[Term]]:
-        """Return the load of a single machine of each group if groups share a budget of machines.
+        """Return the load of a single machine of each group, if groups share a budget of machines.
 
-        The big M of a row is the most that the group's load can be (rule Q7).
+        The big M of a row is the highest possible load of the group (rule Q7).
         """
         highest = SCALE + self._crossing() * self.scale
         singles: list[list[Term]] = []
@@ -210,7 +212,7 @@ class Formulation:
                 self._at_least([(potentials[number], -1.0), *hop], -float(budget))
 
     def _send_forward(self) -> None:
-        """Add rows: a stream from one of the later machines goes to one of them."""
+        """Add rows: a stream must not lead from one of the later machines back to an earlier one."""
         for source, target in dict.fromkeys(self._contraction.sent()):
             for machine in self._machines[1:]:
                 there, here = self._where[target][machine:], self._where[source][machine:]
@@ -219,7 +221,7 @@ class Formulation:
                 self._at_least(terms, sum(where.constant for where in here) - sum(where.constant for where in there))
 
     def _keep_apart(self) -> None:
-        """Add rows: a machine has at most one class of each set to keep apart."""
+        """Add rows: a machine has at most one class of each set of classes that must be apart."""
         for members in self._contraction.apart:
             for machine in self._machines:
                 wheres = [self._where[number][machine] for number in members]
@@ -240,10 +242,10 @@ class Formulation:
         return result
 
     def start(self, assignment: Sequence[int]) -> dict[str, float]:
-        """Return the values of all binaries for an assignment.
+        """Return the values of all binary variables for an assignment.
 
-        Machines that no pin names are numbered by the heaviest class on each, as the program wants them. No binary is
-        left out: HiGHS would find the missing ones with a smaller program, and report the bound of that one.
+        Machines without a pin are numbered by the heaviest class on each, as the program requires. No binary is left
+        out: HiGHS would find the missing values with a smaller program, and report the bound of that one.
         """
         contraction = self._contraction
         ranked = sorted(range(contraction.size), key=lambda number: (-contraction.weights[number], number))

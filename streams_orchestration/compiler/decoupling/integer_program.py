@@ -14,9 +14,9 @@ from streams_orchestration.compiler.decoupling.solver_task import SolverProgress
 
 Values = Mapping[str, float]
 _ABSOLUTE = 1e-7
-"""Difference from the best, of loads that add up to 1000, at which HiGHS may stop."""
+"""The difference from the optimum at which HiGHS may stop, with loads that add up to 1000."""
 SAME = 1e-9
-"""Relative difference from a bound at which a decision reaches it."""
+"""The relative difference below which a decision counts as equal to a bound."""
 
 
 class SolverAnswer(NamedTuple):
@@ -25,13 +25,13 @@ class SolverAnswer(NamedTuple):
     values: Values | None
     """The best solution so far; None if there is no new one."""
     bound: float
-    """No solution is better, in the problem's unit."""
+    """The lower bound on every solution, in the unit of the problem."""
     outcome: Literal["running", "optimal", "stopped", "infeasible"]
     """`optimal` means within the wanted gap."""
 
 
 def solve_exactly(task: SolverTask, report: Callable[[SolverProgress], None]) -> None:
-    """Solve in two steps, and report every better decision and bound at once."""
+    """Solve the problem in two steps (rule Q9), and report every better decision and bound at once."""
     begin = time.monotonic()
     deadline = begin + task.seconds
     contraction = task.contraction
@@ -84,8 +84,8 @@ def run(
 
     Args:
         formulation: the program.
-        start: values of the binaries of a known solution.
-        gap: relative difference from the best at which it may stop; 0 for an exact answer.
+        start: the values of the binary variables in a known solution.
+        gap: the relative difference from the optimum at which the solver may stop; 0 for an exact answer.
         seconds: the time after which HiGHS should stop; it can take longer.
         report: called with better solutions and bounds on the way.
     """

@@ -9,11 +9,12 @@ from streams_orchestration.compiler.decoupling.evaluation import evaluate, execu
 
 
 def violations(flow: Dataflow, outputs: Sequence[int]) -> Iterator[str]:
-    """Yield every constraint that a decision violates, in words; nothing for a legal one.
+    """Yield every constraint that a decision violates, in words.
 
-    Inputs of one operator arrive together, operators of one tick execute together (rule Q12), pins hold (rule Q2), what
-    must stay stays (rules Q4, Q13), what is to be apart is, streams go forward where they must, no path gets more hops
-    than the latency budget (rule Q11), and there are machines enough (rule Q7).
+    Inputs of one operator arrive on one machine, and operators of one tick execute together (rule Q12). Pins hold (rule
+    Q2). Outputs that must stay on a machine stay there (rules Q4, Q13), and operators that must be apart are. Streams
+    lead to higher machines where they must, no path gets more hops than the latency budget (rule Q11), and the machines
+    suffice (rule Q7).
     """
     executes = executions(flow, outputs)
     ticks: dict[int | str, int] = {}

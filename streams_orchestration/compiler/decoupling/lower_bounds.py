@@ -11,7 +11,7 @@ import pulp
 from streams_orchestration.compiler.decoupling.contraction import Contraction
 
 _BLOCKS = 40
-"""The most blocks that are examined."""
+"""The highest number of blocks that are examined."""
 
 
 def simple_bound(contraction: Contraction) -> float:

@@ -15,14 +15,14 @@ from streams_orchestration.compiler.decoupling.tracked_assignment import Pieces,
 
 
 class OrderedMoves:
-    """The machines to which a class may move under a machine order or with classes to keep apart."""
+    """The machines to which a class may move, if the machines are ordered or classes must be apart."""
 
     def __init__(self, contraction: Contraction, machines: int) -> None:
         """Collect the restrictions of each class.
 
         Args:
             contraction: the problem.
-            machines: the number of machines to use, the first ones.
+            machines: the number of machines to use, which are the first ones.
         """
         params = contraction.flow.params
         self._machines = machines
@@ -38,11 +38,11 @@ class OrderedMoves:
                 self._others[each] += [other for other in members if other != each]
 
     def targets(self, home: Sequence[int], chance: Random) -> Target:
-        """Return a chooser of machines for `anneal`: between those of the producers and those of the consumers.
+        """Return a function that chooses machines for `anneal`: between those of producers and those of consumers.
 
         Args:
-            home: machines of classes, kept up to date by the caller.
-            chance: random numbers for the choice.
+            home: the machines of classes, kept up to date by the caller.
+            chance: the random generator for the choice.
         """
 
         def target(piece: int) -> int:
@@ -57,12 +57,13 @@ class OrderedMoves:
 def filled(contraction: Contraction, limit: float, machines: int) -> list[int]:
     """Fill machines one after the other with classes in the order of the flow, each up to a limit.
 
-    No stream goes back. Classes that do not fit go to the last machine, even if they are to be apart from others there.
+    No stream leads back to an earlier machine. Classes that do not fit go to the last machine, even if they must be
+    apart from others there.
 
     Args:
         contraction: the problem.
-        limit: the most weight of a machine, in the unit of loads.
-        machines: the most machines to fill.
+        limit: the highest weight of a machine, in the unit of loads.
+        machines: the highest number of machines to fill.
     """
     order, weights = contraction.along_the_flow(), contraction.weights
     kept: list[set[int]] = [set() for _ in weights]
@@ -81,13 +82,13 @@ def filled(contraction: Contraction, limit: float, machines: int) -> list[int]:
 
 
 _LIMITS = 24
-"""The number of limits up to which machines are filled along the flow."""
+"""The number of different limits with which machines are filled along the flow."""
 _FILLINGS = 3
-"""Number of fillings that local search improves."""
+"""The number of fillings that local search improves."""
 _ORDERED_STEPS = 400
-"""Moves to try for each class if moves are restricted."""
+"""The number of moves to try for each class if moves are restricted."""
 _STEPS = 150
-"""Moves to try for each piece and level."""
+"""The number of moves to try for each piece and level."""
 
 
 class Search:
@@ -102,7 +103,8 @@ class Search:
         machines = len(contraction.machines)
         self._ordered = params.forward or hops is not None or bool(contraction.apart)
         self._usable = machines if hops is None else min(machines, hops + 1)
-        """The number of machines to use; so many keep the latency budget if streams only go forward."""
+        """The number of machines to use; if streams lead to higher machines only, so many cannot exceed the latency
+        budget."""
         self._pieces = Pieces(contraction.weights, contraction.pins, contraction.fans, machines, params.tee == "exact")
         self._fillings: list[list[int]] | None = None
         """The best legal fillings, best first; None before they are made."""
@@ -135,8 +137,8 @@ class Search:
         """Look for a better decision: anneal coarse clusters, then finer ones, then classes.
 
         Args:
-            seed: the seed of its random numbers.
-            deadline: of `time.monotonic`; it ends there in any case.
+            seed: the seed of the random numbers.
+            deadline: the time, in seconds of `time.monotonic`, at which the search ends at the latest.
         """
         if len(self.contraction.machines) < 2:
             return
@@ -149,9 +151,9 @@ class Search:
         """Anneal one of the best fillings, or the best decision if there is none, by moves that keep it legal.
 
         Args:
-            seed: decides on the filling and the moves.
+            seed: the seed that decides on the filling and the moves.
             steps: the number of moves to try.
-            deadline: of `time.monotonic`; without one the result is the same every time.
+            deadline: the end in seconds of `time.monotonic`; without it the result is the same every time.
         """
         fillings = self._fill() if self._fillings is None else self._fillings
         start = fillings[seed % len(fillings)] if fillings else self.best
@@ -162,7 +164,7 @@ class Search:
         self.offer(anneal(placed, chance, steps, 1.0, deadline, moves.targets(placed.home, chance)))
 
     def _offer_single_machines(self) -> None:
-        """Offer decisions with all classes that are not pinned on one machine, for each machine."""
+        """Offer, for each machine, the decision with all classes on it that are not pinned."""
         pins, machines = self.contraction.pins, len(self.contraction.machines)
         for machine in range(machines if self.contraction.forward else min(machines, self.contraction.pinned + 1)):
             self.offer([machine if pin < 0 else pin for pin in pins])
@@ -184,7 +186,7 @@ class Search:
         return self._fillings
 
     def _clusters(self, chance: Random) -> tuple[list[Pieces], list[list[int]]]:
-        """Return levels of ever coarser clusters, and for each piece of a level its number in the next one."""
+        """Return levels of ever coarser clusters, and the numbers of each level's pieces in the next level."""
         levels = [self._pieces]
         maps: list[list[int]] = []
         total, machines = sum(self._pieces.weights), self._pieces.machines

@@ -17,13 +17,13 @@ from streams_orchestration.compiler.decoupling.solver_task import SolverProgress
 
 _COMMAND = [sys.executable, "-m", "streams_orchestration.compiler.decoupling.solver_process"]
 _MARGIN = 0.05
-"""The part of its time in which a solver may stop by itself and report its last progress."""
+"""The fraction of its time that a solver keeps to stop by itself and to report its last progress."""
 _MOST_MARGIN = 0.5
-"""The most seconds of that part."""
+"""The most seconds that a solver keeps for that."""
 
 
 class SolverFailedError(Exception):
-    """A solver ended without an answer; the message is the last line of its error output."""
+    """The error that a solver ended without an answer; the message is the last line of its error output."""
 
 
 def solve_apart(task: SolverTask, seconds: float, report: Callable[[SolverProgress], None]) -> None:

@@ -8,7 +8,8 @@ from streams_orchestration.compiler.decoupling.contraction import Contraction
 
 SolverChoice = Literal["highs", "search"]
 _LARGE = 3000
-"""Binaries above which an integer program for more than two machines finds nothing that a search does not."""
+"""The number of binary variables above which the integer program, for more than two machines, is no better than search.
+"""
 
 
 class SolverTask(NamedTuple):
@@ -16,13 +17,13 @@ class SolverTask(NamedTuple):
 
     contraction: Contraction
     solver: SolverChoice
-    """`search` uses no integer program."""
+    """The kind of solver; `search` uses no integer program."""
     start: tuple[int, ...] | None
-    """A known decision."""
+    """A known decision; None without one."""
     bound: float
     """A known lower bound on the objective."""
     gap: float
-    """Relative difference from the best at which it may stop."""
+    """The relative difference from the optimum at which the solver may stop."""
     seconds: float
 
     @property
@@ -47,5 +48,5 @@ class SolverProgress(NamedTuple):
     assignment: tuple[int, ...] | None
     """Machines of classes; None if there is no new decision."""
     bound: float = 0.0
-    """No decision has a lower objective."""
+    """The lower bound on the objective of every decision."""
     infeasible: bool = False

@@ -1,4 +1,4 @@
-"""The solution of decoupling problems, within a time limit that holds."""
+"""Solves decoupling problems within a time limit."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from streams_orchestration.model.decoupling import Problem
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
 SECONDS = 60.0
-"""The default time limit."""
+"""The default time limit in seconds."""
 _SMALL = 60
-"""The most binaries for a solver in this process, as starting another one would take longer."""
+"""The highest number of binary variables for a solver in this process, since starting another process takes longer."""
 _EXACT = 300
-"""The most binaries for which the optimum is proven by default."""
+"""The highest number of binary variables for which the optimum is proven by default."""
 _CLOSE = 1e-4
-"""Relative gap for larger problems."""
+"""The default relative gap for larger problems."""
 _HUGE = 3000
-"""The most binaries, with more than two machines, for which that gap is the default."""
+"""The highest number of binary variables, with more than two machines, for which that gap is the default."""
 _ROUGH = 0.01
-"""Relative gap for even larger problems."""
+"""The default relative gap for even larger problems."""
 _SAME = 1e-7
 """Relative difference between objective and bound that counts as rounding of the solver (rule Q16)."""
 
@@ -35,14 +35,16 @@ _SAME = 1e-7
 def solve(
     problem: Problem, *, solver: SolverChoice = "highs", seconds: float = SECONDS, gap: float | None = None
 ) -> Decision:
-    """Return the best decision that can be made in time, never worse than one machine for everything where allowed.
+    """Return the best decision that can be found in time.
+
+    It is never worse than everything on one machine, if that is allowed.
 
     Args:
         problem: a checked problem.
         solver: HiGHS, or a search without the integer program.
-        seconds: time limit.
-        gap: relative difference from the best at which to stop. By default small problems are solved exactly and
-            large ones to 0.01 percent.
+        seconds: the time limit.
+        gap: the relative difference from the optimum at which the solver may stop. By default small problems are solved
+            exactly and large ones to 0.01 percent.
 
     Raises:
         ApplicationError: no decision is allowed, or none was found in time.

@@ -21,17 +21,20 @@ class Pieces:
 
 
 class TrackedAssignment:
-    """The machines of pieces, and their loads. The time of a move is linear in the fans of the piece."""
+    """The machines of pieces and their loads.
+
+    The time of a move grows linearly with the number of sends of the piece.
+    """
 
     def __init__(self, pieces: Pieces, home: Sequence[int]) -> None:
         self.pieces = pieces
         self.home = list(home)
         self.loads = [0.0] * pieces.machines
         self._out: list[list[int]] = [[] for _ in pieces.weights]
-        """Per piece the fans of which it is the source."""
+        """Piece -> the sends (fans) of which it is the source."""
         self._in: list[list[int]] = [[] for _ in pieces.weights]
         self._arrivals: list[dict[int, int]] = []
-        """Per fan: machine -> the number of targets there."""
+        """Send -> the number of its targets on each machine."""
         for weight, machine in zip(pieces.weights, home, strict=True):
             self.loads[machine] += weight
         for number, fan in enumerate(pieces.fans):
@@ -58,7 +61,7 @@ class TrackedAssignment:
         return destinations if self.pieces.exact else min(destinations, 1)
 
     def changes(self, piece: int, there: int) -> dict[int, float]:
-        """Return the changes of loads by a move of a piece to another machine."""
+        """Return the changes of the machines' loads if a piece moved to another machine."""
         here = self.home[piece]
         fans, exact = self.pieces.fans, self.pieces.exact
         weight = self.pieces.weights[piece]
@@ -93,7 +96,7 @@ class TrackedAssignment:
         return change
 
     def move(self, piece: int, there: int, changes: dict[int, float]) -> None:
-        """Move a piece; `changes` are the result of the method of that name."""
+        """Move a piece to another machine; `changes` is the result of `changes` for that move."""
         here = self.home[piece]
         for machine, change in changes.items():
             self.loads[machine] += change

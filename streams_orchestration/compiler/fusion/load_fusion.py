@@ -96,9 +96,9 @@ class LoadFusion:
         return self._physical.operators[self._units[unit].operators[0]].name
 
     def within(self, share: ClassProblem, capacity: float) -> list[list[int]] | None:
-        """Return the operators of the fewest PEs that keep at most so many processors busy each.
+        """Return the operators of the fewest PEs that keep at most `capacity` processors busy each.
 
-        None if operators that the model keeps together, such as an atomic group, are to be apart.
+        The result is None if operators must be apart that the model keeps together, such as an atomic group.
         """
         from streams_orchestration.compiler.decoupling.fewest import fewest_machines
 
@@ -109,10 +109,12 @@ class LoadFusion:
         return self._pes(share, decision.document())
 
     def best_use(self, shares: Sequence[ClassProblem], wanted: int) -> list[list[int]] | None:
-        """Return the operators of a number of PEs, with the smallest peak load. None as in `within`.
+        """Return the operators of `wanted` PEs with the smallest peak load.
+
+        The result is None if operators must be apart that the model keeps together, such as an atomic group.
 
         Args:
-            shares: one for each class.
+            shares: one problem for each class.
             wanted: the number of PEs for all classes, each of which gets at least as many as it needs.
         """
         try:

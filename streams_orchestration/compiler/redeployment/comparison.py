@@ -30,7 +30,7 @@ class Comparison:
     """The effects of a redeploy; None for an application that only compiles."""
 
     def document(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the comparison as JSON."""
         change = self.change
         return {
             "widths": [each._asdict() for each in change.widths],

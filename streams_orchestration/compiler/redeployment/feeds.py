@@ -27,7 +27,7 @@ class Level(NamedTuple):
     """Full logical name."""
     width: int
     ports: tuple[tuple[Feed, ...], ...]
-    """Per input port of the operator its feeds; several if streams with different splitters reach it."""
+    """For each input port of the operator, its feeds; several if streams with different splitters reach it."""
 
 
 class Feeds:

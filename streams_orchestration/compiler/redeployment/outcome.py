@@ -16,7 +16,7 @@ _SENTENCES: Mapping[Verdict, str] = {
     "refused": "This cannot be done with the state kept.",
 }
 _SHOWN = 5
-"""Names in a sentence; more are counted."""
+"""The most names in a sentence; further names are only counted."""
 UnitVerb = Literal["run on", "restart", "start", "stop"]
 OperatorVerb = Literal["kept", "moved", "resharded", "added", "dropped", "refused"]
 
@@ -186,7 +186,7 @@ class Redeployment:
         return "".join(f"\n  {each.operator}: {each.text}" for each in lost if each.operator not in self.allowed)
 
     def document(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the redeploy as JSON."""
         return {
             "application": self.application,
             "from": self.before,

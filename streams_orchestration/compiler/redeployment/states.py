@@ -239,12 +239,12 @@ class Decisions:
         return Decided(tuple(actions), tuple(moves))
 
     def _refused(self, identity: str, reason: str, cause: str = "that") -> Decided:
-        """Decide that the states of an operator are refused, in all channels of both plans.
+        """Return the decision that the states of an operator are refused, in all channels of both plans.
 
         Args:
             identity: the identity of the operator.
-            reason: goes on after `state of X`.
-            cause: what would have to stay as it is.
+            reason: the words that follow `state of X`.
+            cause: the thing that would have to stay as it is.
         """
         before, after = self.old.by_identity[identity], self.new.by_identity[identity]
         text, remedy = refusal(self.new.model(identity).name, reason, cause)

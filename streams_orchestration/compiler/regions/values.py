@@ -16,7 +16,7 @@ DEFAULTS: dict[str, float | int | None] = {
     "restart.pause": DEFAULT_RESTART.pause,
     "restart.limit": DEFAULT_RESTART.limit,
 }
-"""Seconds, seconds, seconds, a count (A1), seconds, seconds."""
+"""The defaults of the annotation's values (A1): all are in seconds, except the count of reset attempts."""
 
 
 def merge_values(

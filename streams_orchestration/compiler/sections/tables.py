@@ -81,7 +81,7 @@ class Numbered:
         return self._texts
 
     def encoder(self) -> Encoder:
-        """Return the other cell's text."""
+        """Return a function that encodes a number as the text of the value that it stands for."""
         return self.texts().__getitem__
 
 
@@ -214,7 +214,7 @@ class Table:
         self._columns = columns
 
     def document(self) -> list[dict[str, Any]]:
-        """Return the list."""
+        """Return the rows as a list of objects."""
         documents: list[dict[str, Any]] = []
         for values in zip(*(column.values for column in self._columns.values()), strict=True):
             document: dict[str, Any] = {}

@@ -57,7 +57,11 @@ class Aggregate(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: AggregateParameters) -> Sharding:
-        """Return how the state is divided: by partition. Windows that marks close can be merged and divided anyhow."""
+        """Return whether and by which keys the state can be divided among channels.
+
+        Partitions are divided by their keys, unless windows count or give up partitions within a channel. Windows that
+        punctuation closes can be divided in any way. A window over all tuples cannot be divided.
+        """
         window = parse_window(parameters.window)
         given_up = "" if window.partitions is None else window.partitions.kind
         if given_up in ("partitionCount", "tupleCount") or (given_up and window.eviction.kind == "punct"):

@@ -36,7 +36,7 @@ class IcebergSink(LakeSink):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: IcebergSinkParameters) -> str:
-        """Return the names of the table and the catalog."""
+        """Return a text with the names of the table and the catalog."""
         return f"{parameters.table} in {shown_catalog(parameters.catalog)}"
 
     def load(self) -> None:

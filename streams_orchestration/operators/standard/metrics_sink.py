@@ -88,7 +88,7 @@ class MetricsSink(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: MetricsSinkParameters) -> Sharding:
-        """Return that the state may be divided anyhow: each channel shows values of its own tuples."""
+        """Return that the state may be divided in any way, since each channel shows values of its own tuples."""
         return Sharding(anyhow=True)
 
     @classmethod
