@@ -20,14 +20,14 @@ class Unit:
     """A unit of recovery: the PEs of a region, of several regions that share PEs, or one PE outside of regions."""
 
     name: str
-    """`region-0`, `region-0+1`, `pe-3`."""
+    """The name of the unit, as in `region-0`, `region-0+1` or `pe-3`."""
     region: int | None
-    """Index of the region, the first one of several."""
+    """The index of the region, or of the first of several; None for a PE outside of regions."""
     pes: tuple[int, ...]
     starts: tuple[int, ...]
-    """PEs that hold a start operator; for an autonomous unit, its PE."""
+    """The PEs that hold a start operator; for an autonomous unit, its PE."""
     period: float | None
-    """Seconds; None where an operator drives the region, and outside of regions."""
+    """The period in seconds; None where an operator drives the region, and outside of regions."""
     max_attempts: int
     drain_timeout: float = DEFAULT_TIMEOUT
     """Seconds from the trigger until the epoch must be complete (B8)."""
@@ -78,7 +78,7 @@ class Sink:
     """An operator without output ports: where tuples leave the application."""
 
     operator: str
-    """Physical name."""
+    """The physical name of the operator."""
     kind: str
     address: str
     """The destination in readable form, without secrets; a relative one is below the directory of results. Empty if the
@@ -90,11 +90,11 @@ class DeploymentPlan:
     """Programs of the PEs, units of recovery, hosts, sinks and initial positions; or why there are none."""
 
     pes: tuple[DeployedPe, ...] = ()
-    """In the order of the fusion plan."""
+    """The PEs, in the order of the fusion plan."""
     units: tuple[Unit, ...] = ()
-    """Regions first."""
+    """The units of recovery; those of regions come first."""
     sinks: tuple[Sink, ...] = ()
-    """In the order of the physical graph."""
+    """The sinks, in the order of the physical graph."""
     wishes: tuple[HostWish, ...] = ()
     """The wishes of the hosts that have any, ascending."""
     refusal: str = ""

@@ -100,7 +100,7 @@ class LogicalOperator:
 
     index: int
     name: str
-    """Full logical name, `Out.A`."""
+    """The full logical name, as in `Out.A`."""
     kind: str
     """The operator named by the invocation: standard, declared or `package.module:Class`."""
     implementation: str | None
@@ -175,12 +175,12 @@ class ParallelRegion:
 
     index: int
     name: str
-    """Full logical name of the annotated operator or composite."""
+    """The full logical name of the annotated operator or composite."""
     width: int
     parents: tuple[int, ...]
-    """Enclosing regions, outermost first."""
+    """The indexes of the enclosing regions, outermost first."""
     routing: dict[str, Routing]
-    """Per input port name of the region; a port that is not mentioned is routed round robin."""
+    """Input port of the region, by name -> its routing; a port that is not mentioned is routed round robin."""
     replicate_host_tags: tuple[str, ...] = ()
     width_submission: str = ""
     """Name of the submission-time value that gave the width, empty for a literal or an override (A.7, CDISP0839W)."""
@@ -207,14 +207,14 @@ class ConsistentAnnotation:
 
     kind: Literal["consistent", "autonomous"]
     scope: str
-    """Full logical name of the annotated primitive or composite."""
+    """The full logical name of the annotated primitive operator or composite."""
     composite: bool
     trigger: Literal["periodic", "operatorDriven"] | None = None
     values: dict[str, float | int] = field(default_factory=dict[str, float | int])
     """The values that the spec has, resolved: period, drainTimeout, resetTimeout, maxConsecutiveResetAttempts,
     restart.pause, restart.limit."""
     submission: dict[str, str] = field(default_factory=dict[str, str])
-    """Key -> name of the submission value it came from (A29.3)."""
+    """Key -> the name of the submission-time value from which its value came (A29.3)."""
     location: Location | None = None
 
 
@@ -225,16 +225,16 @@ class ImportExport:
     kind: Literal["import", "export"]
     name: str
     operator: int
-    """The logical operator it touches."""
+    """The logical operator to which it belongs."""
     port: int
     parameters: dict[str, Any]
-    """Channel intrinsics still as text."""
+    """The parameters, with channel functions still as text."""
     regions: tuple[int, ...] = ()
     composites: tuple[str, ...] = ()
-    """Full logical names of the enclosing composite invocations, outermost first (A22)."""
+    """The full logical names of the enclosing composite invocations, outermost first (A22)."""
     autonomous: bool = False
     schema: str | None = None
-    """Spark DDL of the stream, None if it is unknown."""
+    """The Spark DDL of the stream's tuple type; None if it is unknown."""
     location: Location | None = None
 
 
@@ -257,7 +257,7 @@ class LogicalGraph:
     regions: tuple[ParallelRegion, ...] = ()
     """Parallel regions, in the order in which rule 4 expands them."""
     annotations: tuple[ConsistentAnnotation, ...] = ()
-    """In the order of the walk of A13."""
+    """The region annotations, in the order of the walk of A13."""
     imports: tuple[ImportExport, ...] = ()
     exports: tuple[ImportExport, ...] = ()
     host_pools: tuple[HostPool, ...] = ()

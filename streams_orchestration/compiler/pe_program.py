@@ -78,7 +78,7 @@ class OperatorProgram:
     preserves: tuple[bool, ...]
     """Per output port: True if the operator forwards window markers there."""
     deliveries: tuple[tuple[Delivery, ...], ...]
-    """Per output port, in serving order (rule 81)."""
+    """For each output port its deliveries, in serving order (rule 81)."""
     region: RegionRole | None = None
     ports: tuple[str, ...] = ()
     """Names of the input ports."""
@@ -148,7 +148,7 @@ class PeProgram:
     """True if the PE is in no region; then every batch is a cut."""
     operators: dict[int, OperatorProgram]
     tasks: tuple[Task, ...]
-    """Sorted by level and partition."""
+    """The tasks, sorted by level and partition."""
     consumers: dict[str, tuple[int, ...]]
     """The streams that the PE writes -> the PEs that read them."""
     exports: tuple[str, ...] = ()
@@ -209,7 +209,7 @@ class PeProgram:
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """Its source operators."""
+        """The numbers of its source operators."""
         return tuple(source for task in self.tasks for source in task.sources)
 
 

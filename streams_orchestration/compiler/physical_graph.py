@@ -17,18 +17,18 @@ class PhysicalOperator(NamedTuple):
 
     index: int  # pyright: ignore[reportIncompatibleMethodOverride]
     name: str
-    """Physical name with global channels, `P1[1].H2[5]`."""
+    """The physical name with global channels, `P1[1].H2[5]`."""
     logical: int
     channels: tuple[int, ...] = ()
-    """Global channel at every enclosing region, outermost first; empty outside of regions."""
+    """The global channel at every enclosing region, outermost first; empty outside of regions."""
     local_channel: int = -1
     local_max_channels: int = 0
     max_channels: int = 0
     streams: tuple[str, ...] = ()
-    """Physical stream name of every output port, with local channels (rule 31)."""
+    """The physical stream name of every output port, with local channels (rule 31)."""
     host_pool: str | None = None
     widths: tuple[int, ...] = ()
-    """Widths of the enclosing regions, outermost first."""
+    """The widths of the enclosing regions, outermost first."""
 
     @property
     def channel(self) -> int:
@@ -37,14 +37,14 @@ class PhysicalOperator(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """A flat operator-to-operator connection (rule 12)."""
+    """A connection from an output port of one physical operator to an input port of another (rule 12)."""
 
     source: int
     source_port: int
     target: int
     target_port: int
     splitter: int = -1
-    """Index of the innermost splitter that it leaves, -1 for none."""
+    """The index of the innermost splitter that the connection leaves, -1 for none."""
     channel: int = -1
 
 
@@ -57,15 +57,15 @@ class Splitter:
     operator: int
     port: int
     region_port: str
-    """Logical region operator and its port, `Out.In`."""
+    """The parallel region and its input port to which the splitter leads, as `Out.In`."""
     policy: Literal["roundRobin", "hash"]
     attributes: tuple[str, ...]
     width: int
     parent: int = -1
-    """Index of the splitter that holds this one, -1 at the top."""
+    """The index of the splitter to whose channel this one belongs, -1 for none."""
     parent_channel: int = -1
     start: int = 0
-    """First channel of a round robin (rule 21)."""
+    """The first channel of a round robin (rule 21)."""
     drops_window_punctuation: bool = False
 
 
@@ -88,9 +88,10 @@ class PhysicalGraph:
 
     operators: tuple[PhysicalOperator, ...]
     connections: tuple[Connection, ...]
-    """Sorted by (source, source_port, position of the logical connection, splitter, channel, target, target_port)."""
+    """The connections, sorted by (source, source_port, position of the logical connection, splitter, channel, target,
+    target_port)."""
     splitters: tuple[Splitter, ...] = ()
-    """Sorted by operator, port, and parents before children."""
+    """The splitters, sorted by operator and port, with parents before children."""
     imports: tuple[PortLink, ...] = ()
     exports: tuple[PortLink, ...] = ()
     host_pools: tuple[HostPool, ...] = ()

@@ -14,7 +14,7 @@ class ColumnOrigin:
     """The attributes that one column of an output port is made from: none for a constant or a count of rows."""
 
     inputs: tuple[tuple[int, str], ...] = ()
-    """(input port, attribute), sorted."""
+    """The attributes as (input port, attribute), sorted."""
     whole_rows: bool = False
     """True if a function over whole rows makes the column; `inputs` are then all its arguments."""
 
@@ -28,7 +28,7 @@ class OperatorColumns:
     """The columns of one operator's output ports."""
 
     outputs: tuple[Mapping[str, ColumnOrigin], ...]
-    """Per output port: column -> its origin."""
+    """For each output port: column -> its origin."""
     influences: QueryInfluences = frozenset()
 
     @classmethod
@@ -46,7 +46,7 @@ class QueryColumns:
     operator: str
     """Full logical name of the operator."""
     outputs: tuple[Mapping[str, ColumnOrigin], ...]
-    """Per output port: column -> its origin."""
+    """For each output port: column -> its origin."""
     influences: QueryInfluences = frozenset()
 
 

@@ -18,7 +18,7 @@ class RegionMap:
     logical: tuple[ConsistentRegion, ...]
     expanded: tuple[ConsistentRegion, ...]
     region_of: tuple[int, ...]
-    """Per physical operator the index into `expanded`, -1 when autonomous."""
+    """For each physical operator, the index of its region in `expanded`; -1 for an autonomous operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +112,12 @@ class Network(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FusionPlan:
-    """Operators partitioned into PEs."""
+    """The partition of operators into PEs."""
 
     scheme: Literal["legacy", "manual", "automatic"]
     pes: tuple[ProcessingElement, ...]
     pe_of: tuple[int, ...]
-    """Per physical operator the id of its PE."""
+    """For each physical operator, the number of its PE."""
     networks: tuple[Network, ...] = ()
     """The networks that decoupling adds, sorted by output port and receiver."""
 
@@ -150,7 +150,7 @@ class ThreadPlan:
 
     queues: tuple[Queue, ...]
     operators: tuple[OperatorThreads, ...]
-    """Per physical operator."""
+    """The threads of each physical operator."""
     single_threaded_outputs: tuple[PeOutputPort, ...] = ()
     """PE output ports that at most one thread submits to (rule 75)."""
 
@@ -170,7 +170,7 @@ class CopyPlan:
     """The passing of every connection, and the order in which a port serves its consumers."""
 
     connections: tuple[Passing, ...]
-    """Per connection of the physical graph, same order."""
+    """The passing of each connection, in the order of the physical graph."""
     order: tuple[int, ...]
     """Connection numbers in serving order (rule 90); the physical order when --faithful."""
     sender_copies: int

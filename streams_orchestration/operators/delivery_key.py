@@ -24,7 +24,7 @@ class DeliveryKey(NamedTuple):
     number: int
     """Number of the epoch, or of the batch."""
     application: str = ""
-    """Name of the application."""
+    """The name of the application."""
     installation: str = ""
     """Identifier of the catalog, since another catalog may have an application of the same name."""
 

@@ -34,7 +34,7 @@ class Request:
     within: float = WITHIN_SECONDS
     """Seconds in which the units that a replaced plan changes must reach their cuts, and then complete an epoch."""
     run: Run = ENDLESS
-    """The run that begins."""
+    """The kind of run that begins."""
 
 
 GO_ON = Request()

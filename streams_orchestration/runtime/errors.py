@@ -204,7 +204,7 @@ class OperatorFailure:
     """The exception that an operator raised, in parts, and its place, as exactly as it is known."""
 
     operator: str
-    """Physical name."""
+    """The physical name of the operator."""
     cause: str
     """The type and the message of the exception."""
     file: str = ""
@@ -213,7 +213,7 @@ class OperatorFailure:
     pure: bool = False
     """True if the operator keeps no state and changes nothing, so that the same tuples would make it fail again."""
     batch: int = 0
-    """Number of the micro-batch."""
+    """The number of the batch."""
     port: int | None = None
     """The input port at which the tuples or the punctuation arrived; None if the operator was called for neither."""
     mark: str = ""

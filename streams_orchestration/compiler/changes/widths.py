@@ -103,7 +103,7 @@ class WidthChange:
     removed: tuple[str, ...]
     """Operators that the new plan lacks, by their old names."""
     indexes: tuple[int, ...]
-    """Per operator of the new physical graph its run-time number."""
+    """For each operator of the new physical graph, its run-time number."""
     numbering: Numbering
     """The numbers after the change, from which the next change continues."""
     pes: PeChange

@@ -22,7 +22,7 @@ class Deployable:
     compilation: Compilation
     """The compilation with its deployment plan and the warnings of its operators."""
     fingerprint: str
-    """The identity of the application, see `fingerprint`."""
+    """The hash of all that decides how the application runs; see `fingerprint`."""
 
     @property
     def name(self) -> str:
@@ -31,7 +31,7 @@ class Deployable:
 
     @property
     def plan(self) -> DeploymentPlan:
-        """Its deployment plan."""
+        """The deployment plan of the application."""
         return need(self.compilation.deployment)
 
 

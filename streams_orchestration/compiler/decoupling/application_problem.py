@@ -174,7 +174,7 @@ class _Builder:
         return output in self.exported or any(each.target not in self.scope for each in self.readers[output])
 
     def carried(self, output: PeOutputPort) -> tuple[float | None, float]:
-        """Return the tuples a second and the bytes of a tuple of an outlet.
+        """Return the tuples a second, None if they were not measured, and the bytes of a tuple of an outlet.
 
         For a splitter channel, these are the tuples that its reader got, or an even share.
         """

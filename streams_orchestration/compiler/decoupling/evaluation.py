@@ -88,7 +88,7 @@ class Evaluation:
     total: float
     """The sum over groups of the load of a single machine."""
     objective: float
-    """The largest load, plus the sum with its weight (rule Q9)."""
+    """The largest load plus the weighted sum of loads (rule Q9)."""
     networks: tuple[AddedNetwork, ...]
 
     def better_than(self, other: Evaluation) -> bool:

@@ -73,7 +73,10 @@ class _Program:
         self._constant = epsilon * total
         self._highs.addCol(1.0, 0.0 if epsilon else known, infinite, 0, [], [])
         self._edges: list[list[tuple[int, int, float, tuple[int, bool]]]] = [[] for _ in contraction.weights]
-        """Per class: the other end, the edge's column, the price of this side; the fan, True at its source."""
+        """For each class, its edges: the other end, the edge's column, the price of this side, and the fan.
+
+        The fan comes with True if the class is its source.
+        """
         everything: dict[int, float] = {0: float(len(contraction.machines))}
         columns = 1
         fans: list[tuple[int, int]] = []

@@ -12,7 +12,7 @@ class UnknownSubjectError(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One statement."""
+    """One statement of an explanation."""
 
     text: str
     rules: str = ""
@@ -23,7 +23,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Facts about one aspect."""
+    """The facts about one aspect of the subject."""
 
     title: str
     facts: tuple[Fact, ...]

@@ -49,7 +49,8 @@ def misplaced_widths(tree: InstanceTree) -> Iterator[Diagnostic]:
 def number_regions(tree: InstanceTree) -> list[Instance]:
     """Number the annotated invocations in the order in which they are expanded (rule 4), inner ones first.
 
-    Per composite: its own primitives, then for each inner composite that one's inside and then itself.
+    The annotated primitive operators of a composite come first. Then each composite in it follows, after everything
+    inside of it.
     """
     order: list[Instance] = []
 

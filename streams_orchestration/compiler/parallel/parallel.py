@@ -66,7 +66,7 @@ class HostPoolReplicas:
 
     @property
     def pools(self) -> tuple[HostPool, ...]:
-        """All pools."""
+        """The pools of the expanded application: declared pools, then clones in the order of their use."""
         return tuple(self._pools.values())
 
 

@@ -29,11 +29,11 @@ class Replicas:
 
     def __init__(self, graph: LogicalGraph) -> None:
         self.widths = [tuple(graph.regions[region].width for region in each.regions) for each in graph.operators]
-        """Per logical operator the widths around it, outermost first."""
+        """For each logical operator, the widths of the regions around it, outermost first."""
         self.indexes = [[each.index] + [-1] * (prod(self.widths[each.index]) - 1) for each in graph.operators]
-        """Per logical operator and rank the physical operator."""
+        """For each logical operator, and each rank of its replicas, the number of the physical operator."""
         self.owners: list[Replica] = [(each.index, 0) for each in graph.operators]
-        """Per physical operator the logical operator and the rank."""
+        """For each physical operator, its logical operator and the rank of the replica."""
         self._regions = {region.name: region.index for region in graph.regions}
         self._graph = graph
         self._expand(_tree(graph.operators))

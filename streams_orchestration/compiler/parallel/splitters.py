@@ -38,9 +38,9 @@ class RegionCrossing(NamedTuple):
     common: int
     """Number of regions around both ends."""
     leaves: int
-    """Number of regions left."""
+    """The number of regions that the connection leaves."""
     entries: tuple[Entry, ...]
-    """Regions entered, outermost first."""
+    """The regions that the connection enters, outermost first."""
 
 
 def crossing(graph: LogicalGraph, connection: LogicalConnection, regions: dict[str, ParallelRegion]) -> RegionCrossing:
@@ -75,7 +75,7 @@ def _incoming(connection: LogicalConnection, path: Sequence[str], position: int)
 
 
 def dropping_splitters(crossings: Sequence[RegionCrossing]) -> frozenset[tuple[object, ...]]:
-    """Return the logical splitters that a merge feeds, directly or through composite ports: shuffles (rule 23)."""
+    """Return the logical splitters that replicas of a left region feed, which drop window punctuation (rule 23)."""
     return frozenset(each.entries[0].splitter for each in crossings if each.leaves and each.entries)
 
 
@@ -86,12 +86,12 @@ class SplitterTemplate(NamedTuple):
     region_port: str
     routing: Routing
     parent: int
-    """Number of the splitter that holds this one, -1 at the top."""
+    """The number of the splitter to whose channel this one belongs, -1 for none."""
     parent_channel: int
     rank: int
-    """Rank of the channels of the regions that were entered before, within the common regions."""
+    """The rank, within the common regions, of the channels of regions that were entered before."""
     outer: int
-    """Number of such ranks."""
+    """The number of possible values of `rank`."""
     common: int
     """Number of the producer's regions that enclose this one."""
     drops: bool

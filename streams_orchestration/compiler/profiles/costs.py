@@ -25,18 +25,18 @@ class MeasuredCosts:
     """Measured costs; all amounts are a second."""
 
     cpu: Mapping[int, float]
-    """Operator -> processors that it keeps busy; operators without a measurement are missing."""
+    """Operator -> number of processors that it keeps busy; operators without a measurement are missing."""
     tuples: Mapping[Port, float]
-    """Output port -> tuples."""
+    """Output port -> tuples a second."""
     sizes: Mapping[Port, float]
     """Output port -> bytes of a tuple in memory; ports without a measurement are missing."""
     arriving: Mapping[Port, float]
-    """Input port -> tuples."""
+    """Input port -> tuples a second that arrive there."""
     transport: Transport
     overhead: float = 0.0
     """Processors that a PE keeps busy besides its operators and streams, as a mean of the measured PEs."""
     processors: int | None = None
-    """Processors of the machine on which the profile was measured."""
+    """The number of processors of the machine on which the profile was measured."""
     surroundings: float = 0.0
     """Processors that each PE keeps busy at any rate, outside of its tasks: Spark, planning and commits."""
 

@@ -24,7 +24,7 @@ class Level(NamedTuple):
     """One parallel region around an operator."""
 
     region: str
-    """Full logical name."""
+    """The full logical name of the region."""
     width: int
     ports: tuple[tuple[Feed, ...], ...]
     """For each input port of the operator, its feeds; several if streams with different splitters reach it."""

@@ -65,7 +65,7 @@ class StatePlace(NamedTuple):
     pe: int
     """The run-time number of the PE."""
     operator: str
-    """Physical name."""
+    """The physical name of the operator."""
 
 
 class RouteLevel(NamedTuple):

@@ -64,7 +64,7 @@ class Operators:
         return Feeds(self.logical)
 
     def model(self, identity: str) -> LogicalOperator:
-        """Return a logical operator."""
+        """Return the logical operator that has an identity."""
         return self.models[next(iter(self.by_identity[identity].values()))]
 
     def levels(self, identity: str) -> tuple[Level, ...]:

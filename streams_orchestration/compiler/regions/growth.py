@@ -17,17 +17,17 @@ class Edge(Protocol):
 
     @property
     def source(self) -> int:
-        """Producing operator."""
+        """The number of the producing operator."""
         ...
 
     @property
     def target(self) -> int:
-        """Consuming operator."""
+        """The number of the consuming operator."""
         ...
 
     @property
     def target_port(self) -> int:
-        """Input port of the consuming operator."""
+        """The input port of the consuming operator."""
         ...
 
 

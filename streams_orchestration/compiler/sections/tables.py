@@ -45,7 +45,7 @@ class Plain:
         self._encode = encode
 
     def document(self, value: Any) -> Any:
-        """Return the value."""
+        """Return the value itself."""
         return value
 
     def encoder(self) -> Encoder:

@@ -55,7 +55,7 @@ class Change(NamedTuple):
     """A row that was inserted, updated or deleted."""
 
     kind: str
-    """`insert`, `update` or `delete`."""
+    """The kind of change: `insert`, `update` or `delete`."""
     relation: int
     new: Values | None
     old: Values | None

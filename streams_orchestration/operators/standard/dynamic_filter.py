@@ -123,11 +123,11 @@ class DynamicFilter(Operator):
         self.sieves[port].set_aside(batch.arrow, failures)
 
     def checkpoint(self) -> State:
-        """Return the keys."""
+        """Return the keys that the filter lets pass."""
         return {"passing": self.passing}
 
     def restore(self, state: State) -> None:
-        """Restore the keys."""
+        """Restore the keys that the filter lets pass."""
         self.passing = state["passing"]
 
 

@@ -94,7 +94,7 @@ class Format(Operator):
         self.sieve = Sieve(self, self.others.expressions)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit each tuple with its row."""
+        """Format each tuple as a row of text, and submit it with that row as an attribute."""
         passed, failures = self.sieve.sift(batch)
         rows, unwritten = self._rows(passed.arrow.select(self.written))
         if unwritten:

@@ -45,7 +45,7 @@ NEVER = float("-inf")
 
 
 class Piece(NamedTuple):
-    """Consecutive messages, decoded."""
+    """The decoded tuples of consecutive messages."""
 
     tuples: TupleBatch
     bad: Sequence[tuple[Any, str]]
@@ -58,7 +58,7 @@ class Taken(NamedTuple):
     """The result of reading from an offset."""
 
     positions: Positions
-    """The positions after reading."""
+    """The next offset of each partition after reading."""
     read: dict[Partition, tuple[int, int]]
     """The first offset read of each partition, and the one after the last."""
     tuples: TupleBatch | None = None

@@ -149,9 +149,9 @@ class MetricsSink(Operator):
         return [states[channel] if channel < len(states) else {} for channel in range(route.width)]
 
     def checkpoint(self) -> State:
-        """Return the values."""
+        """Return the last value of each metric."""
         return dict(self.values)
 
     def restore(self, state: State) -> None:
-        """Restore the values."""
+        """Show the restored values of the metrics that still exist."""
         self._show({name: value for name, value in state.items() if name in self.expressions})

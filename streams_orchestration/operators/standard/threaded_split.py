@@ -47,9 +47,9 @@ class ThreadedSplit(Operator):
         self.next = (self.next + len(batch)) % ports
 
     def checkpoint(self) -> State:
-        """Return the next port."""
+        """Return the port that gets the next tuple."""
         return {"next": self.next}
 
     def restore(self, state: State) -> None:
-        """Restore the next port."""
+        """Restore the port that gets the next tuple."""
         self.next = state["next"]

@@ -57,7 +57,7 @@ class TupleLog(Incremental):
         """Maps each stored version to the number of the next tuple at that time."""
 
     def clear(self) -> None:
-        """Remove everything."""
+        """Remove all tuples."""
         self.notes = {name: values[:0] for name, values in self.notes.items()}
         self._reset()
         self.forget_stored()

@@ -46,7 +46,7 @@ class File(Protocol):
         ...
 
     def unlink(self, missing_ok: bool = False) -> None:  # noqa: FBT001, FBT002 - as in pathlib
-        """Remove it."""
+        """Remove the file."""
         ...
 
 

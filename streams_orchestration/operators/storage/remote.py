@@ -245,7 +245,7 @@ class RemoteFile:
         return self.storage.call(str(self), marked)
 
     def unlink(self, missing_ok: bool = False) -> None:  # noqa: FBT001, FBT002 - as in pathlib
-        """Remove it."""
+        """Remove the file."""
         try:
             self.storage.call(str(self), lambda system: system.delete_file(self.address.path))
         except FileNotFoundError:

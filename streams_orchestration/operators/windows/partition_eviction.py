@@ -17,7 +17,7 @@ from streams_orchestration.operators.windows.clause import PartitionPolicy, Wind
 
 
 class Evicted(NamedTuple):
-    """An evicted partition."""
+    """The eviction of a partition: the number of the partition, and when it was evicted."""
 
     number: int
     at: float

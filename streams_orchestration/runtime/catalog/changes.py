@@ -245,7 +245,7 @@ class LookingBell(Bell):
         self._interrupted.wait(self._seconds)
 
     def interrupt(self) -> None:
-        """End the wait."""
+        """End the wait for the next look."""
         self._interrupted.set()
 
     def take(self) -> Collection[str]:

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.catalog.states import (
 
 
 class StoredPosition(TypedDict):
-    """A `Position` as JSON."""
+    """A `Position` stored as JSON."""
 
     inputs: dict[str, int]
     sources: dict[str, dict[str, Any]]
@@ -31,7 +31,7 @@ class StoredPosition(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ApplicationRow(CatalogRow):
-    """A deployed application."""
+    """The row of a deployed application."""
 
     name: str
     life: str
@@ -111,7 +111,7 @@ class LogRequestRow(CatalogRow):
 
 @dataclass(frozen=True, slots=True)
 class UnitRow(CatalogRow):
-    """A unit of recovery."""
+    """The row of a unit of recovery."""
 
     application: str
     name: str
@@ -195,7 +195,7 @@ class UnitEventRow(CatalogRow):
 
 @dataclass(frozen=True, slots=True)
 class PeRow(CatalogRow):
-    """A PE."""
+    """The row of a PE."""
 
     application: str
     id: int
@@ -278,7 +278,7 @@ class StateRow(CatalogRow):
 
 @dataclass(frozen=True, slots=True)
 class SinkRow(CatalogRow):
-    """A sink."""
+    """The row of a sink."""
 
     application: str
     operator: str
@@ -321,7 +321,7 @@ class SinkFileRow(CatalogRow):
 
 @dataclass(frozen=True, slots=True)
 class ExportRow(CatalogRow):
-    """An exported stream."""
+    """The row of an exported stream."""
 
     application: str
     name: str
@@ -336,7 +336,7 @@ class ExportRow(CatalogRow):
 
 @dataclass(frozen=True, slots=True)
 class ImportRow(CatalogRow):
-    """An Import."""
+    """The row of an Import."""
 
     application: str
     name: str

@@ -29,7 +29,7 @@ class HostStart:
     incarnation: str
     """Id of this start. A host whose incarnation is not the one in the catalog ends by itself."""
     base: Path
-    """Directory of the spec."""
+    """The directory of the spec."""
     engine: EngineSettings
     """Settings of its engine. They are arguments because the engine starts before the catalog is read."""
 

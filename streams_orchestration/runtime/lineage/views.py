@@ -41,7 +41,7 @@ class View:
 
     moment: Moment
     run: LineageRunRow | None
-    """The latest run."""
+    """The latest run of the application; None if there is none."""
     units: list[UnitRow]
     rows: dict[str, int]
     """Sink -> rows that are finally visible, counted since the application was deployed."""

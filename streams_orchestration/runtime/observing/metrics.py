@@ -114,7 +114,7 @@ class ConnectionMetrics:
     """A connection within a PE whose tuples are copied."""
 
     name: str
-    """`Source:0 -> Target:0`."""
+    """The name of the connection, as in `Source:0 -> Target:0`."""
     pe: int
     copies: int
     """Batches copied by the sender, because the receiver writes to them."""

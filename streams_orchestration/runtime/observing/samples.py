@@ -47,7 +47,7 @@ class SampledAttribute:
 
     name: str
     type: str
-    """Type in Arrow's notation."""
+    """The type in Arrow's notation."""
     masked: bool
     """True if all its values are hidden."""
 

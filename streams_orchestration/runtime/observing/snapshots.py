@@ -36,9 +36,9 @@ class Snapshot:
     """All applications and machines of a state directory, as read together."""
 
     at: float
-    """Unix seconds."""
+    """The time of the snapshot in unix seconds."""
     applications: tuple[Observed, ...]
-    """Applications, by name."""
+    """The applications, ordered by name."""
     machines: tuple[MachineStatus, ...]
     """Machines, by name; empty if hosts are processes of the machine that deploys."""
     disk_free: int

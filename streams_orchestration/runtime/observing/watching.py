@@ -54,7 +54,7 @@ class Pulse:
 
     state: str
     deployed_at: float
-    """Unix seconds."""
+    """The time of the deployment in unix seconds."""
     units: tuple[tuple[str, str, int, int], ...]
     """Name, condition (`works`, or the state if it does not work), generation and number of resets of every unit."""
     troubled: tuple[str, ...] = ()

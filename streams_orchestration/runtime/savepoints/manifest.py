@@ -21,7 +21,7 @@ SCHEMA_VERSION = 1
 MANIFEST = "manifest.json"
 PLAN = "plan.json"
 MANIFEST_BYTES = 256 << 20
-"""Largest manifest, in bytes."""
+"""The size of the largest manifest in bytes."""
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
 """Pattern for the name of a savepoint."""
 
@@ -40,9 +40,9 @@ class SavedFile(_Part):
     name: str = Field(pattern=r"^(plan\.json|states/\d+-\d+\.state)$")
     """Path of the file within the directory."""
     size: int = Field(ge=0)
-    """Bytes."""
+    """The size in bytes."""
     checksum: int
-    """CRC-32."""
+    """The CRC-32 of the file."""
     batch: int = 0
     """For a state's file, the batch that wrote it."""
     place: str = ""
@@ -62,7 +62,7 @@ class SavedState(_Part):
     """The state of an operator."""
 
     operator: str
-    """Physical name."""
+    """The physical name of the operator."""
     rows: int | None
     """None for the checkpoint of a Spark query; the number of rows is unknown then."""
     files: tuple[SavedFile, ...]
@@ -118,7 +118,7 @@ class Manifest(_Part):
     application: str = Field(pattern=r"^[A-Za-z_]\w*$")
     name: str = Field(pattern=NAME)
     created_at: str
-    """ISO 8601, UTC."""
+    """The time when the savepoint was made, in ISO 8601 and UTC."""
     life: str
     """Life id of the application when the savepoint was taken."""
     fingerprint: str
@@ -146,7 +146,7 @@ class Manifest(_Part):
 
     @property
     def size(self) -> int:
-        """Bytes of its files."""
+        """The size of its files in bytes."""
         return sum(file.size for file in self.files)
 
     def document(self) -> dict[str, Any]:

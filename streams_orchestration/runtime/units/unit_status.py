@@ -31,7 +31,7 @@ class UnitEvent:
     """An event of a unit. The catalog keeps the last hundred events of each unit."""
 
     at: float
-    """Unix seconds."""
+    """The time of the event in unix seconds."""
     kind: EventKind
     generation: int
     epoch: int

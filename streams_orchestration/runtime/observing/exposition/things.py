@@ -44,7 +44,7 @@ class Unit:
     status: UnitStatus
     failure: UnitFailure | None
     deployed_at: float
-    """Unix seconds."""
+    """The time of the deployment in unix seconds."""
     shown_state: str
 
 

@@ -76,7 +76,7 @@ class _Change(NamedTuple):
     name: str
     pe: int
     cpu: float
-    """Processor seconds."""
+    """The processor time in seconds."""
     inputs: tuple[_Flow, ...]
     outputs: tuple[_Flow, ...]
     called: bool

@@ -17,9 +17,9 @@ class Passage(NamedTuple):
 
     tuples: float
     bytes: float
-    """Bytes in memory."""
+    """The bytes of the tuples in memory."""
     seconds: float
-    """Processor time."""
+    """The processor time in seconds."""
 
 
 def fitted(passages: Sequence[Passage]) -> PassageCost | None:
