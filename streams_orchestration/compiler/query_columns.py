@@ -20,7 +20,7 @@ class ColumnOrigin:
 
 
 QueryInfluences = frozenset[tuple[int, str, Use]]
-"""(input port, attribute, way in which it decides which rows there are)."""
+"""The attributes that decide which rows there are, each as (input port, attribute, way in which it decides)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ class OperatorCalls:
     """The calls of one task. While an operator submits tuples, it calls other operators."""
 
     def __init__(self, meter: Meter, instances: Mapping[int, Instance], batch: int) -> None:
-        """Create without any call.
+        """Prepare for the calls of a task.
 
         Args:
             meter: the meter of the task.
