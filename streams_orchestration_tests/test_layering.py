@@ -53,6 +53,7 @@ RUNTIME_LAYERS = (
         "log_rotation",
         "logs",
         "recurring",
+        "promises",
         "clock",
         "forks",
         "open_files",

@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
+from unittest.mock import patch
 
 from sqlalchemy import select
 
 from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.runtime import clock
+from streams_orchestration.runtime import clock, promises
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import launch
@@ -24,6 +26,7 @@ from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.watching import observed_status, read_pulses
+from streams_orchestration.runtime.promises import BrokenPromiseError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import LAUNCHES, failures
 from streams_orchestration_tests.chaos.undisturbed import differences, outcome
@@ -108,6 +111,12 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         shape = shape_at(case.shape, case.variant)
         checks = Checks(home, compilation.logical.application, wanted.results, shape.ordered)
         stack.callback(checks.close)
+
+        def broken(rule: str, otherwise: str) -> NoReturn:
+            checks.wrong.append(f"rule {rule} does not hold: {otherwise}")
+            raise BrokenPromiseError(otherwise)
+
+        stack.enter_context(patch.object(promises, "broken", broken))
         faults = Faults(scheduler, shared, case.faults, case.rate, case.kinds, checks)
 
         def committed() -> None:

@@ -18,6 +18,7 @@ from streams_orchestration.runtime.catalog.states import PeState, UnitState
 from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRuntimeError, explained
 from streams_orchestration.runtime.programs.batches import BatchPlan, Position, TaskResult
 from streams_orchestration.runtime.programs.counts import Counts
+from streams_orchestration.runtime.promises import promise
 from streams_orchestration.runtime.queries.recording import Total, batch_counts, record
 from streams_orchestration.runtime.units.controller import advance, note_commit
 from streams_orchestration.runtime.units.region_machine import LIMIT
@@ -116,6 +117,7 @@ def commit_batch(
             if _is_made(connection, key, plan.token):
                 return
             raise
+        _check(program, plan, results, row)
         progress = _progress(program, plan, results, row, seconds, now)
         closes = row.region is not None and plan.boundary and plan.epoch == row.current_epoch
         with catalog.together(connection):
@@ -141,6 +143,17 @@ def commit_batch(
             news |= _announce_end(connection, application, row.unit)
         if news and row.region is not None:
             advance(connection, application, row.unit, now)
+
+
+def _check(program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], row: _Standing) -> None:
+    """Hold the promises of a commit (B4, B18)."""
+    batch = f"batch {plan.batch} of PE {program.pe} of {program.application}"
+    tasks = {(result.level, result.partition) for result in results}
+    promise(len(tasks) == len(results), "B18", f"{batch} has two results of one task")
+    if row.region is not None:
+        late = f"{batch} is in epoch {plan.epoch}, and {row.unit} has completed epoch {row.current_epoch - 1}"
+        promise(plan.epoch >= row.current_epoch, "B4", late)
+    promise(plan.boundary or not plan.final, "B18", f"{batch} is the last one and does not end its epoch")
 
 
 def _written(plan: BatchPlan, results: Sequence[TaskResult]) -> Iterator[str]:

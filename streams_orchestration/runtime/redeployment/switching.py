@@ -24,6 +24,7 @@ from streams_orchestration.runtime.deployment.deployment import base_directory, 
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.stored_compilation import stored
+from streams_orchestration.runtime.promises import promise
 from streams_orchestration.runtime.redeployment.carrying import Carried, CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.counters import read_counters
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
@@ -118,6 +119,9 @@ def begin(
     begins = {each.unit for each in redeployment.units if each.action in ("restart", "start")}
     # higher than all before, so that a query of a PE that changed its unit is not taken for one of the new unit
     generation = cut.generation + 1
+    newest = max((row.generation for name, row in rows.items() if name in begins), default=0)
+    reused = f"units of {application} begin in generation {generation}; one has been in generation {newest}"
+    promise(generation > newest, "B6", reused)
     formers = redeployment.formers
     read = carry_connections(connection, application, formers)
     for unit in plan.units:

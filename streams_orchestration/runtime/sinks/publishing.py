@@ -30,6 +30,7 @@ from streams_orchestration.operators.storage.local import LocalStorage
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.promises import promise
 from streams_orchestration.runtime.sinks.retraction import Output, retract
 from streams_orchestration.runtime.sinks.sinks import count_output, show_early
 from streams_orchestration.runtime.storage.store import Store
@@ -131,6 +132,8 @@ def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple
     for row in rows:
         try:
             if not row.published:
+                shown = row.complete or row.visibility == "read_uncommitted"
+                promise(shown, "B32", f"{row.final} is to be shown before epoch {row.epoch} is complete")
                 _link(catalog, application, row)
             done.append(row)
         except OutputError as stopped:
@@ -147,6 +150,8 @@ def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple
         with catalog.write_unit(application, done[0].unit) as connection:
             for row in done:
                 if row.complete:
+                    early = f"{row.final} of epoch {row.epoch} counts as kept; {row.unit} is at {row.completed_epoch}"
+                    promise(row.epoch <= row.completed_epoch, "B32", early)
                     count_output(connection, application, row)
                 else:
                     show_early(connection, application, row)

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, insert, select
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.promises import promise
 from streams_orchestration.runtime.units.region_events import Action, Event, ResetFailed, TriggerReset
 from streams_orchestration.runtime.units.region_machine import step
 from streams_orchestration.runtime.units.region_record import RegionRecord
@@ -145,16 +146,21 @@ def _resets(actions: tuple[Action, ...]) -> bool:
 def _complete(connection: Connection, unit: UnitRow, record: RegionRecord, now: float) -> None:
     """Record the cut of a completed epoch: for each PE, the batch that closed the epoch."""
     c, p, u = tables.commit, tables.pe, tables.unit
-    members = select(p.c.id).where(p.c.application == unit.application, p.c.unit == unit.name)
-    closing = connection.execute(
-        select(c.c.pe, c.c.batch).where(
-            c.c.application == unit.application, c.c.pe.in_(members), c.c.epoch == record.completed, c.c.boundary
-        )
-    )
+    named, epoch = f"{unit.name} of {unit.application}", record.completed
+    promise(epoch > unit.completed_epoch, "B4", f"{named} completes epoch {epoch} after epoch {unit.completed_epoch}")
+    closing = (c.c.application == p.c.application) & (c.c.pe == p.c.id) & (c.c.epoch == epoch) & c.c.boundary
+    members = connection.execute(
+        select(p.c.id, p.c.final, c.c.batch)
+        .outerjoin(c, closing)
+        .where(p.c.application == unit.application, p.c.unit == unit.name)
+    ).all()
+    cut = {str(row.id): row.batch for row in members if row.batch is not None}
+    unclosed = [row.id for row in members if row.batch is None and not row.final]
+    promise(not unclosed, "B18", f"{named} completes epoch {epoch}, which its PEs {unclosed} have not closed")
     connection.execute(
         insert(tables.epoch).values(
             application=unit.application, unit=unit.name, epoch=record.completed,
-            cut={str(row.pe): row.batch for row in closing}, completed_at=now, seconds=record.drains.seconds[-1],
+            cut=cut, completed_at=now, seconds=record.drains.seconds[-1],
         )
     )  # fmt: skip
     connection.execute(

@@ -14,6 +14,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.cuts import after_cut, members
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import CommitRow, StoredPosition, UnitRow
+from streams_orchestration.runtime.promises import promise
 from streams_orchestration.runtime.sinks.retraction import mark_retracted
 from streams_orchestration.runtime.tasks.stored_states import drop_states_after
 
@@ -50,6 +51,9 @@ def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
     pes = _Member.all(connection, select(p.c.id, p.c.epoch, p.c.initial, p.c.position).where(*mine))
     closing = (c.c.application == application, c.c.pe.in_(members(application, name)), c.c.epoch == completed)
     cuts = {row.pe: row for row in CommitRow.all(connection, select(c).where(*closing, c.c.boundary))}
+    promise(epoch > completed, "B4", f"{name} of {application} is to repeat epoch {epoch}; {completed} is complete")
+    lacking = [pe.id for pe in pes if cuts and pe.id not in cuts]
+    promise(not lacking, "B30", f"the PEs {lacking} of {name} of {application} have no cut at epoch {completed}")
     garbage = drop_states_after(connection, application, name, completed)
     garbage += mark_retracted(connection, application, name, completed)
     connection.execute(delete(c).where(after_cut(c, application, name, completed)))

@@ -16,6 +16,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.promises import BrokenPromiseError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.roll_back import roll_back
 from streams_orchestration_tests.examples import examples
@@ -91,6 +92,11 @@ def at_cut(batches: list[Batch], completed: int) -> list[Batch]:
     return batches[: closing[completed - 1] + 1] if 0 < completed <= len(closing) else []
 
 
+def closed(members: list[list[Batch]]) -> list[int]:
+    """The number of epochs that each PE has closed."""
+    return [sum(batch.boundary for batch in batches) for batches in members]
+
+
 def written(connection: Connection, application: str, table: Table) -> list[dict[str, Any]]:
     """The rows of an application that were not taken back; which one it is is left out."""
     rows = connection.execute(select(table).where(table.c.application == application).order_by(*table.primary_key))
@@ -117,6 +123,7 @@ def catalog(database: str, tmp_path: Path) -> Catalog:
 @given(units=UNITS, completed=st.integers(0, 3))
 @examples(20)
 def test_it_stands_where_it_stood_at_the_cut(units: dict[str, list[list[Batch]]], completed: int, catalog: Catalog):
+    completed = min(completed, *closed(units["region"]))
     before = {**units, "region": [at_cut(batches, completed) for batches in units["region"]]}
     name, other = uuid.uuid4().hex, uuid.uuid4().hex
     with catalog.write() as connection:
@@ -140,3 +147,23 @@ def test_it_stands_where_it_stood_at_the_cut(units: dict[str, list[list[Batch]]]
             for pe in written(connection, other, tables.pe)
         ]
         assert written(connection, name, tables.pe) == wanted
+
+
+@pytest.mark.parametrize(
+    ("members", "completed", "epoch", "rule"),
+    [([1, 0], 1, EPOCH, "B30"), ([2, 1], 2, EPOCH, "B30"), ([1, 1], 1, 1, "B4"), ([0], 0, 0, "B4")],
+    ids=["no cut", "an earlier cut", "an epoch that is complete", "no epoch"],
+)
+def test_a_unit_whose_rows_break_a_rule_is_left_as_it_is(
+    members: list[int], completed: int, epoch: int, rule: str, catalog: Catalog
+):
+    name, closing = uuid.uuid4().hex, Batch(boundary=True, segments=1, early=False, state=True, file=True)
+    with catalog.write() as connection:
+        enter(connection, name, {"region": [[closing] * count for count in members]}, completed)
+    with catalog.read() as connection:
+        before = [written(connection, name, table) for table in (*WRITTEN, tables.pe)]
+        unit = UnitRow.one(connection, select(tables.unit).where(tables.unit.c.application == name))
+    with pytest.raises(BrokenPromiseError, match=rf"rule {rule} "), catalog.write() as connection:
+        roll_back(connection, unit, epoch)
+    with catalog.read() as connection:
+        assert [written(connection, name, table) for table in (*WRITTEN, tables.pe)] == before

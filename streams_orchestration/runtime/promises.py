@@ -1,0 +1,44 @@
+"""Assertions of the recovery protocol that stay on in production, each with the number of its rule.
+
+A broken promise is a defect of the product. It stops the transaction that has met it, which then changes nothing, so a
+defect costs an error in place of lost or doubled tuples.
+
+>>> promise(True, "B4", "epochs grow")
+>>> promise(False, "B4", "app: epoch 3 follows epoch 5")
+Traceback (most recent call last):
+    ...
+streams_orchestration.runtime.promises.BrokenPromiseError: app: epoch 3 follows epoch 5. This breaks rule B4 of the \
+recovery protocol, so nothing was changed. It is a defect of the product: report it with the logs. A reset of the unit \
+may get past it.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+
+
+class BrokenPromiseError(StreamsRuntimeError):
+    """The error that a rule of the recovery protocol does not hold; the transaction changes nothing."""
+
+
+def promise(kept: bool, rule: str, otherwise: str) -> None:  # noqa: FBT001
+    """Raise BrokenPromiseError unless a rule of the protocol holds.
+
+    Args:
+        kept: True if the rule holds.
+        rule: number of the rule in the semantics of consistent regions, such as B4.
+        otherwise: the state that breaks the rule, in words.
+    """
+    if not kept:
+        broken(rule, otherwise)
+
+
+def broken(rule: str, otherwise: str) -> NoReturn:
+    """Raise BrokenPromiseError for a rule."""
+    message = (
+        f"{otherwise}. This breaks rule {rule} of the recovery protocol, so nothing was changed. It is a defect of the "
+        "product: report it with the logs. A reset of the unit may get past it."
+    )
+    raise BrokenPromiseError(message)
