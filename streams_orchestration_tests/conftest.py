@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 SERVERS = {"postgresql", "mariadb", "s3", "gs", "kafka"}
 """Fixtures."""
+JAVA_GROUPS = {"kafka": "kafka", "no_host_stays": "hosts"}
+"""Fixtures of tests that start Java elsewhere than in Spark's driver in this process -> the worker that they share."""
 GARBAGE_THRESHOLDS = (20_000, 20, 20)
 """Of the three generations: tests leave little garbage, so that it may be looked for less often than by default."""
 MOST_WORKERS = 4
@@ -65,14 +67,20 @@ def _end(registered: int) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give every test its kind, and keep those with Spark, with Kafka and with MariaDB in one worker each."""
+    """Give every test its kind, and keep those with Spark, with hosts, with Kafka and with MariaDB in one worker each.
+
+    Slow tests come first, so that at the end no worker waits for the long test of another.
+    """
     for item in items:
         if not item.get_closest_marker(marker := kind(item)):
             item.add_marker(marker)
         if item.get_closest_marker("java"):
-            item.add_marker(pytest.mark.xdist_group("kafka" if "kafka" in needs(item) else "java"))
+            group = next((name for need, name in JAVA_GROUPS.items() if need in needs(item)), "java")
+            item.add_marker(pytest.mark.xdist_group(group))
         elif "mariadb" in needs(item):
             item.add_marker(pytest.mark.xdist_group("mariadb"))
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: kind(item) == "quick")
 
 
 def pytest_runtest_teardown() -> None:

@@ -28,6 +28,8 @@ HIDDEN = ("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE")
 """Variables of this process that are not passed on; without bytecode each command would compile all that it imports."""
 UNREACHABLE = ("Failed to fetch", "network was disabled", "not found in the package registry")
 
+pytestmark = pytest.mark.xdist_group("release")  # which build one wheel
+
 SPEC = """
 specVersion: 1
 application: readings

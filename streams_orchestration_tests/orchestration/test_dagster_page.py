@@ -33,7 +33,7 @@ from streams_orchestration_tests.orchestration.dagster_page import (
 from streams_orchestration_tests.orchestration.statuses import running
 from streams_orchestration_tests.waiting import until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dagster page")]  # which scaffold one project
 
 OWN = ["results", "after_epochs", "alerts"]
 RESULTS = dg.AssetKey(["numbers", "sinks", "Results"])
@@ -255,7 +255,6 @@ def test_the_ui_and_the_daemon_start(project: Path):
             return answer.status == 200
         return False
 
-    with started(project, serve, project / "webserver.log"):
+    with started(project, serve, project / "webserver.log"), started(project, daemon, log):
         until(answers, (project / "webserver.log").read_text, LIMIT, LOOK_SECONDS)
-    with started(project, daemon, log):
         until(lambda: "SensorDaemon" in log.read_text(), log.read_text, LIMIT, LOOK_SECONDS)

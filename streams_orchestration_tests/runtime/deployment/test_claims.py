@@ -120,7 +120,7 @@ def test_of_two_who_start_it_at_once_one_does(home: Home, hosts: FakeHosts):
 
 @pytest.mark.slow
 def test_a_host_that_is_stopped_while_it_starts_is_ended_again(home: Home, hosts: FakeHosts):
-    launcher = Interrupted(hosts, lambda start: start.host or cancel(home, "app"))
+    launcher = Interrupted(hosts, lambda start: start.host or cancel(home, "app", timeout=0.0))
     launch(home, "app", launcher=launcher)
     assert 101 not in hosts.alive_pids
     assert pids(home)[0] is None
