@@ -24,6 +24,8 @@ def volatile() -> Iterator[None]:
     patch = pytest.MonkeyPatch()
     patch.setattr(os, "fsync", lambda _descriptor: None)
     event.listen(Pool, "checkout", relax)
-    yield
-    event.remove(Pool, "checkout", relax)
-    patch.undo()
+    try:
+        yield
+    finally:
+        event.remove(Pool, "checkout", relax)
+        patch.undo()

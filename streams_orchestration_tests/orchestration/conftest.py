@@ -10,8 +10,6 @@ from typing import Any
 import dagster as dg
 import polars as pl
 import pytest
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
@@ -26,7 +24,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.unit_status import Cut
 from streams_orchestration_tests.orchestration.statuses import NOW, measured, running
-from streams_orchestration_tests.volatile import volatile
+from streams_orchestration_tests.quick_storages import quick_storages
 
 DEMO = """\
 specVersion: 1
@@ -56,26 +54,10 @@ graph:
 
 
 @pytest.fixture(autouse=True, scope="package")
-def no_disk() -> Iterator[None]:
-    """No storage of Dagster's waits for the disk."""
-    with volatile():
+def quickly() -> Iterator[None]:
+    """Most tests have a storage of Dagster's, or several."""
+    with quick_storages():
         yield
-
-
-@pytest.fixture(autouse=True, scope="package")
-def migrations_read_once() -> Iterator[None]:
-    """Dagster loads some eighty modules of migrations for each new storage, and a test makes several storages."""
-    known: dict[tuple[str | None, str | None], ScriptDirectory] = {}
-    read = ScriptDirectory.from_config
-
-    def once(config: Config) -> ScriptDirectory:
-        place = config.config_file_name, config.get_main_option("script_location")
-        return known.setdefault(place, known.get(place) or read(config))
-
-    patch = pytest.MonkeyPatch()
-    patch.setattr(ScriptDirectory, "from_config", once)
-    yield
-    patch.undo()
 
 
 @pytest.fixture

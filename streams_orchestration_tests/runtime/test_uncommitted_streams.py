@@ -100,15 +100,15 @@ def test_what_a_reset_takes_back_stays_readable_for_a_batch_under_way(local: Loc
 
 
 def test_numbers_that_a_reset_has_used_up_hold_nobody_up(tmp_path: Path):
-    local = LocalApplication(Home(tmp_path / "home"), application(tmp_path, 4 * OUTSTANDING_LIMIT), source_limit=1)
+    local = LocalApplication(Home(tmp_path / "home"), application(tmp_path, 2 * OUTSTANDING_LIMIT), source_limit=1)
     first = pe(local, "Rows")
     for _ in range(3):
         while local.step(first):
             pass
         reset(local.home, local.name, "region-0", force=True)
     local.run()
-    assert published(local.published("Inside")) == sorted((k, 2 * n) for k, n in rows(4 * OUTSTANDING_LIMIT))
-    assert not Counter(rows(4 * OUTSTANDING_LIMIT)) - seen(local)
+    assert published(local.published("Inside")) == sorted((k, 2 * n) for k, n in rows(2 * OUTSTANDING_LIMIT))
+    assert not Counter(rows(2 * OUTSTANDING_LIMIT)) - seen(local)
 
 
 def shown(*batches: int, rows: int = 1) -> StreamView:
