@@ -22,7 +22,7 @@ LAYERS = ("model", "expressions", "operators", "compiler", "runtime", "builder",
 OPERATOR_LAYERS = (
     *("libraries", "errors", "mentions", "packages", "delivery_key", "region", "import_path", "durable_files"),
     *("background", "metrics", "references", "outside", "read_ahead", "faults", "arrow_types", "encoding"),
-    *("storage", "target_columns", "batch", "expressions", "evaluated", "results", "context", "hold_up"),
+    *("storage", "target_columns", "batch", "expressions", "evaluated", "results", "context", "pauses", "hold_up"),
     *("undeliverable", "states", "windows", "contract"),
     *("implementation", "function", "tuple_outputs", "assignments", "failed_tuples", "epoch_sink", "frames"),
     *("gathering", "matching", "waiting"),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.metrics import Gauge
+from streams_orchestration.operators.pauses import Pauses
 
-FIRST_PAUSE = 0.5
-LONGEST_PAUSE = 30.0
-"""Seconds between two attempts. The pause doubles from the first value to the longest."""
+PAUSES = Pauses(first=0.5, longest=30.0)
+"""Pauses between two attempts to reach a server."""
 
 
 class HoldUp:
@@ -34,7 +34,7 @@ class HoldUp:
     @property
     def pause(self) -> float:
         """Seconds until the next attempt; 0 if the last one succeeded."""
-        return min(FIRST_PAUSE * 2 ** min(self._failures - 1, 10), LONGEST_PAUSE) if self._failures else 0.0
+        return PAUSES.after(self._failures)
 
     def _gauge(self) -> Gauge:
         return self._context.metrics.gauge("failed_tries", "to reach the source's server, in a row")

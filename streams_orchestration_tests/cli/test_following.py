@@ -11,7 +11,7 @@ from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS, SETTLE_S
 from streams_orchestration.runtime.errors import CatalogLostError, HostLaunchError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import UnitFailure
-from streams_orchestration.runtime.units.healing import FIRST_RETRY
+from streams_orchestration.runtime.units.healing import RETRIES
 from streams_orchestration.runtime.units.region_record import Tries
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 
@@ -99,16 +99,16 @@ def test_a_failure_that_somebody_else_resets_is_left_alone():
 
 
 def test_a_failure_that_stays_is_reset_after_a_while_and_once():
-    world = World([FAILED], stop_after=FIRST_RETRY - 1)
+    world = World([FAILED], stop_after=RETRIES.first - 1)
     world.follower().follow()
     assert world.resets == [("region-0", 1, PATIENCE)]
     assert "attempt 1 of 5" in world.said[-1]
 
 
 def test_a_reset_that_changed_nothing_is_tried_again():
-    world = World([FAILED], stop_after=PATIENCE + FIRST_RETRY + 1)
+    world = World([FAILED], stop_after=PATIENCE + RETRIES.first + 1)
     world.follower().follow()
-    assert [at for _, _, at in world.resets] == [PATIENCE, PATIENCE + FIRST_RETRY]
+    assert [at for _, _, at in world.resets] == [PATIENCE, PATIENCE + RETRIES.first]
 
 
 def test_every_generation_is_reset_of_its_own():

@@ -16,7 +16,7 @@ from streams_orchestration.orchestration.watching import (
     to_look_at,
 )
 from streams_orchestration.runtime.observing.watching import Pulse
-from streams_orchestration.runtime.units.healing import FIRST_RETRY
+from streams_orchestration.runtime.units.healing import RETRIES
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
 
@@ -131,7 +131,7 @@ def test_a_reset_without_effect_is_requested_again_ever_more_slowly():
         seen = look(failed(replace(status, hosts=(host,))), now, memory)
         memory = kept(seen.memory)
         asked += [(second, reset.key) for reset in seen.resets]
-    assert [second for second, _ in asked] == [0, FIRST_RETRY, 3 * FIRST_RETRY]
+    assert [second for second, _ in asked] == [0, RETRIES.first, 3 * RETRIES.first]
     assert len({key for _, key in asked}) == 3
 
 

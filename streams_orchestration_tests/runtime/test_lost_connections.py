@@ -15,6 +15,7 @@ from sqlalchemy import select
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime import stepping
 from streams_orchestration.runtime.catalog import outage, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -61,8 +62,7 @@ STEPPED = ("commit_batch", "publish", "complete", "read_view", "observe")
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outage, "FIRST_PAUSE", 0.0)
-    monkeypatch.setattr(outage, "LONGEST_PAUSE", 0.0)
+    monkeypatch.setattr(outage, "PAUSES", Pauses(0.0, 0.0))
     monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch", lambda *_, **__: ())
     # no epoch ends by itself, however long a run takes
     monkeypatch.setitem(applications.PERIODIC["consistent"], "period", 1e6)

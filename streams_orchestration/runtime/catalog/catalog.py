@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from streams_orchestration import world
 from streams_orchestration.compiler.brief import short_list
 from streams_orchestration.operators.durable_files import write_whole
+from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS, database_of
 from streams_orchestration.runtime.catalog.changes import Changes, file_bell
 from streams_orchestration.runtime.catalog.database import Mode, reason_of
@@ -40,8 +41,8 @@ from streams_orchestration.runtime.storage.store import Store
 
 PATIENCE_SECONDS = 5.0
 """Seconds for which a transaction is tried again while the database cannot be reached."""
-FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
-"""Seconds between two tries: the first pause, which doubles after each try, and the longest one."""
+PAUSES = Pauses(first=0.02, longest=1.0)
+"""Pauses between two attempts to connect."""
 UNEXPECTED = (LookupError, TypeError, ValueError, AttributeError)
 """Types of errors that can come from reading a damaged database; see `explained`."""
 _turns = world.Local()
@@ -278,7 +279,7 @@ class Catalog:
     def _begin(self, mode: Mode, unit: str) -> tuple[Connection, RootTransaction]:
         """Open a transaction; a connection that was lost is replaced, which is safe since nothing was done yet."""
         until = world.monotonic() + self._patience
-        pause = FIRST_PAUSE
+        failures = 0
         while True:
             connection = None
             try:
@@ -288,7 +289,7 @@ class Catalog:
                 if connection is not None:
                     connection.close()
                 failure = self._database.error(error)
-                if not isinstance(failure, CatalogLostError) or world.monotonic() + pause > until:
+                failures += 1
+                if not isinstance(failure, CatalogLostError) or world.monotonic() + PAUSES.after(failures) > until:
                     raise failure from error
-            world.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            world.sleep(PAUSES.after(failures))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from streams_orchestration import world
+from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime.errors import CatalogUnavailableError
 
 Result = TypeVar("Result")
@@ -16,8 +17,8 @@ LIMIT_SECONDS = 300.0
 """The seconds after which waiting for the catalog is given up."""
 SETTLE_SECONDS = 3.0
 """Seconds after an outage in which hosts write their heartbeats again; until then no host counts as dead."""
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
-"""Seconds between two tries: the first pause, which doubles after each try, and the longest one."""
+PAUSES = Pauses(first=0.05, longest=1.0)
+"""Pauses between two attempts to use the catalog."""
 
 LOG = logging.getLogger("streams.catalog")
 
@@ -29,7 +30,7 @@ class Outage:
         self._limit = limit
         self._log = log
         self._began: float | None = None
-        self._pause = FIRST_PAUSE
+        self._failures = 0
 
     def met(self, error: CatalogUnavailableError) -> None:
         """Note that the catalog could not be used, and sleep until the next try.
@@ -39,14 +40,14 @@ class Outage:
         """
         now = world.monotonic()
         if self._began is None:
-            self._began, self._pause = now, FIRST_PAUSE
+            self._began, self._failures = now, 0
             how_long = f"for {self._limit:.0f} s" if math.isfinite(self._limit) else "until it can be used"
             self._log.warning("%s It is tried again %s.", error, how_long)
         elif now - self._began > self._limit:
             self._log.error("%s This lasts for %.0f s now, and is not waited for any more.", error, now - self._began)
             raise error
-        world.sleep(self._pause)
-        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        self._failures += 1
+        world.sleep(PAUSES.after(self._failures))
 
     def over(self) -> None:
         """Note that the catalog was used, which ends an outage."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.errors import RefusedError
-from streams_orchestration.operators.hold_up import FIRST_PAUSE, LONGEST_PAUSE
+from streams_orchestration.operators.hold_up import PAUSES
 from streams_orchestration.operators.implementation import load
 from streams_orchestration.operators.journal.files import JournalFiles
 from streams_orchestration.operators.journal.intake import Intake
@@ -104,8 +104,8 @@ class Receiver:
                     log.exception("operator %s: receiving failed", self.name)
                     error = raised if isinstance(raised, Exception) else RuntimeError("its code has called sys.exit")
                 failures = 0 if intake is not None and intake.took_up_receiving() else failures
-                pause = min(FIRST_PAUSE * 2 ** min(failures, 10), LONGEST_PAUSE)
                 failures += 1
+                pause = PAUSES.after(failures)
                 log.error("operator %s: %s; tried again in %.1f s", self.name, error, pause)
                 with self._errors.survived(f"operator {self.name}: its error is not reported"):
                     self._tell(intake, error)

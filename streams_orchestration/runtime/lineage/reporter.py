@@ -12,6 +12,7 @@ from sqlalchemy import delete, insert, select, update
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, LineageRunRow
@@ -39,8 +40,8 @@ TURN_SECONDS = 2.0
 """Least seconds between two looks, however often the catalog changes."""
 LOOK_SECONDS = 10.0
 """Seconds between two looks while the catalog does not change."""
-LONGEST_PAUSE = 60.0
-"""Most seconds between two attempts while the server is not reached. The pause doubles up to this."""
+PAUSES = Pauses(first=TURN_SECONDS, longest=60.0)
+"""Pauses between two attempts while the server is not reached."""
 END_SECONDS = 4.0
 """Most seconds that a stop waits for the last events."""
 STEPS = 5
@@ -83,7 +84,7 @@ class Reporter:
         self._told: tuple[str, Moment] | None = None
         """The run of the last event that this process sent, and the application at that time."""
         self._said: str | None = None
-        self._pause = 0.0
+        self._failures = 0
         self._errors = RecurringErrors(log)
         self._stopped = world.Event()
         self._thread = world.Thread(target=self._run, name="lineage", daemon=True)
@@ -217,18 +218,18 @@ class Reporter:
             if last:
                 self._close()
                 return
-            self._stopped.wait(self._pause or TURN_SECONDS)
+            self._stopped.wait(PAUSES.after(self._failures) or TURN_SECONDS)
             self._catalog.changes.wait(mark, LOOK_SECONDS)
 
     def _arrived(self) -> None:
         if self._said is not None:
             log.info("Lineage reaches %s again", target())
-        self._said, self._pause = None, 0.0
+        self._said, self._failures = None, 0
         self._errors.gone("Lineage cannot be sent")
 
     def _failed(self, error: LineageError) -> None:
         """Log an error once, and double the pause."""
-        self._pause = min(max(2 * self._pause, TURN_SECONDS), LONGEST_PAUSE)
+        self._failures += 1
         if self._said != str(error):
             self._said = str(error)
             log.warning("Lineage does not reach %s: %s. It is tried again; the application runs on", target(), error)

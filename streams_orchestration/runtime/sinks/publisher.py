@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from streams_orchestration import world
+from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogUnavailableError, OutputError, StreamsRuntimeError
 from streams_orchestration.runtime.sinks.delivering import Deliverer
@@ -21,9 +22,8 @@ WAITING_SECONDS = 0.25
 """Seconds between two turns while outputs wait to be gathered, or a sink fails."""
 LOOK_SECONDS = 5.0
 """Seconds between two turns while the catalog does not change, for safety."""
-FIRST_PAUSE = 0.5
-LONGEST_PAUSE = 30.0
-"""Longest seconds between two attempts for a failing sink; the pause doubles up to this."""
+PAUSES = Pauses(first=0.5, longest=30.0)
+"""Pauses between two attempts for a failing sink."""
 END_SECONDS = 10.0
 """Seconds that a stop waits for outputs that are being published."""
 
@@ -175,8 +175,8 @@ class Publisher:
         """Record the failure of a sink, and let the sink rest."""
         with self._lock:
             trouble = self.troubles.setdefault(error.operator, Trouble())
-            trouble.next_try = self.clock() + min(FIRST_PAUSE * 2 ** min(trouble.failures, 10), LONGEST_PAUSE)
             trouble.failures += 1
+            trouble.next_try = self.clock() + PAUSES.after(trouble.failures)
         log.error("%s", error)
         record_failure(self.catalog, self.application, error.operator, error)
 

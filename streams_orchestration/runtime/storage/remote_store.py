@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from streams_orchestration import world
 from streams_orchestration.operators.durable_files import write_whole
+from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import (
     Storage,
@@ -28,8 +29,8 @@ T = TypeVar("T")
 
 PATIENCE_SECONDS = 20.0
 """Seconds for which requests to an unreachable storage are repeated before the task that needs it fails."""
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
-"""Seconds between two tries: the first pause, which doubles after each try, and the longest one."""
+PAUSES = Pauses(first=0.1, longest=2.0)
+"""Pauses between two attempts of a request."""
 AWAY = "See that it can be reached and is not overloaded; nothing is lost"
 REFUSED = "Correct STREAMS_STORAGE and STREAMS_STORAGE_OPTIONS, the rights or the credentials"
 
@@ -156,7 +157,8 @@ class RemoteStore(Store):
         except ValueError as error:
             message = f"{self.root}: {error}. {REFUSED}"
             raise StoreError(message) from error
-        until, pause = world.monotonic() + (PATIENCE_SECONDS if self.is_patient else 0.0), FIRST_PAUSE
+        until = world.monotonic() + (PATIENCE_SECONDS if self.is_patient else 0.0)
+        failures = 0
         while True:
             try:
                 return action(storage)
@@ -164,11 +166,11 @@ class RemoteStore(Store):
                 message = f"{error}. {REFUSED}"
                 raise StoreError(message) from error
             except StorageAwayError as error:
-                if world.monotonic() + pause > until:
+                failures += 1
+                if world.monotonic() + PAUSES.after(failures) > until:
                     message = f"{error}. {AWAY}"
                     raise StoreError(message) from error
                 log.warning("%s; it is tried again", error)
             except FileNotFoundError as error:
                 raise FileNotFoundError(2, os.strerror(2), str(error.filename or error)) from error
-            world.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            world.sleep(PAUSES.after(failures))

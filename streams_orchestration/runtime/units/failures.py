@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState
@@ -22,24 +23,16 @@ from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS
 
 LAUNCHES = 5
 """The number of failed launches in a row after which a host is not started any more."""
-FIRST_BACK_OFF, LAST_BACK_OFF = 1.0, 60.0
-"""Seconds before the first and, at most, before later resets for a repeated cause; the pause doubles.
+BACK_OFF = Pauses(first=1.0, longest=60.0)
+"""Pauses before resets for a repeated cause.
 
 They hold for a line of code that fails at different tuples although epochs complete, and for a cause outside of the
 application, whose longest pause may be another.
 """
-ATTEMPT_PAUSE, ATTEMPT_FACTOR, LONGEST_ATTEMPT_PAUSE = 4.0, 5.0, 600.0
-"""Seconds before the second reset for a cause while no epoch completes, the factor of each further pause, and the
-longest.
-
-With these numbers, five attempts span 624 s.
-"""
-LAUNCH_PAUSE, LAUNCH_FACTOR = 15.0, 6.0
-"""Seconds between the second and the third launch of a host that does not come up, and the factor of each further
-pause.
-
-With these numbers, five launches span 645 s.
-"""
+ATTEMPTS = Pauses(first=4.0, longest=600.0, factor=5.0)
+"""Pauses before resets for one cause while no epoch completes. Five attempts span 624 s."""
+LAUNCH_PAUSES = Pauses(first=15.0, longest=3600.0, factor=6.0)
+"""Pauses before launches of a host that does not come up, from its third launch on. Five launches span 645 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,17 +203,11 @@ def _due(unit: UnitStatus, kind: str, failed: PeStatus | None, *, outside: bool)
     detected = unit.outage["detected"]
     tried = unit.tried(kind)
     if outside:
-        return detected + _doubled(tried, unit.restart_pause)
+        return detected + BACK_OFF._replace(longest=unit.restart_pause).after(tried)
     times = failed.failed_times if failed is not None else 0
     if unit.region is None and unit.restarts and detected - (unit.reset_times.at or 0.0) <= STEADY_SECONDS:
         times = max(times, unit.restarts + 1)
-    attempt = min(ATTEMPT_PAUSE * ATTEMPT_FACTOR ** min(tried - 1, 9), LONGEST_ATTEMPT_PAUSE) if tried else 0.0
-    return detected + max(_doubled(times - 1, LAST_BACK_OFF), attempt)
-
-
-def _doubled(repeats: int, longest: float) -> float:
-    """Return the seconds to wait after `repeats` repetitions, at most `longest`."""
-    return min(FIRST_BACK_OFF * 2 ** min(repeats - 1, 30), longest) if repeats > 0 else 0.0
+    return detected + max(BACK_OFF.after(times - 1), ATTEMPTS.after(tried))
 
 
 def _kind_of_host(host: int) -> str:
@@ -229,7 +216,7 @@ def _kind_of_host(host: int) -> str:
 
 def _launch_due(host: HostStatus) -> float:
     """Return when a host that did not come up is to be started again, in unix seconds; the pause grows every time."""
-    return 0.0 if host.launches < 2 else host.launched_at + LAUNCH_PAUSE * LAUNCH_FACTOR ** (host.launches - 2)
+    return host.launched_at + LAUNCH_PAUSES.after(host.launches - 1) if host.launches > 1 else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime.units.failures import UnitFailure, failures
 from streams_orchestration.runtime.units.status import UnitsStatus
 
-FIRST_RETRY = 30.0
-"""Seconds after which a reset that changed nothing is requested again; the pause doubles every time."""
-LAST_RETRY = 600.0
+RETRIES = Pauses(first=30.0, longest=600.0)
+"""Pauses after which a reset that changed nothing is requested again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,4 +97,4 @@ def heal(status: UnitsStatus, now: float, known: Mapping[str, Known], *, patienc
 def _due(last: Known, patience: float) -> float:
     if last.tries == 0:
         return last.met_at + patience
-    return last.asked_at + min(FIRST_RETRY * 2 ** (last.tries - 1), LAST_RETRY)
+    return last.asked_at + RETRIES.after(last.tries)

@@ -14,6 +14,7 @@ import pytest
 
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.journal.source import JournalSource
+from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.operators.standard import mqtt_source, nats_source, redis_source
 from streams_orchestration.runtime.hosts import receivers
 from streams_orchestration_tests.operators.harness import Bench
@@ -27,8 +28,7 @@ ROW = "n bigint"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """What failed is tried again soon."""
-    monkeypatch.setattr(receivers, "FIRST_PAUSE", 0.05)
-    monkeypatch.setattr(receivers, "LONGEST_PAUSE", 0.05)
+    monkeypatch.setattr(receivers, "PAUSES", Pauses(0.05, 0.05))
 
 
 @pytest.fixture(params=sorted(BROKERS))

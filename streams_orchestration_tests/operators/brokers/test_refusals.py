@@ -18,6 +18,7 @@ from redis._parsers.base import BaseParser
 
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.journal.source import JournalSource
+from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.operators.standard.mqtt_source import MQTTSource
 from streams_orchestration.operators.standard.nats_source import NATSSource
 from streams_orchestration.operators.standard.redis_source import RedisSource
@@ -31,8 +32,7 @@ ROW = "n bigint"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """What failed is tried again soon."""
-    monkeypatch.setattr(receivers, "FIRST_PAUSE", 0.05)
-    monkeypatch.setattr(receivers, "LONGEST_PAUSE", 0.05)
+    monkeypatch.setattr(receivers, "PAUSES", Pauses(0.05, 0.05))
 
 
 def raised_from(error: Exception, cause: Exception) -> Exception:

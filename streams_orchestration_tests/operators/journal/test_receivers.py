@@ -10,6 +10,7 @@ import pytest
 
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalSource
+from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.receiving import receiving, reported
 
@@ -37,7 +38,7 @@ class Broken(JournalSource):
 def test_whatever_ends_it_is_reported_and_it_begins_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException], reason: str
 ):
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.receivers.FIRST_PAUSE", 0.001)
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.receivers.PAUSES", Pauses(0.001, 30.0))
     monkeypatch.setattr(Broken, "error", error, raising=False)
     monkeypatch.setattr(Broken, "began", threading.Event())
     monkeypatch.setattr(Broken, "may_begin", threading.Event())

@@ -18,6 +18,7 @@ from streams_orchestration.operators.errors import DataError, UnknownAttributeEr
 from streams_orchestration.operators.journal import listening
 from streams_orchestration.operators.journal.framing import FrameError, Frames, Framing
 from streams_orchestration.operators.journal.writing import Journal, JournalFullError
+from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.operators.standard import tcp_source
 from streams_orchestration.operators.standard.tcp_source import TCPSource
 from streams_orchestration_tests.operators.harness import Bench
@@ -304,7 +305,7 @@ def test_a_sender_waits_while_the_journal_has_no_room(tmp_path: Path, monkeypatc
 
 
 def test_a_client_connects_reads_and_connects_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.receivers.FIRST_PAUSE", 0.001)
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.receivers.PAUSES", Pauses(0.001, 30.0))
     with socket.create_server(("127.0.0.1", 0)) as server:
         made, source = bench(tmp_path, role="client", port=server.getsockname()[1])
         with receiving(source):

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime.catalog import outage, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
@@ -45,8 +46,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 10))))
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(incarnation="mine"))
-    for pause in ("FIRST_PAUSE", "LONGEST_PAUSE"):
-        monkeypatch.setattr(outage, pause, 0.0)
+    monkeypatch.setattr(outage, "PAUSES", Pauses(0.0, 0.0))
     monkeypatch.setattr(hosting, "SETTLE_SECONDS", 0.0)
     monkeypatch.setattr(Heart, "_beat", lambda _self: None)
     return Host(home, "app", 0, "mine", IdleEngine())
@@ -81,6 +81,6 @@ def test_a_host_that_is_told_to_end_does_not_wait_for_it(host: Host, monkeypatch
 def test_it_is_said_how_long_the_catalog_is_waited_for(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, limit: float, said: str
 ):
-    monkeypatch.setattr(outage, "FIRST_PAUSE", 0.0)
+    monkeypatch.setattr(outage, "PAUSES", Pauses(0.0, 0.0))
     Outage(limit).met(CatalogLostError(*LOST))
     assert caplog.messages[0].endswith(said)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.cli.starting import locked_start
+from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.hosts import host as hosts
 from streams_orchestration.runtime.hosts.heart import Heart
@@ -112,7 +113,7 @@ def test_a_server_that_refuses_is_logged_once_and_gets_all_later(
     local: LocalApplication, server: Receiver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     monkeypatch.setattr(reporter, "LOOK_SECONDS", 0.0)
-    monkeypatch.setattr(reporter, "LONGEST_PAUSE", 0.0)
+    monkeypatch.setattr(reporter, "PAUSES", Pauses(0.0, 0.0))
     monkeypatch.setenv("OPENLINEAGE_URL", server.address)
     server.answers = [500, 500, 500]
     with caplog.at_level(logging.INFO, "streams.lineage"), running_host(local):
@@ -131,7 +132,7 @@ def test_a_server_that_refuses_is_logged_once_and_gets_all_later(
 def test_a_server_that_is_not_there_changes_nothing(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    monkeypatch.setattr(reporter, "LONGEST_PAUSE", 0.0)
+    monkeypatch.setattr(reporter, "PAUSES", Pauses(0.0, 0.0))
     monkeypatch.setenv("OPENLINEAGE_URL", "http://me:sesame@127.0.0.1:1")
     with running_host(local) as ended:
         local.run()

@@ -18,7 +18,7 @@ from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks import delivering
 from streams_orchestration.runtime.sinks.delivering import deliverers
-from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher
+from streams_orchestration.runtime.sinks.publisher import PAUSES, Publisher
 from streams_orchestration.runtime.sinks.sinks import route_sink
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, rows, source, write_rows
@@ -126,7 +126,7 @@ def test_a_target_that_refuses_is_asked_again_and_gets_everything_in_order(local
     (tmp_path / "closed").unlink()
     turn()
     assert letters(tmp_path) == [], "it rests"
-    now += FIRST_PAUSE
+    now += PAUSES.first
     turn()
     assert [tuples for _, tuples in letters(tmp_path)] == [rows(5), rows(5, first=5)]
     actual = read_status(local.home, local.name).sinks[0]

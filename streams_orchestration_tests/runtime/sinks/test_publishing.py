@@ -18,7 +18,7 @@ from streams_orchestration.runtime.catalog.rows import SinkFileRow
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher
+from streams_orchestration.runtime.sinks.publisher import PAUSES, Publisher
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.sinks.sinks import SinkStatus, count_output
 from streams_orchestration.runtime.stepping import publish
@@ -351,7 +351,7 @@ def test_a_full_disk_keeps_what_waits_and_is_tried_again_after_a_growing_pause(
         patch.setattr(os, "link", full)
         for _ in range(4):
             publisher.turn()
-            now += FIRST_PAUSE / 2
+            now += PAUSES.first / 2
     assert tries == 2, "at 0 and at the end of the first pause"
     assert "No space left on device; it is tried again" in str(status(local).error)
     later = Publisher(local.catalog, local.name, clock=lambda: now)

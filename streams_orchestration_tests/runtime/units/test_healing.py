@@ -20,8 +20,8 @@ from streams_orchestration.runtime.limits import ENTERED_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import LAUNCH_FACTOR, LAUNCH_PAUSE, LAUNCHES
-from streams_orchestration.runtime.units.healing import FIRST_RETRY, LAST_RETRY, Known, heal
+from streams_orchestration.runtime.units.failures import LAUNCH_PAUSES, LAUNCHES
+from streams_orchestration.runtime.units.healing import RETRIES, Known, heal
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
@@ -144,7 +144,7 @@ def test_a_host_that_does_not_come_up_is_started_less_and_less_often_and_then_no
             launches.append(second)
             current = host_with(current, 1, launched_at=now, launches=current.hosts[1].launches + 1)
     waits = [later - earlier for earlier, later in itertools.pairwise(launches)]
-    assert waits == [1, *(LAUNCH_PAUSE * LAUNCH_FACTOR**n for n in range(LAUNCHES - 2))]
+    assert waits == [1, *(LAUNCH_PAUSES.after(n) for n in range(1, LAUNCHES - 1))]
     assert [failure.unit for failure in heal(current, now, known).exhausted] == ["pe-2"]
 
 
@@ -155,8 +155,8 @@ def test_a_failure_that_a_reset_has_not_changed_is_answered_again_after_a_time_t
         names, known = asked(alive, NOW + second, known)
         at += [second] * len(names)
     waits = [later - earlier for earlier, later in itertools.pairwise(at)]
-    assert waits[:5] == [FIRST_RETRY * 2**n for n in range(5)]
-    assert set(waits[5:]) == {LAST_RETRY}
+    assert waits[:5] == [RETRIES.first * 2**n for n in range(5)]
+    assert set(waits[5:]) == {RETRIES.longest}
 
 
 def test_what_is_given_up_does_not_keep_others_from_their_reset():
