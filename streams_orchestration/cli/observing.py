@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -14,17 +14,64 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from streams_orchestration.cli.connections import connection_lines
 from streams_orchestration.cli.invocation import current, write_json, write_output
 from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.messages import detail, note
 from streams_orchestration.cli.metrics import facts, metrics_tables, rates
 from streams_orchestration.cli.progress import progress_table, styled_state
 from streams_orchestration.cli.regions import region_lines
-from streams_orchestration.cli.tasks import tasks_table
 from streams_orchestration.cli.terminal import results
 from streams_orchestration.compiler.brief import count, duration, plural
 from streams_orchestration.runtime import api
+
+
+def connection_lines(status: api.ApplicationStatus) -> Iterator[Text]:
+    """Yield a line for every Import and Export, and one for each stream or reader that it is connected with."""
+    for link in status.imports:
+        yield Text.assemble((link.name, "bold"), f"  imports {link.wants}{'' if link.connections else ': none yet'}")
+        for each in link.connections:
+            early = ", uncommitted" if each.uncommitted and not each.problem else ""
+            yield _line(f"{each.exporter}: {each.stream}{early}", each)
+    for link in status.exports:
+        early = link.visibility == "read_uncommitted"
+        yield Text.assemble(
+            (link.name, "bold"), f"  exports {link.stream} as {link.offers}{', uncommitted' if early else ''}"
+        )
+        for each in link.connections:
+            notes = [] if each.waited or each.problem else ["not waited for"]
+            if early and not each.uncommitted and not each.problem:
+                notes.append("complete epochs only, as it is in a region")
+            yield _line(", ".join([f"to {each.importer}, PE {each.pe}", *notes]), each)
+
+
+def _line(name: str, connection: api.ConnectionStatus) -> Text:
+    if connection.problem is not None:
+        return Text(f"  {name}: not connected, {connection.problem}", "red")
+    behind = f"{count(connection.lag_tuples)} tuples in {plural(connection.lag_segments, 'segment')} to read"
+    line = Text(f"  {name}: {behind if connection.lag_segments else 'all read'}")
+    if connection.lost:
+        line.append(f", {count(connection.lost)} tuples lost", "red")
+    return line
+
+
+def tasks_table(status: api.ApplicationStatus) -> Table:
+    """Yield a line for every level of every PE."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("PE", "level", "tasks", "operators a task", "channels a task"):
+        table.add_column(title, justify="left" if title.startswith("channels") else "right")
+    for pe in status.pes:
+        for number, level in enumerate(pe.levels):
+            channels = (
+                f"{_each(share)} of {plural(share.total, 'channel')} of {region}"
+                for region, share in level.channels.items()
+            )
+            table.add_row(str(pe.id), str(number), str(level.tasks), _each(level.operators), ", ".join(channels) or "-")
+    return table
+
+
+def _each(share: api.Share) -> str:
+    return str(share.most) if share.least == share.most else f"{share.least} to {share.most}"
+
 
 WATCH_SECONDS = 2.0
 """Seconds between two looks with `--watch`."""

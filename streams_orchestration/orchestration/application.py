@@ -29,8 +29,6 @@ from streams_orchestration.orchestration.asset_keys import (
     other_keys,
     unchanged,
 )
-from streams_orchestration.orchestration.available_schedule import available_schedule
-from streams_orchestration.orchestration.crons import hourly, nightly, quarterly
 from streams_orchestration.orchestration.decoupling import GAIN, gain_sensor
 from streams_orchestration.orchestration.definition_names import sensor_name
 from streams_orchestration.orchestration.deployment_asset import deployment_asset, spec_asset
@@ -45,12 +43,18 @@ from streams_orchestration.orchestration.jobs import (
     reset_job,
 )
 from streams_orchestration.orchestration.lineage_assets import external_assets
-from streams_orchestration.orchestration.profile_schedule import profile_schedule
 from streams_orchestration.orchestration.profiling import profile_job, profiling_specs
-from streams_orchestration.orchestration.redeploy_schedule import redeploy_schedule
 from streams_orchestration.orchestration.region_widths import Rescaling
 from streams_orchestration.orchestration.rescale_sensor import rescale_sensor
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, Place, StreamsResource, resource_of
+from streams_orchestration.orchestration.schedules import (
+    available_schedule,
+    hourly,
+    nightly,
+    profile_schedule,
+    quarterly,
+    redeploy_schedule,
+)
 from streams_orchestration.orchestration.sensors import own_sensor
 from streams_orchestration.orchestration.spec_state import (
     SpecTimeoutError,

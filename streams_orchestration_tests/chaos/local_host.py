@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
-from streams_orchestration.runtime.engine.spark.scratch_query import ScratchQuery
+from streams_orchestration.runtime.engine.spark.query import ScratchQuery
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts import host_process
 from streams_orchestration.runtime.processes import is_alive, process_started

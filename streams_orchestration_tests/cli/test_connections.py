@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.cli.connections import connection_lines
+from streams_orchestration.cli.observing import connection_lines
 from streams_orchestration.runtime.observing.status import (
     ApplicationStatus,
     ConnectionStatus,

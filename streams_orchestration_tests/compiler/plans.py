@@ -12,7 +12,7 @@ from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, ProcessingElement, RegionMap, ThreadPlan
-from streams_orchestration.compiler.threads.threads import plan_threads
+from streams_orchestration.compiler.threads.stage import plan_threads
 from streams_orchestration.model.diagnostics import Diagnostic
 
 

@@ -9,7 +9,7 @@ import dagster as dg
 import pytest
 
 from streams_orchestration.orchestration import ops
-from streams_orchestration.orchestration.crons import quarterly
+from streams_orchestration.orchestration.schedules import quarterly
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration_tests.orchestration.conftest import Runtime, step

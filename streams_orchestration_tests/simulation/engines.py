@@ -13,8 +13,8 @@ from streams_orchestration import world
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
 from streams_orchestration.runtime.engine.spark import stages
+from streams_orchestration.runtime.engine.spark.query import ScratchQuery
 from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, requests
-from streams_orchestration.runtime.engine.spark.scratch_query import ScratchQuery
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts import host_process
 from streams_orchestration.runtime.hosts.launcher import HostStart, host_command

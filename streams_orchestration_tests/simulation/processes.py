@@ -13,7 +13,7 @@ import psutil
 
 from streams_orchestration.runtime import processes
 from streams_orchestration.runtime.catalog import start_lock
-from streams_orchestration.runtime.hosts import stalls
+from streams_orchestration.runtime.hosts import heart
 from streams_orchestration.runtime.storage import in_use
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
 from streams_orchestration_tests.simulation.worlds import EPOCH
@@ -25,7 +25,7 @@ def installed(scheduler: Scheduler) -> Iterator[None]:
     table, locks = Psutil(scheduler), Fcntl(scheduler)
     with (
         patch.object(processes, "psutil", table),
-        patch.object(stalls, "psutil", table),
+        patch.object(heart, "psutil", table),
         patch.object(in_use, "fcntl", locks),
         patch.object(start_lock, "fcntl", locks),
     ):

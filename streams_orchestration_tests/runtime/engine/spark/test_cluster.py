@@ -16,8 +16,7 @@ from streams_orchestration.runtime.engine.spark.cluster import PYTHON, cluster_s
 from streams_orchestration.runtime.engine.spark.frames.query import require_local
 from streams_orchestration.runtime.engine.spark.jvm import submit_arguments
 from streams_orchestration.runtime.engine.spark.owners import Worker
-from streams_orchestration.runtime.engine.spark.query import reason
-from streams_orchestration.runtime.engine.spark.scratch_query import ScratchQuery
+from streams_orchestration.runtime.engine.spark.query import ScratchQuery, reason
 from streams_orchestration.runtime.engine.spark.session_settings import AUTHENTICATE, session_settings
 from streams_orchestration.runtime.engine.spark.stages import AGAIN
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError

@@ -1,7 +1,9 @@
-"""The schedule that redeploys an application when its spec has changed, and does nothing when it has not."""
+"""The schedules of an application: redeploys, measurements, and runs that take what is there."""
 
 # pyright: reportUnknownMemberType=false
 # Dagster reads the annotations of resources here, so they may not be turned into text.
+from zlib import crc32
+
 import dagster as dg
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -12,10 +14,100 @@ from streams_orchestration.compiler.stages import WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.definition_names import job_name
-from streams_orchestration.orchestration.resource import StreamsResource, under_key
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
 from streams_orchestration.runtime import api
+
+
+def profile_schedule(
+    application: str, job: dg.JobDefinition, cron: str, timezone: str | None = None, key: str = RESOURCE_KEY
+) -> dg.ScheduleDefinition:
+    """Return a schedule that requests profiles of a running application; it is off until someone starts it.
+
+    Args:
+        application: its name.
+        job: of `profile_job`.
+        cron: expression.
+        timezone: of the expression, an IANA name; UTC by default.
+        key: of the resource.
+    """
+
+    @dg.schedule(
+        name=job_name(application, "profile"),
+        job=job,
+        cron_schedule=cron,
+        execution_timezone=timezone,
+        default_status=dg.DefaultScheduleStatus.STOPPED,
+        description=f"Measures {application} and decides which operators to move to PEs of their own.",
+    )
+    @under_key(key)
+    def profile_what_runs(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
+        try:
+            status = api.read_status(streams.directory(), application)
+        except api.StreamsRuntimeError as error:
+            return dg.SkipReason(str(error))
+        if status.state != "RUNNING":
+            return dg.SkipReason(f"{application} is {status.shown_state}, and only what runs can be measured")
+        return dg.RunRequest()
+
+    return profile_what_runs
+
+
+def available_schedule(
+    application: str, cron: str, timezone: str | None = None, key: str = RESOURCE_KEY
+) -> dg.ScheduleDefinition:
+    """Return a schedule that requests bounded runs, one at a time; it is off until someone starts it.
+
+    Args:
+        application: its name.
+        cron: expression.
+        timezone: of the expression, an IANA name; UTC by default.
+        key: of the resource.
+    """
+
+    @dg.schedule(
+        name=job_name(application, "available"),
+        job_name=job_name(application, "available"),
+        cron_schedule=cron,
+        execution_timezone=timezone,
+        default_status=dg.DefaultScheduleStatus.STOPPED,
+        description=f"Has {application} take what is there, complete the epoch, and stop.",
+    )
+    @under_key(key)
+    def take_available(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
+        try:
+            status = api.read_status(streams.directory(), application)
+        except api.NotDeployedError:
+            return dg.RunRequest()
+        except api.StreamsRuntimeError as error:
+            return dg.SkipReason(str(error))
+        if status.state == "RUNNING" and any(host.alive for host in status.hosts):
+            how = "takes what is there already" if status.bounded else "runs without an end"
+            return dg.SkipReason(f"{application} {how}")
+        return dg.RunRequest()
+
+    return take_available
+
+
+def nightly(application: str) -> str:
+    """Return the cron expression of a time between three and four at night."""
+    return f"{_minute(application)} 3 * * *"
+
+
+def hourly(application: str) -> str:
+    """Return the cron expression of a minute of every hour."""
+    return f"{_minute(application)} * * * *"
+
+
+def quarterly(application: str) -> str:
+    """Return the cron expression of a minute of every quarter of an hour."""
+    return f"{_minute(application) % 15}-59/15 * * * *"
+
+
+def _minute(application: str) -> int:
+    return crc32(application.encode()) % 60
+
 
 _AT_REST = {
     "STOPPED": "it goes on, with the spec as it is then, when it is redeployed by hand",
