@@ -91,31 +91,33 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
 ) -> dg.Definitions:
     """Return the assets, jobs, sensors and schedules of the application that a spec describes.
 
-    A spec with errors gives definitions too; its first stage fails with the diagnostics when it is materialized.
+    A spec with errors gives definitions too; its first stage fails with the diagnostics when it is materialized. All
+    schedules, and the sensors that apply decisions and change widths, are off until someone starts them.
 
     Args:
-        spec: path of the spec.
-        home: state directory, or a `StreamsResource` with one and its settings; by default what STREAMS_HOME names.
-        resource_key: key of the resource, by default `streams`, or a name that another directory's path gives.
-        name: what to call the application, by default as its spec does.
-        options: how to compile it unless a run says otherwise.
-        redeploy: cron expression of the schedule that redeploys, by default nightly; it is off until someone starts it.
-        profile: the same of the one that profiles, hourly and off as well.
-        available: the same of the one that takes what is there, completes the epoch and stops, every quarter of an hour
-            and off as well.
-        timezone: of these expressions, an IANA name; UTC by default.
-        gain: predicted speed-up at which a sensor, off as well, applies a decoupling decision.
-        rescale: when a sensor, off as well, changes the width of a parallel region.
-        change: called with every asset's spec, to change its key, group, owners or tags. Jobs, checks, sensors and
-            dependencies follow the keys.
-        watched: with sensors of its own that reset what fails and observe the spec; False where one sensor of each kind
-            serves many applications, see `failed_units_sensor` and `specs_sensor`.
-        keys: receives the keys of the assets, for such sensors.
+        spec: the path of the spec.
+        home: the state directory, or a `StreamsResource` with one and its settings; by default the directory that
+            STREAMS_HOME names.
+        resource_key: the key of the resource; by default `streams`, or a name made from another directory's path.
+        name: the name of the application; by default the one in its spec.
+        options: the compiler's options, which a run may change.
+        redeploy: the cron expression of the redeploy schedule; nightly by default.
+        profile: the cron expression of the profile schedule; hourly by default.
+        available: the cron expression of the schedule of bounded runs, which process the data that is available and
+            stop; every quarter of an hour by default.
+        timezone: the time zone of the cron expressions, an IANA name; UTC by default.
+        gain: the least predicted gain at which the sensor applies a decoupling decision.
+        rescale: the conditions on which the sensor changes the width of a parallel region.
+        change: a function that may change the key, group, owners or tags of an asset's Dagster spec. Jobs, checks,
+            sensors and dependencies follow a changed key.
+        watched: True to add the sensors that reset failed units and observe the spec; False if one
+            `failed_units_sensor` and one `specs_sensor` serve many applications.
+        keys: an object that receives the keys of the assets, for those shared sensors.
 
     Raises:
         SpecTimeoutError: the code of a spec in Python does not end in time.
         VariableMissingError: a setting of the resource is a variable that is not set.
-        SharedKeyError: `change` gives two assets one key.
+        SharedKeyError: `change` gives two assets the same key.
     """
     resource, path = resource_of(home), Path(spec).absolute()
     key = resource_key or resource.key()
@@ -174,7 +176,7 @@ def _keep_keys(store: ArtifactStore, application: str, keys: dict[str, list[str]
 
 
 def described_as(file: Path) -> tuple[str, str]:
-    """Return the name of the application that a spec describes, and the problem if its code does not end in time."""
+    """Return the name of a spec's application, and the problem if its code does not end in time, else an empty text."""
     try:
         return application_name(file), ""
     except SpecTimeoutError as error:
@@ -184,11 +186,11 @@ def described_as(file: Path) -> tuple[str, str]:
 def watched_specs(
     files: Iterable[Path], describe: Callable[[Path], tuple[str, str]] = described_as
 ) -> dict[str, WatchedSpec]:
-    """Return application -> its spec, with the problem where its name cannot be known, or is that of two files.
+    """Return application -> its spec, with a problem if its name cannot be read or several files have that name.
 
     Args:
-        files: specs.
-        describe: returns the name that a spec gives, and the problem with it.
+        files: the files of the specs.
+        describe: a function that returns the application's name in a file, and the problem with reading it.
     """
     described: dict[str, list[Path]] = {}
     problems: dict[str, str] = {}
@@ -209,13 +211,13 @@ def watched_specs(
 def built_alone(
     spec: WatchedSpec, resource: StreamsResource, resource_key: str, **settings: Any
 ) -> tuple[WatchedSpec, dg.Definitions]:
-    """Return the definitions of an application, and its spec with the problem that keeps it from being built.
+    """Return an application's spec and definitions; if building fails, the spec has the problem and they show it.
 
     Args:
-        spec: of the application.
-        resource: with the state directory.
-        resource_key: its key.
-        settings: as `build_application_definitions` has them.
+        spec: the spec of the application.
+        resource: the resource with the state directory.
+        resource_key: the key of the resource.
+        settings: further arguments of `build_application_definitions`.
     """
     if not spec.problem:
         try:
@@ -232,14 +234,14 @@ def built_alone(
 
 
 def own_sensors(spec: WatchedSpec, key: str = RESOURCE_KEY) -> list[dg.SensorDefinition]:
-    """Return the sensors of an application that is alone: one resets what fails, the other observes the spec."""
+    """Return the sensors that serve one application only: one resets failed units, the other observes the spec."""
     name = spec.application
     reset = reset_job(name, key, spec.keys)
     return [own_sensor(name, reset, key, spec.keys), specs_sensor({name: spec}, sensor_name(name, "specs"))]
 
 
 def application_name(spec: Path) -> str:
-    """Return the name of an application in its spec; the name of the file when the spec has none.
+    """Return the name of the application in its spec; if the spec has none, a name made from the file's name.
 
     Raises:
         SpecTimeoutError: the code of a spec in Python does not end in time.
@@ -252,9 +254,9 @@ def application_name(spec: Path) -> str:
 
 
 def name_of_file(spec: Path) -> str:
-    """Return the name that an application has after its file, where nothing better is known.
+    """Return a name for an application, made from the name of its spec file.
 
-    `dg scaffold` calls every file `application.yaml` and the application after the directory.
+    For `application.yaml`, the name that `dg scaffold` gives every spec, it is made from the directory's name.
     """
     file = file_of(spec)
     name = file.parent.name if file.stem == "application" else file.stem
@@ -262,9 +264,10 @@ def name_of_file(spec: Path) -> str:
 
 
 def known_lineage(source: ApplicationSource, store: ArtifactStore) -> nx.DiGraph[str]:
-    """Lineage of the application as it is deployed, else as last compiled or as it would be; else the stages only.
+    """Return the lineage of the deployed plan, else of the last compiled one, else of the spec as it compiles now.
 
-    Stages and the deployment have a picture in their description, where the application is small enough for one.
+    If the spec does not compile either, the lineage has the stages only. The descriptions of the stages and of the
+    deployment contain a picture if the application is small enough.
     """
     try:
         compilation = api.deployed_if_any(store.home, source.name) or _known_compilation(source, store)

@@ -25,7 +25,7 @@ SPEC = "spec"
 
 
 class StageMissingError(api.StreamsRuntimeError):
-    """A stage was not compiled yet, or what is stored of it cannot be read."""
+    """A stage was not compiled yet, or its stored document cannot be read."""
 
 
 class StagesOutOfStepError(api.StreamsRuntimeError):
@@ -34,25 +34,25 @@ class StagesOutOfStepError(api.StreamsRuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class StageDocument:
-    """Return one stored stage."""
+    """One stored stage."""
 
     application: str
     stage: str
     spec: str
-    """Path of the spec it was compiled from."""
+    """Path of the spec that the stage was compiled from."""
     inputs: Mapping[str, str]
-    """Versions of its inputs: of a stage its data version, of the spec its hash."""
+    """Input -> its version: the data version of a stage, or the hash of the spec."""
     section: Any
-    """Its section of the plan document."""
+    """The stage's section of the plan document."""
     result: Any
-    """The stage's result as JSON, for the stages after it; of the first stage with the options."""
+    """The stage's result as JSON, for the stages after it. The first stage's result includes the options."""
     diagnostics: tuple[Diagnostic, ...] = ()
     violations: tuple[str, ...] = ()
     """The findings of the stage's check."""
 
     @property
     def data_version(self) -> str:
-        """Hash of the stage's result, whatever it was computed from: equal results have equal versions."""
+        """The hash of the stage's result, so that equal results have equal versions whatever their inputs."""
         return content_version(_bytes({"section": self.section, "result": self.result}))
 
 
@@ -67,7 +67,7 @@ class ArtifactStore:
         return self.home.artifacts / application / f"{stage}.json"
 
     def write(self, document: StageDocument) -> Path:
-        """Store a stage; a reader sees the former document or this one, never a part."""
+        """Store a stage atomically: a reader sees the former document or this one, never a part."""
         self.home.prepare()
         path = self.path(document.application, document.stage)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ class ArtifactStore:
         return path
 
     def put(self, application: str, name: str, document: Any) -> Path:
-        """Store a document that is no stage, under a name of its own; as whole as a stage is."""
+        """Store a document other than a stage under this name, atomically; return its path."""
         self.home.prepare()
         path = self.path(application, name)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -94,7 +94,7 @@ class ArtifactStore:
         return path
 
     def get(self, application: str, name: str) -> Any:
-        """Return the document of this name; None when there is none.
+        """Return the document that `put` stored under this name; None if there is none.
 
         Raises:
             StageMissingError: the file is damaged.
@@ -112,7 +112,7 @@ class ArtifactStore:
         """Return one stored stage.
 
         Raises:
-            StageMissingError: it was not compiled, or the file is damaged.
+            StageMissingError: the stage was not compiled, or its file is damaged.
         """
         path = self.path(application, stage)
         try:
@@ -139,15 +139,15 @@ class ArtifactStore:
         """Return the options that the application was last compiled with.
 
         Raises:
-            StageMissingError: it was not compiled.
+            StageMissingError: the application was not compiled.
         """
         return documents.load(Options, _bytes(self.read(application, LOGICAL).result["options"]))
 
     def progress(self, application: str, stages: tuple[str, ...]) -> tuple[Progress, dict[str, str]]:
-        """Return the results of some stages, including the first one, and their data versions.
+        """Return the stored results of some stages, which must include the first one, and their data versions.
 
         Raises:
-            StageMissingError: one of them was not compiled.
+            StageMissingError: one of the stages was not compiled.
         """
         read = {stage: self.read(application, stage) for stage in stages}
         first = read[LOGICAL].result
@@ -170,8 +170,8 @@ class ArtifactStore:
         Raises:
             StageMissingError: a stage was not compiled.
             ApplicationError: the application has errors.
-            StagesOutOfStepError: a stage was computed from another version of its inputs than is stored now, or did
-                not pass its check.
+            StagesOutOfStepError: an input of a stage has changed since the stage was computed, or a stage did not pass
+                its check.
         """
         read = {stage: self.read(application, stage) for stage in BY_NAME}
         versions = {stage: document.data_version for stage, document in read.items()}

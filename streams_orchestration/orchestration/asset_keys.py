@@ -1,9 +1,9 @@
 """Keys of the assets of an application: its own keys, or those that a user's function gives its assets.
 
 An asset's own key has the application and the node of its lineage, `flights/sinks/Delays`. Definitions may give it
-another one. Definitions hold their keys, so two of them may give one application different keys. Events are recorded
-under the keys of the definitions that record them. A command builds no definitions, and takes the keys that the state
-directory keeps.
+another one. Each set of definitions holds its own keys, so two sets may give one application different keys. Events
+are recorded under the keys of the definitions that record them. A command builds no definitions, so it uses the keys
+that the state directory keeps.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -39,7 +39,7 @@ class SharedKeyError(api.StreamsRuntimeError):
 
 
 def unchanged(asset: dg.AssetSpec) -> dg.AssetSpec:
-    """Return the asset as it is: the function of a user who changes nothing."""
+    """Return the asset unchanged; the default where a user's function may change assets."""
     return asset
 
 
@@ -47,8 +47,8 @@ def own_key(application: str, node: str) -> dg.AssetKey:
     """Return the key that an asset has unless definitions give it another one.
 
     Args:
-        application: its name.
-        node: a stage, or a node of the lineage: `pes/pe_0` of `flights` is `flights/pes/pe_0`.
+        application: the application's name.
+        node: the name of a stage, or a node of the lineage: `pes/pe_0` of `flights` has the key `flights/pes/pe_0`.
     """
     return dg.AssetKey([application, *node.split("/", 1)])
 
@@ -69,11 +69,11 @@ class AssetKeys:
         self._given: dict[str, Mapping[str, dg.AssetKey]] = {}
 
     def of(self, application: str, node: str) -> dg.AssetKey:
-        """Return the key of an asset.
+        """Return the key of an asset: the one given by `use`, else the asset's own key.
 
         Args:
-            application: its name.
-            node: a stage, or a node of the lineage.
+            application: the application's name.
+            node: the name of a stage, or a node of the lineage.
         """
         return self._given.get(application, {}).get(node) or own_key(application, node)
 
@@ -81,32 +81,32 @@ class AssetKeys:
         """Give the assets of an application these keys.
 
         Args:
-            application: its name.
+            application: the application's name.
             keys: node -> parts of its key; a node that is left out has its own key.
         """
         self._given[application] = {node: dg.AssetKey(list(parts)) for node, parts in keys.items()}
 
 
 def other_keys(application: str, specs: Mapping[str, dg.AssetSpec]) -> dict[str, list[str]]:
-    """Return node -> parts of its key, of the assets whose key is not their own.
+    """Return node -> parts of its key, for the assets whose key differs from `own_key`.
 
     Args:
-        application: its name.
-        specs: node -> asset.
+        application: the application's name.
+        specs: node -> the asset's Dagster spec.
     """
     return {node: list(each.key.path) for node, each in specs.items() if each.key != own_key(application, node)}
 
 
 def changed(application: str, change: SpecChange, own: Iterable[dg.AssetSpec]) -> dict[str, dg.AssetSpec]:
-    """Return node -> asset, as a user's function has it; dependencies and columns follow the keys.
+    """Apply a user's function to all assets, let references follow changed keys, and return node -> changed asset.
 
     Args:
-        application: its name.
+        application: the application's name.
         change: the user's function.
-        own: all assets, with their own keys.
+        own: all assets of the application, with their own keys.
 
     Raises:
-        SharedKeyError: two assets have one key.
+        SharedKeyError: the function gives two assets the same key.
     """
     specs: dict[str, dg.AssetSpec] = {}
     keys: dict[dg.AssetKey, dg.AssetKey] = {}
@@ -126,7 +126,12 @@ def changed(application: str, change: SpecChange, own: Iterable[dg.AssetSpec]) -
 
 
 def _following(spec: dg.AssetSpec, keys: Mapping[dg.AssetKey, dg.AssetKey]) -> dg.AssetSpec:
-    """Return the asset downstream of the keys that others have now."""
+    """Return the asset with its dependencies and column lineage moved to the changed keys.
+
+    Args:
+        spec: the asset's Dagster spec.
+        keys: old key -> changed key.
+    """
     deps = [dg.AssetDep(keys.get(d.asset_key, d.asset_key), partition_mapping=d.partition_mapping) for d in spec.deps]
     spec = spec.replace_attributes(deps=deps)
     value = spec.metadata.get(LINEAGE)

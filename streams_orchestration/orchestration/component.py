@@ -1,4 +1,4 @@
-"""An application as a Dagster component: the YAML face of `build_application_definitions`."""
+"""An application as a Dagster component: `build_application_definitions` configured in YAML."""
 
 # pyright: reportUnknownMemberType=false
 
@@ -56,10 +56,10 @@ graph:
 
 
 class StreamsApplicationScaffolder(dg.Scaffolder[Any]):
-    """Writes `defs.yaml` and a small application beside it."""
+    """The scaffolder that writes `defs.yaml` and a small application beside it."""
 
     def scaffold(self, request: dg.ScaffoldRequest[Any]) -> None:
-        """See `dg scaffold defs`."""
+        """Write the files of a new component, for `dg scaffold defs`."""
         dg.scaffold_component(request, {"spec": "application.yaml"})
         name = request.target_path.name.replace("-", "_")
         (request.target_path / "application.yaml").write_text(EXAMPLE.format(name=name))
@@ -80,7 +80,7 @@ class Rescale(Checked, dg.Model):
         return self
 
     def policy(self) -> Rescaling:
-        """Return the conditions; raises ValueError where they do not go together."""
+        """Return the policy as a `Rescaling`; raise ValueError if its values contradict each other."""
         return Rescaling(**self.model_dump())
 
 
@@ -92,7 +92,10 @@ _VARIABLE = re.compile(r"\s*\{\{\s*env(?:\.(\w+)|\(\s*['\"](\w+)['\"]\s*\))\s*\}
 
 
 def _text_or_variable(context: dg.ResolutionContext, text: str | None) -> Any:
-    """Return the text of a setting; a variable alone is left to be read later, since it may be secret."""
+    """Return the text of a setting; if it is only a reference to a variable, return a `dg.EnvVar`, read when needed.
+
+    The value of a variable may be secret, so definitions do not contain it.
+    """
     variable = _VARIABLE.fullmatch(text or "")
     if variable:
         return dg.EnvVar(variable[1] or variable[2])
@@ -120,7 +123,7 @@ def _resource(context: dg.ResolutionContext, given: Any) -> Any:
 
 @dg.scaffold_with(StreamsApplicationScaffolder)
 class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
-    """Compiles a streaming application, runs it on Spark, and resets what fails.
+    """The component of a streaming application: compiled in stages, run on Spark, reset when a part of it fails.
 
     Example:
         ```yaml
@@ -205,9 +208,9 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
         )
 
     def get_asset_spec(self, spec: dg.AssetSpec) -> dg.AssetSpec:
-        """Return an asset as it is shown: as `translation` has it, unless this is overridden.
+        """Return an asset as `translation` changes it; a subclass may override this to change assets in code.
 
-        Key, group, owners, tags, kinds, description and automation may change. What refers to the asset follows a key.
+        Key, group, owners, tags, kinds, description and automation may change. References to an asset follow its key.
         """
         return spec if self.translation is None else self.translation(spec, spec)
 
@@ -254,14 +257,14 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
 
     @property
     def asset_keys(self) -> AssetKeys:
-        """The keys of the application's assets, as `get_asset_spec` has them; read by the sensors of all components."""
+        """The keys that `get_asset_spec` gives the application's assets; the shared sensors read them."""
         return self._keys
 
     def described_as(self, file: Path) -> tuple[str, str]:
-        """Return the name in the spec, and the problem with it. The components of a location ask each other often.
+        """Return the application's name in the spec and the problem with reading it; the first answer is kept.
 
         Args:
-            file: the spec.
+            file: the spec's file.
         """
         if self._description is None:
             self._description = described_as(file)
@@ -271,15 +274,15 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
         return {name: replace(spec, keys=self._keys) for name, spec in watched_specs(files).items()}
 
     def place(self) -> tuple[StreamsResource, str]:
-        """Return the resource, and its key."""
+        """Return the resource with the state directory, and the resource's key."""
         resource = resource_of(self.home if self.resource is None else self.resource)
         return resource, self.resource_key or resource.key()
 
     def exports(self, spec: WatchedSpec) -> list[dg.AssetSpec]:
-        """Return the Exports of the application, on which Imports of other components may depend.
+        """Return the assets of the application's Exports, on which Imports of other components may depend.
 
         Args:
-            spec: of the application.
+            spec: the spec of the application.
         """
         if self._known_exports is None:
             resource, key = self.place()
@@ -294,7 +297,11 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
         return self._known_exports
 
     def _options(self, directory: Path | None) -> Options:
-        """Return the options of the compiler; without a directory those that decide what is exported."""
+        """Return the compiler's options; without a directory leave out the files, which do not change what is exported.
+
+        Args:
+            directory: the base of the paths of the profile and the decoupling decision.
+        """
         config: dict[str, Any] = {
             "submission": {name: _text(value) for name, value in self.submission.items()},
             "widths": [{"pattern": pattern, "width": width} for pattern, width in self.widths.items()],
@@ -310,7 +317,7 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
 
 
 def _require_valid(spec: WatchedSpec, options: Options) -> None:
-    """Raise ApplicationError for all that keeps an application from running here, and for specs of one name."""
+    """Raise ApplicationError if the application cannot run here, or its spec has a problem, such as a shared name."""
     if spec.problem:
         raise ApplicationError([Diagnostic.of("SO0011", spec.problem)])
     # loads the code of operators, which showing assets does without
@@ -321,9 +328,9 @@ def _require_valid(spec: WatchedSpec, options: Options) -> None:
 
 
 def _components(context: dg.ComponentLoadContext) -> list[StreamsApplicationComponent]:
-    """Return the components that share sensors, always in the same order: all of this code location but some of code.
+    """Return the components of the code location that share sensors, always in the same order.
 
-    Code may give a relative path of a spec. Only the component itself knows from where.
+    A component that is built in code with a relative path of its spec is left out, since only it knows the base.
     """
     components = context.component_tree.get_all_components(StreamsApplicationComponent)
     return [each for each in components if Path(each.spec).is_absolute()]
@@ -340,7 +347,7 @@ def _watched_together(components: Sequence[StreamsApplicationComponent]) -> dict
 def _exports(
     components: Sequence[StreamsApplicationComponent], watched: Mapping[str, WatchedSpec]
 ) -> list[dg.AssetSpec]:
-    """Return the Exports of all components whose applications can be built."""
+    """Return the assets of the Exports of all components whose applications can be built."""
     described = {spec.files[0]: spec for spec in watched.values() if not spec.problem}
     specs = [(each, described.get(Path(each.spec))) for each in components]
     return [export for each, spec in specs if spec is not None for export in each.exports(spec)]
@@ -349,7 +356,7 @@ def _exports(
 def _reset_sensors(
     components: Sequence[StreamsApplicationComponent], watched: Mapping[str, WatchedSpec]
 ) -> Iterator[dg.SensorDefinition]:
-    """Yield the sensors that reset what fails: one for each state directory."""
+    """Yield the sensors that reset failed units: one for each state directory."""
     keys = {Path(each.spec): each.place()[1] for each in components}
     applications: dict[str, list[str]] = {}
     for name, spec in watched.items():
@@ -365,5 +372,5 @@ def _reset_sensors(
 
 
 def _text(value: str | float) -> str:
-    """Return a value as it is written on a command line; YAML has made a number or a boolean of it."""
+    """Return a value as it is written on a command line; YAML may have read it as a number or a boolean."""
     return str(value).lower() if isinstance(value, bool) else str(value)

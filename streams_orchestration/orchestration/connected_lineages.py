@@ -1,4 +1,4 @@
-"""Lineage across applications: the Exports that an Import is about are upstream of it."""
+"""Lineage across applications: an Import depends on the Exports that it connects with."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def links(assets: Iterable[object], kind: str) -> list[dg.AssetSpec]:
 
 
 def connection_of(exports: Collection[dg.AssetSpec]) -> Callable[[dg.AssetSpec], dg.AssetSpec]:
-    """Return a function that makes an Import depend on those of these Exports that it would connect with."""
+    """Return a function that makes an Import depend on each of the given Exports that it would connect with."""
 
     def connect(spec: dg.AssetSpec) -> dg.AssetSpec:
         if LINK not in spec.metadata or _kind(spec) != "imports":
@@ -46,7 +46,7 @@ def _application(spec: dg.AssetSpec) -> str:
 
 
 def _kind(spec: dg.AssetSpec) -> str:
-    """Return the kind of node that an asset of an application is; its key may be any."""
+    """Return the kind of an asset's lineage node, from its metadata, since users may have changed its key."""
     node = spec.metadata[NODE]
     return str(node.value if isinstance(node, dg.TextMetadataValue) else node).partition("/")[0]
 

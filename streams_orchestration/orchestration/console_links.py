@@ -21,12 +21,12 @@ logger = logging.getLogger(__name__)
 
 
 def console_metadata(application: str, node: str, facts: Mapping[str, Any]) -> dict[str, dg.MetadataValue]:
-    """Return the link of a deployment or a PE; nothing for other nodes, or if no address is set.
+    """Return the link from a deployment or a PE to the console; nothing for other nodes, or if no address is set.
 
     Args:
-        application: its name.
-        node: of the lineage.
-        facts: of that node.
+        application: the application's name.
+        node: the node of the lineage.
+        facts: the node's attributes in the lineage graph.
 
     """
     address = _address(os.environ.get(CONSOLE_URL, ""))
@@ -40,9 +40,9 @@ def console_metadata(application: str, node: str, facts: Mapping[str, Any]) -> d
 
 @cache
 def _address(value: str) -> str:
-    """Return the console's address; empty, with a warning, where the variable holds none that may be shown.
+    """Return the console's address if it may be shown; else log a warning and return an empty text.
 
-    Dagster stores links, so an address with more than an address - a token, say - is not used.
+    Dagster stores links, so an address that carries more, such as a token, is not used.
     """
     if not value:
         return ""

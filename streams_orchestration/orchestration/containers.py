@@ -1,4 +1,4 @@
-"""Runs that Dagster gives a container of their own cannot start hosts, which would end with the container."""
+"""The refusal to start hosts from a run in a container of its own, because they would end with the container."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from streams_orchestration.runtime import api
 SAME_MACHINE = ("in_process", "multiprocess", "multi_or_in_process_executor")
 """Names of the executors whose steps run on the machine of the run."""
 CALLERS_PROCESS = "execute_in_process_executor"
-"""Name of the executor of `execute_in_process`, which no launcher has a part in."""
+"""Name of the executor of `execute_in_process`, which needs no launcher."""
 
 
 def require_lasting(context: dg.OpExecutionContext, application: str, home: api.Home) -> None:
     """Refuse to start hosts as children of a run that has a container of its own, since they would end with it.
 
-    Agents of machines start the hosts there. Runs and steps of Dagster's own launchers and executors share the machine
-    of the process that launches them.
+    If machines are registered, their agents start the hosts, so nothing is refused. Nor is it for Dagster's own
+    launchers and executors, whose runs and steps share the machine of the process that launches them.
 
     Args:
-        context: of the op.
-        application: whose hosts are to be started.
+        context: the context of the op.
+        application: the application whose hosts are to be started.
         home: the state directory.
 
     Raises:

@@ -1,7 +1,7 @@
-"""Checks of a running application; pure.
+"""The checks of a running application, computed from its status alone.
 
-Its units are stable, cuts come in time and can be restored, the machines are there that its hosts may run on, and so is
-the storage.
+They check that units work and are stable, that cuts complete in time and can be restored, and that machines and storage
+are reachable.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _WHY_NOT_UP = {
     "DRAINING": "it is drained; `streams machines resume {name}` when it is to take hosts again",
 }
 ENDED = ("COMPLETED", "STOPPED")
-"""States of an application that is not to work."""
+"""States of an application in which its units need not work."""
 FAILED = "failed"
 """Outcome of a check that fails."""
 LATE_PERIODS, LATE_SECONDS = 10, 60.0
-"""A cut is late when that many periods have passed since the one before, and this time at least."""
+"""A cut is late once this many periods, and at least this many seconds, have passed since the last one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class Judgement:
     ages: dict[str, float] = field(default_factory=dict[str, float])
     """Region -> seconds since its last cut."""
     note: str = ""
-    """Why there is nothing to check; empty where there is."""
+    """Why there is nothing to check; empty if there is something."""
 
     @property
     def outcome(self) -> str:
-        """The outcome as far as a change of it is recorded."""
+        """The outcome, `failed` or the note; the check is recorded anew when this text changes."""
         return FAILED if self.problems else self.note
 
     @property
@@ -64,12 +64,12 @@ class Judgement:
 def judge(
     status: api.ApplicationStatus, now: float, machines: Sequence[api.MachineStatus] = ()
 ) -> tuple[Judgement, ...]:
-    """Judge an application; one that is stopped or complete needs nothing.
+    """Return the results of all checks of an application.
 
     Args:
-        status: of the application.
+        status: the status of the application.
         now: unix seconds.
-        machines: that are registered.
+        machines: the registered machines.
     """
     late: list[str] = []
     ages: dict[str, float] = {}
@@ -119,12 +119,12 @@ def judge(
 
 
 def late_at(status: api.ApplicationStatus, now: float) -> float:
-    """Return when the next cut is late unless it completes before, in unix seconds; 0 where none can become late."""
+    """Return the time, in unix seconds, at which the next cut becomes late unless it completes; 0 if none can."""
     return min((begun + limit for _, begun, limit in _expected(status) if begun + limit > now), default=0.0)
 
 
 def _expected(status: api.ApplicationStatus) -> Iterator[tuple[api.UnitStatus, float, float]]:
-    """Yield the regions whose cuts come by time: when the last one was, and after how many seconds the next is late."""
+    """Yield each region with periodic cuts, the time of its last cut, and the seconds after which the next is late."""
     if status.state not in ("RUNNING", "WAITING"):
         return
     for unit in status.units:

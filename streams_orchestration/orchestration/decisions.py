@@ -1,4 +1,4 @@
-"""The documents of profiling, and the compiler's options that the stored decoupling decision gives."""
+"""The stored documents of profiling, and the compiler options that apply a stored decoupling decision."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ APPLIED = "decoupling_applied"
 
 
 class NotDecoupledError(api.StreamsRuntimeError):
-    """A decision is not applied: there is none, or it promises too little."""
+    """A decision cannot be applied: there is none, or it promises too little."""
 
 
 def promised_gain(document: Mapping[str, Any]) -> float:
-    """Return the factor by which throughput should grow; against fused PEs if nothing ran at the decision."""
+    """Return the predicted factor of throughput: over the plan that ran at the decision, else over fused PEs."""
     decision = document["decision"]
     return float(decision.get("gain", decision["predictedSpeedup"]))
 
 
 def decided_options(store: ArtifactStore, application: str, options: Options, gain: float) -> Options:
-    """Return the options with the stored decision of an application.
+    """Return the options with the application's stored decision as their decoupling.
 
     Args:
-        store: has the decision.
-        application: its name.
-        options: the other options.
-        gain: the least predicted gain over what runs.
+        store: the store with the decision.
+        application: the application's name.
+        options: the options to complete.
+        gain: the least gain over the running plan that the decision must promise.
 
     Raises:
-        NotDecoupledError: there is no decision, or it promises less.
+        NotDecoupledError: there is no decision, it promises less, or it splits no PE.
     """
     document = store.get(application, DECISION)
     if document is None:
@@ -60,7 +60,7 @@ def decided_options(store: ArtifactStore, application: str, options: Options, ga
 
 
 def keep_applied(store: ArtifactStore, compilation: Compilation) -> None:
-    """Keep the stored decision as the applied one if the compilation was deployed with it."""
+    """Store the current decision as the applied one if the deployed compilation was made with it."""
     application = compilation.logical.application
     document = store.get(application, DECISION)
     if document is not None and assignment_from_mapping(document) == compilation.options.decoupling:

@@ -1,4 +1,4 @@
-"""The sensor that requests a decoupling decision to be applied when it pays."""
+"""The sensor that requests a run to apply a decoupling decision if its predicted gain is large enough."""
 
 # pyright: reportUnknownMemberType=false
 
@@ -13,17 +13,17 @@ from streams_orchestration.orchestration.definition_names import job_name, senso
 from streams_orchestration.orchestration.resource import StreamsResource, under_key
 
 GAIN = 1.2
-"""Predicted gain over the running plan from which the sensor requests a decision to be applied."""
+"""Least predicted gain over the running plan at which the sensor requests a run that applies a decision."""
 
 
 def gain_sensor(application: str, gain: float, key: str, keys: AssetKeys) -> dg.SensorDefinition:
     """Return a sensor that requests the job `APP__decouple` when a new decision promises enough; it is off at first.
 
     Args:
-        application: its name.
-        gain: predicted gain over what runs that is enough.
-        key: of the resource.
-        keys: of the assets.
+        application: the application's name.
+        gain: the least predicted gain over the running plan that is enough.
+        key: the key of the resource.
+        keys: the keys of the application's assets.
     """
 
     @dg.asset_sensor(

@@ -26,15 +26,15 @@ from streams_orchestration.runtime import api
 
 
 def build_definitions(specs: Path, home: Place, resource_key: str | None = None) -> dg.Definitions:
-    """Definitions of all applications that there are, each built by itself.
+    """Return the definitions of all applications, each built separately.
 
-    An application that cannot be built shows its error at its asset `spec`; the others are as they would be without it.
+    An application that cannot be built shows its error at its asset `spec`, and does not affect the others. An
+    application that was compiled from a spec elsewhere is included even if that spec is gone, since it may be running.
 
     Args:
-        specs: directory of specs; it need not exist.
-        home: state directory. Applications that were compiled into it from elsewhere are there too, even when their
-            spec is gone, since they may be running. Or a `StreamsResource` with one.
-        resource_key: key of the resource, by default `streams`, or a name that another directory's path gives.
+        specs: the directory of specs; it need not exist.
+        home: the state directory, or a `StreamsResource` with one.
+        resource_key: the key of the resource; by default `streams`, or a name made from another directory's path.
     """
     resource = resource_of(home)
     key = resource_key or resource.key()
@@ -55,7 +55,7 @@ def build_definitions(specs: Path, home: Place, resource_key: str | None = None)
 
 
 def _compiled(home: api.Home) -> Iterator[tuple[str, Path]]:
-    """(application, spec) of everything in the artifact store."""
+    """Yield the name and the path of the spec of each application in the artifact store."""
     for document in sorted(home.artifacts.glob(f"*/{LOGICAL}.json")):
         try:
             yield document.parent.name, Path(json.loads(document.read_bytes())["spec"])

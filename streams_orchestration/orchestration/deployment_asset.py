@@ -21,13 +21,13 @@ from streams_orchestration.orchestration.stage_assets import ApplicationSource
 def deployment_asset(source: ApplicationSource, spec: dg.AssetSpec, keys: AssetKeys) -> dg.AssetsDefinition:
     """Return the asset that puts the compiled plan of an application in place, with its state kept.
 
-    It has a step for each part, so that a run that goes on from a failure repeats nothing that was done: write the
-    wanted state, launch the hosts, wait for their heartbeats. The hosts outlive the run.
+    It has three steps: write the wanted state, launch the hosts, wait for their heartbeats. A run that is retried from
+    the failed step repeats none of the others. The hosts outlive the run.
 
     Args:
         source: the application.
-        spec: of the asset.
-        keys: of the assets.
+        spec: the asset's Dagster spec.
+        keys: the keys of the application's assets.
     """
     key = source.resource
 
@@ -44,11 +44,11 @@ def deployment_asset(source: ApplicationSource, spec: dg.AssetSpec, keys: AssetK
 
 
 def spec_asset(watched: WatchedSpec, spec: dg.AssetSpec) -> dg.AssetsDefinition:
-    """Return the asset of a spec: an observation records the version of its content, as the sensor `specs` does.
+    """Return the observable asset of a spec; an observation records the version of the spec's content.
 
     Args:
-        watched: the spec.
-        spec: of the asset.
+        watched: the spec to observe.
+        spec: the asset's Dagster spec.
     """
 
     def observe() -> Iterator[dg.ObserveResult]:

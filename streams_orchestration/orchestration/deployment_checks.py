@@ -1,4 +1,4 @@
-"""The checks of a deployment in Dagster: recorded by the sensor when they change, and run by hand."""
+"""The checks of a deployment in Dagster. The sensor records those that change, and users can run them."""
 
 # Dagster reads the annotations of resources here, so they may not be turned into text.
 from collections.abc import Iterator
@@ -24,12 +24,12 @@ from streams_orchestration.runtime import api
 
 
 def deployment_checks(application: str, key: str, keys: AssetKeys) -> dg.AssetChecksDefinition:
-    """Return the checks of a deployment.
+    """Return the definition that evaluates the checks of a deployment when a user or a run asks for them.
 
     Args:
-        application: its name.
-        key: of the resource.
-        keys: of the assets.
+        application: the application's name.
+        key: the key of the resource.
+        keys: the keys of the application's assets.
     """
     deployment = keys.of(application, "deployment")
 
@@ -52,7 +52,7 @@ def deployment_checks(application: str, key: str, keys: AssetKeys) -> dg.AssetCh
 
 
 def evaluation(keys: AssetKeys, application: str, judgement: Judgement) -> dg.AssetCheckEvaluation:
-    """Return a judgement as the event of a check."""
+    """Return the result of a check as the event that Dagster records."""
     return dg.AssetCheckEvaluation(
         asset_key=keys.of(application, "deployment"),
         check_name=judgement.name,

@@ -1,4 +1,4 @@
-"""Steps that ops, sensors and checks share, each of several calls of the runtime."""
+"""Functions that ops, sensors and checks share; each combines several calls of the runtime."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def deploy_compiled(
     drop: Collection[str] = (),
     available_now: bool = False,
 ) -> api.BroughtUp:
-    """Make an application the wanted one of its name. See `runtime.bringing_up.bring_up`.
+    """Write a compiled application to the catalog as the wanted one of its name; see `runtime.bringing_up.bring_up`.
 
     Args:
         home: the state directory.
-        compilation: the application.
-        fresh: drop everything that is kept of it.
-        savepoint: begin where this savepoint was taken; empty for none.
-        replaces: replace another plan that is deployed, with its state kept.
-        drop: operators whose state may be lost.
-        available_now: take what is there now, then stop.
+        compilation: the compiled application.
+        fresh: drop the application's kept state and results.
+        savepoint: the savepoint whose state the application begins with; empty for none.
+        replaces: replace another deployed plan of the application and keep its state.
+        drop: the operators whose state may be lost.
+        available_now: process the data that is available now, then stop.
     """
     home = home.prepare()
     place = api.savepoint_of(home, savepoint, compilation.logical.application) if savepoint else None
@@ -46,11 +46,12 @@ def deploy_compiled(
 
 
 def preview_compiled(home: api.Home, compilation: Compilation) -> Redeployment:
-    """Preview a redeploy. Files of states are read only where the plans alone would have it refused.
+    """Preview a redeploy. Stored states are read only if the plans alone lead to a refusal.
 
     Raises:
-        ApplicationError: it cannot run here.
-        NotDeployedError, OperatorError: see `runtime.redeployment.deployed`.
+        ApplicationError: the application cannot run here.
+        NotDeployedError: the application is not deployed.
+        OperatorError: a stored state cannot be read.
     """
     wanted = _deployable(compilation)
     outcome = api.preview_redeploy(home, wanted, stored=False)
@@ -60,31 +61,31 @@ def preview_compiled(home: api.Home, compilation: Compilation) -> Redeployment:
 def status_when_running(
     home: api.Home, application: str, timeout: float, unit: str | None = None, failed: int | None = None
 ) -> api.ApplicationStatus:
-    """Wait at most `timeout` seconds until every PE runs. See `runtime.deployment.control.await_running`."""
+    """Return the status once every PE runs; see `runtime.deployment.control.await_running` for arguments and errors."""
     api.await_running(home, application, timeout, unit, failed)
     return api.read_status(home, application)
 
 
 def status_when_stopped(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
-    """Stop an application, its state kept; waits at most `timeout` seconds for its hosts to end."""
+    """Stop an application, keep its state, wait at most `timeout` seconds for its hosts to end; return its status."""
     api.cancel(home, application, timeout)
     return api.read_status(home, application)
 
 
 def shown_rows(sink: api.SinkStatus, limit: int) -> list[dict[str, Any]]:
-    """Return the first rows that a file sink has published; none when they cannot be read."""
+    """Return the first rows that a file sink has published; an empty list if they cannot be read."""
     rows = api.first_rows(sink, limit)
     return [] if rows is None else rows.to_dicts()
 
 
 def deployed_options(home: api.Home, application: str) -> Options | None:
-    """Return the options of the deployed application; None when there is none, or another version deployed it."""
+    """Return the deployed application's compiler options; None if it is not deployed, or by another product version."""
     deployed = _deployed(home, application)
     return None if deployed is None else options_of(deployed)
 
 
 def deployed_fusion(home: api.Home, application: str, physical: PhysicalGraph) -> FusionPlan | None:
-    """Return the PEs that run this expanded graph; None when it is not deployed, or another one is."""
+    """Return the deployed fusion of operators into PEs; None if this expanded graph is not the deployed one."""
     deployed = _deployed(home, application)
     return deployed.fusion if deployed is not None and deployed.physical == physical else None
 
@@ -97,7 +98,10 @@ def _deployed(home: api.Home, application: str) -> Compilation | None:
 
 
 def _deployable(compilation: Compilation) -> Deployable:
-    """Return the compilation as it can be deployed; imports the check on use, for it brings all operators."""
+    """Check that the compilation can run here, and return it as deployable.
+
+    The check is imported here, since it loads all operators.
+    """
     from streams_orchestration.compiler.checking.deployable import deployable
 
     return deployable(compilation)

@@ -1,8 +1,8 @@
-"""Epochs as data versions of assets, and runs that follow after so many new ones.
+"""Epochs as data versions of assets, and a sensor and a condition that start runs after new epochs.
 
 A materialization of a PE, stream or sink has its last complete epoch as data version, `12@3f2a91bc`: the number of the
-epoch, and the life of the application. Numbers only grow within a life: a reset, a redeploy or a stop does not begin
-again. `--fresh` begins another life, so a version never stands for two states of the data.
+epoch, and the life of the application. Within a life numbers only grow, also over a reset, a redeploy or a stop.
+`--fresh` begins another life, so a version never stands for two states of the data.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -18,9 +18,9 @@ import dagster as dg
 
 VERSION_TAG = "dagster/data_version"  # documented for events of external assets; Dagster exports no name for it
 EPOCH = "streams/epoch"
-"""Metadata of a materialization and tag of a run: the number of the epoch."""
+"""Key of the epoch's number in the metadata of a materialization and in the tags of a run."""
 NEW_EPOCHS = 10
-"""Epochs after which a job follows when its author names no number."""
+"""Default number of new epochs after which a sensor or a condition starts a run."""
 LIFE_DIGITS = 8
 NAME = re.compile(r"\W+")
 
@@ -38,22 +38,22 @@ class Epoch:
 
     @classmethod
     def of(cls, number: int, life: str) -> Epoch:
-        """Return the epoch of an application; a few digits of its life tell it from others."""
+        """Return the epoch with this number and the first `LIFE_DIGITS` characters of the application's life."""
         return cls(number, life[:LIFE_DIGITS])
 
     @classmethod
     def parse(cls, version: str | None) -> Epoch | None:
-        """Read an epoch from a data version or a cursor; None if the text is none."""
+        """Read an epoch from a data version or a cursor, such as `12@3f2a91bc`; return None for any other text."""
         number, _, life = (version or "").partition("@")
         return cls(int(number), life) if number.isascii() and number.isdigit() else None
 
     @property
     def version(self) -> str:
-        """The data version of what is visible when this epoch is complete."""
+        """The data version of an asset whose last complete epoch is this one: `12@3f2a91bc`."""
         return f"{self.number}@{self.life}"
 
     def new_since(self, before: Epoch | None) -> int:
-        """Return how many epochs were completed since another one; in another life all of them."""
+        """Return how many epochs were completed since an earlier one; all of them if that was in another life."""
         return self.number - before.number if before is not None and before.life == self.life else self.number
 
 
@@ -70,14 +70,14 @@ def last_materialization(instance: dg.DagsterInstance, key: dg.AssetKey) -> dg.A
 
 @dataclass(frozen=True)
 class EpochsSince(dg.AutomationCondition[Any]):
-    """A condition that is true once an asset shows so many more epochs than when it was last true."""
+    """A condition that is true whenever an asset has `epochs` more complete epochs than when it was last true."""
 
     asset: dg.AssetKey
     epochs: int
 
     @property
     def name(self) -> str:
-        """The name in Dagster's list of evaluations, which also tells the condition from others."""
+        """The name that identifies the condition, also in Dagster's list of evaluations."""
         return f"epochs_since({self.asset.to_user_string()}, {self.epochs})"
 
     @property
@@ -86,7 +86,7 @@ class EpochsSince(dg.AutomationCondition[Any]):
         return f"{self.asset.to_user_string()} has {self.epochs} new epochs"
 
     def evaluate(self, context: dg.AutomationContext[Any]) -> dg.AutomationResult[Any]:
-        """Compare the asset's last materialization with the epoch that is kept since the condition was last true."""
+        """Return all candidates if enough epochs have completed since the condition was last true, else none."""
         newest = epoch_of(last_materialization(context.asset_graph_view.instance, self.asset))
         if newest is None or newest.new_since(Epoch.parse(context.cursor)) < self.epochs:
             return dg.AutomationResult(context, context.get_empty_subset(), cursor=context.cursor)
@@ -94,10 +94,10 @@ class EpochsSince(dg.AutomationCondition[Any]):
 
 
 def epochs_since(asset_key: KeyLike, epochs: int = NEW_EPOCHS) -> EpochsSince:
-    """Return an automation condition that is true in one evaluation after so many new epochs.
+    """Return an automation condition that is true for one evaluation each time this many new epochs are complete.
 
-    Epochs are counted by materializations, which come at most once a minute. The first evaluation counts all epochs
-    that there are. Dagster evaluates the condition in the code location:
+    Epochs are read from materializations, which are recorded at most once a minute. The first evaluation counts all
+    epochs that are complete. Dagster must evaluate the condition in the code location:
     `AutomationConditionSensorDefinition(..., use_user_code_server=True)`.
 
     Args:
@@ -119,17 +119,16 @@ def epochs_sensor(
     minimum_interval_seconds: int = 30,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
 ) -> dg.SensorDefinition:
-    """Return a sensor that requests a run of a job after so many new epochs of an asset.
+    """Return a sensor that requests a run of a job each time an asset has completed this many new epochs.
 
-    The first tick counts all epochs that there are. Each run has the number of the last epoch as its tag
-    `streams/epoch`.
+    The first tick counts all epochs that are complete. The tag `streams/epoch` of a run is the last epoch's number.
 
     Args:
         asset_key: the PE, stream or sink whose epochs are counted, `flights/sinks/Delays`.
-        job: the job, as any sensor of Dagster's takes it.
+        job: the job to run, in any form that Dagster's sensors accept.
         epochs: number of new epochs, at least 1.
         name: name of the sensor, by default `epochs_of_` and the asset's key.
-        minimum_interval_seconds: time between two ticks.
+        minimum_interval_seconds: the least time between two ticks.
         default_status: whether the sensor is on before somebody starts or stops it.
 
     Raises:

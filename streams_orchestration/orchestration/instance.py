@@ -19,30 +19,30 @@ from streams_orchestration.model.collector import uncollected
 from streams_orchestration.runtime import api
 
 LOCATION = "streams"
-"""Name of the code location, as in `workspace.yaml`; runs carry it, so that the UI files them under their job."""
+"""Name of the code location, as in `workspace.yaml`. Runs are tagged with it, so that the UI lists them by job."""
 REPOSITORY = "__repository__"
 """Dagster's name for the one repository of a code location that is made of definitions."""
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 NOT_AGAIN = {"dagster/max_retries": "0"}
-"""Tag of runs whose failure is reported at once: the daemon would repeat them unseen."""
+"""Tag of runs that Dagster's daemon must not retry, because their failure is reported at once."""
 RETRIES_USED_UP = "DagsterMaxRetriesExceededError"
-"""Name of the error that Dagster raises when retries are used up; it has no public name of its own."""
+"""Name of the class of the error that Dagster raises when retries are used up; the class is not public."""
 STORAGE = "history"
 """The directory in which Dagster keeps runs and events in SQLite."""
 SETTINGS, UNCAPTURED_SETTINGS = "dagster.yaml", "uncaptured.yaml"
 NO_CAPTURE = {"module": "dagster.core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
-"""The setting `compute_logs` of Dagster by which output of steps stays where it is."""
+"""Dagster's setting `compute_logs` that leaves the output of steps uncaptured."""
 OWN_WARNING = "Parameter `owners` of initializer `SensorDefinition"
-"""Start of a warning that Dagster gives about itself whenever it copies a sensor."""
+"""Start of a warning that Dagster causes itself whenever it copies a sensor."""
 
 
 def dagster_home(home: api.Home) -> Path:
-    """Return the directory of the instance: DAGSTER_HOME, else a part of the state directory."""
+    """Return the directory of the Dagster instance: DAGSTER_HOME, else a directory inside the state directory."""
     return Path(os.environ.get("DAGSTER_HOME") or home.dagster).absolute()
 
 
 def settings_file() -> Path:
-    """Return the instance settings that a new home gets: those of the working directory, else those of the package."""
+    """Return the `dagster.yaml` that a new instance gets: the one in the working directory, else the package's."""
     here = Path(SETTINGS)
     if here.is_file():
         return here.absolute()
@@ -52,17 +52,18 @@ def settings_file() -> Path:
 
 
 def dagster_instance(home: api.Home, *, captured: bool = True) -> dg.DagsterInstance:
-    """Return the instance of this home, with its storage created and migrated; use it as a context manager.
+    """Return the Dagster instance of a state directory; use it as a context manager.
 
-    An instance that DAGSTER_HOME names is taken as it is; one of ours gets a copy of `dagster.yaml`.
+    An instance that DAGSTER_HOME names is opened as it is. The state directory's own instance gets a copy of
+    `dagster.yaml`, and its storage is created and migrated.
 
     Args:
         home: the state directory.
-        captured: Dagster keeps what steps of runs in this process write to standard output, and leads it through a
-            child process for every step, which Ctrl-C reaches too.
+        captured: capture the standard output of steps that run in this process. Dagster starts a child process for
+            each step to do so, which Ctrl-C interrupts too.
 
     Raises:
-        StateDirectoryError: its directory cannot be written.
+        StateDirectoryError: the directory of the instance cannot be written.
     """
     directory = dagster_home(home)
     try:
@@ -86,7 +87,7 @@ def dagster_instance(home: api.Home, *, captured: bool = True) -> dg.DagsterInst
 
 
 def _uncaptured(directory: Path) -> str:
-    """Write the settings of an instance without the capture of output beside them; returns the name of the file."""
+    """Write a copy of the instance's settings that captures no output, and return the name of its file."""
     settings = directory / SETTINGS
     kept = yaml.safe_load(settings.read_bytes()) if settings.exists() else None
     (directory / UNCAPTURED_SETTINGS).write_text(yaml.safe_dump({**(kept or {}), "compute_logs": NO_CAPTURE}))
@@ -94,7 +95,7 @@ def _uncaptured(directory: Path) -> str:
 
 
 def _migrate(instance: dg.DagsterInstance, marker: Path, *, is_new: bool) -> None:
-    """Migrate the storage to this Dagster's schema, unless it or the marker shows that it has this schema."""
+    """Migrate the storage to this Dagster's schema, unless it is new or the marker file has this Dagster's version."""
     if marker.exists() and marker.read_text() == dg.__version__:
         return
     if not is_new:
@@ -120,18 +121,18 @@ def run_job_in_process(
 ) -> dg.DagsterRun:
     """Run a job to its end in this process, recorded like a run that the UI started.
 
-    Nothing is printed; what ops log is kept with the run.
+    Nothing is printed. The log of the ops is stored with the run.
 
     Args:
-        instance: where the run is recorded.
-        job_name: a job of `defs`.
-        defs: definitions as of `build_application_definitions`.
-        run_config: as in the launchpad.
-        tags: run tags on top of the job's.
-        location: the code location that the UI shows the job in.
+        instance: the Dagster instance that records the run.
+        job_name: the name of a job in `defs`.
+        defs: the definitions with the job.
+        run_config: the config of the run, as in the launchpad.
+        tags: the tags of the run, besides the job's.
+        location: the code location in which the UI shows the job.
 
     Raises:
-        Exception: the op's own exception, when one fails.
+        Exception: an op failed; its own exception is raised, without Dagster's wrapping.
         KeyboardInterrupt: Ctrl-C or SIGTERM came while it ran; the run is recorded as failed.
     """
     with warnings.catch_warnings():

@@ -1,7 +1,7 @@
 """The jobs of one application.
 
-All run in one process: their steps take milliseconds, a process for each would take a second. Steps share what
-they know through the catalog and the run's tags, never through an IO manager, which is the user's.
+The steps of a job run in one process, since a step takes milliseconds and a process for each would take a second.
+Steps pass results on through the catalog and the run's tags, never through an IO manager, since users choose that.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -19,28 +19,28 @@ from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.ops import await_unit, claim, record, stop_hosts
 
 MAX_RUNTIME = 900
-"""Seconds after which a run is ended; a crashed machine leaves runs that nothing else would end."""
+"""Seconds after which Dagster ends a run; nothing else would end the runs of a crashed machine."""
 MAX_AVAILABLE_RUNTIME = 24 * 3600
-"""The same of a run that takes what is there, which has a time limit of its own."""
+"""Seconds after which Dagster ends a run of `available_job`, whose step has a time limit of its own."""
 
 
 PRIORITY_TAG = "dagster/priority"
 URGENT, IDLE = "10", "-10"
-"""Priorities in Dagster's queue: of resets, before all others, and of measurements, behind all others."""
+"""Priorities in Dagster's queue: resets run before all other runs, measurements after them."""
 PROFILING_POOL = "streams_profiling"
-"""Pool of the step that measures; a Dagster of the user's own limits it as any pool."""
+"""Dagster's pool of the step that measures, by which users may limit how many measure at a time."""
 PROFILING_TAGS = {"streams/work": "profiling", PRIORITY_TAG: IDLE}
-"""Tags of runs that measure; `dagster.yaml` lets one of them work at a time, so that they never fill the queue."""
+"""Tags of runs that measure. By them `dagster.yaml` limits such runs to one at a time, so they never fill the queue."""
 
 
 def job_tags(application: str) -> dict[str, str]:
-    """Tags of every job of an application."""
+    """Return the tags of every job of an application."""
     return {APPLICATION_TAG: application, dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_RUNTIME)}
 
 
 # Dagster exports no name for what `define_asset_job` returns, so these leave it to inference.
 def compile_job(application: str, stages: Sequence[dg.AssetKey]):
-    """Compile all stages, one after another, until a check fails."""
+    """Return the job that compiles all stages in order and stops at the first failed check."""
     return dg.define_asset_job(
         job_name(application, "compile"),
         selection=list(stages),
@@ -51,7 +51,7 @@ def compile_job(application: str, stages: Sequence[dg.AssetKey]):
 
 
 def deploy_job(application: str, deployment: dg.AssetKey):
-    """Return the job that puts what is compiled in place. It changes nothing where that runs already."""
+    """Return the job that deploys the last compiled plan. It changes nothing if that plan already runs."""
     return dg.define_asset_job(
         job_name(application, "deploy"),
         selection=[deployment],
@@ -65,9 +65,9 @@ def redeploy_job(application: str, assets: Sequence[dg.AssetKey], *, keep: bool 
     """Return the job that compiles, then deploys.
 
     Args:
-        application: its name.
-        assets: the compiler's stages, and the deployment.
-        keep: the first stage takes options, and keeps those of what is deployed.
+        application: the application's name.
+        assets: the keys of the compiler's stages and of the deployment.
+        keep: let the first stage keep the deployed application's options; False if that stage takes no config.
     """
     return dg.define_asset_job(
         job_name(application, "redeploy"),
@@ -81,11 +81,11 @@ def redeploy_job(application: str, assets: Sequence[dg.AssetKey], *, keep: bool 
 
 
 def available_job(application: str, assets: Sequence[dg.AssetKey]):
-    """Return the job that takes what is there now, and ends when all of it is delivered.
+    """Return the job that processes the data that is available now, delivers the results, and stops the application.
 
     Args:
-        application: its name.
-        assets: the compiler's stages, and the deployment.
+        application: the application's name.
+        assets: the keys of the compiler's stages and of the deployment.
     """
     return dg.define_asset_job(
         job_name(application, "available"),
@@ -99,11 +99,11 @@ def available_job(application: str, assets: Sequence[dg.AssetKey]):
 
 
 def decouple_job(application: str, assets: Sequence[dg.AssetKey]):
-    """Return the job that compiles with the stored decision, then deploys.
+    """Return the job that compiles with the stored decoupling decision, then deploys.
 
     Args:
-        application: its name.
-        assets: the compiler's stages, and the deployment.
+        application: the application's name.
+        assets: the keys of the compiler's stages and of the deployment.
     """
     return dg.define_asset_job(
         job_name(application, "decouple"),
@@ -116,12 +116,12 @@ def decouple_job(application: str, assets: Sequence[dg.AssetKey]):
 
 
 def cancel_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
-    """Stop all hosts; what is committed is kept.
+    """Return the job that stops all hosts of an application and keeps its committed state.
 
     Args:
-        application: its name.
-        key: of the resource.
-        keys: of the assets.
+        application: the application's name.
+        key: the key of the resource.
+        keys: the keys of the application's assets.
     """
 
     @dg.job(
@@ -138,14 +138,15 @@ def cancel_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
 
 @cache
 def reset_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
-    """Bring one unit back to its last cut, wait until its PEs work again, and record that; skipped when nothing is due.
+    """Return the job that resets units to their last cut, waits until their PEs work again, and records that.
 
-    It is always the same object: the sensor that asks for it and the application's definitions must share it.
+    Its later steps are skipped if no reset is due. The same arguments give the same object, since the sensor that
+    requests the job and the application's definitions must share it.
 
     Args:
-        application: its name.
-        key: of the resource.
-        keys: of the assets.
+        application: the application's name.
+        key: the key of the resource.
+        keys: the keys of the application's assets.
     """
 
     @dg.job(
@@ -162,7 +163,7 @@ def reset_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
 
 @cache
 def any_reset_job(key: str) -> dg.JobDefinition:
-    """Return the job that resets a unit of any application that is deployed."""
+    """Return the job that resets a unit of the deployed application that a tag of the run names."""
 
     @dg.job(
         name="reset",

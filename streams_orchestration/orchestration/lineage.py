@@ -1,4 +1,4 @@
-"""Answers for `streams lineage`: a node of the lineage with what it comes from and what comes from it."""
+"""The answers of `streams lineage`: a node of the lineage with everything upstream and downstream of it."""
 
 # pyright: reportUnknownMemberType=false
 
@@ -20,10 +20,12 @@ class UnknownNameError(api.StreamsRuntimeError):
 
 
 def find(graph: nx.DiGraph[str], name: str) -> str:
-    """Return the node that a name means: its path, the last part of it, a PE's number or one of its operators.
+    """Return the node that a name refers to: a path, the part after its first slash, a PE's number, or an operator.
+
+    The name of an operator refers to the PE that contains the operator.
 
     Raises:
-        UnknownNameError: nothing is called that, or several things are; the message says what comes near.
+        UnknownNameError: no node or several nodes have the name; the message lists similar or possible names.
     """
     if name in graph:
         return name
@@ -47,10 +49,10 @@ def find(graph: nx.DiGraph[str], name: str) -> str:
 
 
 def render_lineage(graph: nx.DiGraph[str], name: str) -> str:
-    """Return everything that a node comes from and that comes from it, as two trees, and the origins of its columns.
+    """Return everything upstream and everything downstream of a node as two trees, and the origins of its columns.
 
-    A node that is met again is shown without its branches, marked `(above)`; of the stages each is shown with those
-    inputs only that its other inputs do not come from.
+    A node that is met again is shown without its branches and marked `(above)`. An edge between two stages is left out
+    if a longer path connects them.
 
     Raises:
         UnknownNameError: see `find`.
@@ -72,8 +74,9 @@ def render_lineage(graph: nx.DiGraph[str], name: str) -> str:
 def lineage_document(graph: nx.DiGraph[str], name: str) -> dict[str, Any]:
     """Return one node, with everything upstream and downstream of it, as JSON; nodes and edges are sorted by name.
 
-    `columns` of a node has a list of `node`, `column` and `transformations` for each column, and `influences` is such a
-    list for all of them; `wholeRows` is there where functions over whole rows make some of them.
+    `columns` of a node maps each column to its origins, a list of `node`, `column` and `transformations`. `influences`
+    is a list of the same form for all columns together. `wholeRows` lists the columns that functions over whole rows
+    make; it is left out if there are none.
 
     Raises:
         UnknownNameError: see `find`.
@@ -91,7 +94,7 @@ def lineage_document(graph: nx.DiGraph[str], name: str) -> dict[str, Any]:
 
 
 def whole_row_columns(facts: Mapping[str, Any]) -> list[str]:
-    """Return the columns of a node that a function over whole rows makes, from any of the rows' columns."""
+    """Return the columns of a node that functions over whole rows make, so that any column may be their origin."""
     columns: Origins = facts.get("columns") or {}
     return [column for column, origin in columns.items() if origin.whole_rows]
 
@@ -107,7 +110,7 @@ def _document(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _listed(uses: Influences) -> list[dict[str, Any]]:
-    """Return the columns that others depend on, with the types of OpenLineage's facet for the lineage of columns."""
+    """Return the origins as JSON, with the types of transformation that OpenLineage's column lineage facet has."""
     return [
         {"node": node, "column": column, "transformations": [_transformation(each) for each in sorted(ways)]}
         for (node, column), ways in sorted(uses.items())
@@ -119,7 +122,7 @@ def _transformation(use: Use) -> dict[str, str]:
 
 
 def _columns(columns: Origins) -> list[str]:
-    """Yield a line for each column that is known to be made from others."""
+    """Return a line for each column whose origins are known."""
     width = max(map(len, columns))
     lines: list[str] = []
     for column, origin in columns.items():
@@ -129,7 +132,7 @@ def _columns(columns: Origins) -> list[str]:
 
 
 def _influences(influences: Influences) -> list[str]:
-    """Yield a line for each column that decides which tuples there are."""
+    """Return a line for each column that influences all columns, with the way it does: filter, join, sort ..."""
     names = {f"{node}.{column}": ways for (node, column), ways in sorted(influences.items())}
     width = max(map(len, names))
     return [f"{name:<{width}}  {', '.join(sorted(each.subtype for each in ways))}" for name, ways in names.items()]

@@ -1,4 +1,4 @@
-"""The nodes of a lineage that Dagster does not compute, as external assets."""
+"""External assets for the nodes of a lineage that Dagster does not compute."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from streams_orchestration.orchestration.spec_state import spec_kind
 from streams_orchestration.runtime import api
 
 LINK = "streams/parameters"
-"""Metadata of Imports and Exports: what they are about."""
+"""Key of the metadata of Imports and Exports: their parameters, which decide what connects with what."""
 WHOLE_ROWS = "streams/whole_rows"
-"""Metadata of streams and sinks: the columns that functions over whole rows make, from any of those that are named."""
+"""Key of the metadata of streams and sinks: the columns that functions over whole rows make."""
 LAYERS = {"spec": "compilation", "deployment": "deployment", "pe": "deployment", "stream": "deployment"}
-"""Kind of a node -> layer of its asset; all others are data."""
+"""Kind of a node -> layer of its asset; the layer of all other kinds is data."""
 
 
 def external_assets(graph: nx.DiGraph[str]) -> list[dg.AssetSpec]:
-    """Return an asset for each node except the stages, which are assets with a computation behind them."""
+    """Return an asset for each node except the stages, whose assets Dagster computes."""
     application = graph.graph["application"]
     return [
         dg.AssetSpec(
@@ -55,7 +55,7 @@ def _kinds(facts: Mapping[str, Any]) -> set[str]:
 
 
 def _standard_metadata(application: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata that Dagster itself can show: columns, their origins, the line of the spec."""
+    """Return the metadata that Dagster's UI understands: columns, their origins, the line of the spec."""
     shown: dict[str, Any] = {}
     attributes = parse_schema(facts["schema"]).attributes if facts.get("schema") else ()
     if attributes:

@@ -1,4 +1,4 @@
-"""Checks that a run was to evaluate, and that it has ended without: Dagster shows them as not evaluated."""
+"""Checks that a run planned but ended without evaluating, so that Dagster shows them as not evaluated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streams_orchestration.orchestration.cut_checks import CHECKS
 from streams_orchestration.orchestration.previews import KEEPS_STATE
 
 RECENT = 20
-"""Number of the last runs of a check among which its last evaluation is looked for."""
+"""Number of a check's latest executions that are searched for an evaluation."""
 
 
 def left_open(instance: dg.DagsterInstance, deployments: Collection[dg.AssetKey]) -> set[dg.AssetCheckKey]:
@@ -26,7 +26,7 @@ def left_open(instance: dg.DagsterInstance, deployments: Collection[dg.AssetKey]
 
 
 def said_again(instance: dg.DagsterInstance, key: dg.AssetCheckKey) -> dg.AssetCheckEvaluation | None:
-    """Return the last evaluation of a check as an event that can be recorded anew; None if it was never evaluated."""
+    """Return a copy of a check's last evaluation to record anew; None if its `RECENT` latest executions have none."""
     history = instance.event_log_storage.get_asset_check_execution_history(key, limit=RECENT)
     evaluations = (record.evaluation for record in history)
     made = next((each for each in evaluations if isinstance(each, dg.AssetCheckEvaluation)), None)

@@ -1,4 +1,4 @@
-"""Ops that bring an application up, down or back to its last cut. Each one writes wanted state or waits, and ends."""
+"""Ops that deploy, stop and reset applications. Each one writes the wanted state or waits for it, then ends."""
 
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 import functools
@@ -34,13 +34,13 @@ from streams_orchestration.orchestration.timeline import draw_timeline
 from streams_orchestration.runtime import api
 
 CLAIMED_TAG = "streams/claimed"
-"""Run tag of a reset: the units whose reset has begun, as JSON; the steps behind `claim` read it."""
+"""Run tag of a reset: the units whose reset has begun, as JSON. The steps after `claim` read it."""
 
 AFTER = {"after": dg.In(dg.Nothing)}
 NOTHING = dg.Out(dg.Nothing)
 RETRY_SECONDS = 2.0
 HEAL_SECONDS = 0.5
-"""Seconds in which the sensor may reset a failed unit first; to be second does no harm."""
+"""Seconds for which the op leaves a failed unit to the sensor before it resets the unit itself."""
 LOOK_SECONDS = 0.5
 STOP_SECONDS = 60.0
 ENDED = ("COMPLETED", "STOPPED")
@@ -108,7 +108,7 @@ class ResetUnit(dg.Config):
 
 
 def _patient(op: Callable[..., Result]) -> Callable[..., Result]:
-    """Return an op that is retried if the catalog could not be used."""
+    """Return the op with readable errors, and with retries if the catalog cannot be used."""
 
     @functools.wraps(op)
     def tried(context: dg.OpExecutionContext, *arguments: Any, **named: Any) -> Result:
@@ -122,10 +122,10 @@ def _patient(op: Callable[..., Result]) -> Callable[..., Result]:
 
 
 def application_of(context: dg.OpExecutionContext) -> str:
-    """Return the application that a step serves: that of its asset, or of the run's tag where no asset is computed.
+    """Return the name of the application that a step serves, from the tag of its asset, or else of the run.
 
     Raises:
-        Failure: the run was launched by hand without its tag.
+        Failure: the step computes no asset, and the run was launched by hand without the tag.
     """
     if context.has_assets_def:
         (asset,) = context.assets_def.specs
@@ -137,14 +137,17 @@ def application_of(context: dg.OpExecutionContext) -> str:
 
 
 def _takes_what_is_there(context: dg.OpExecutionContext) -> bool:
-    """Return True in the job `APP__available`; no config can make it another one by being left out."""
+    """Return True in the job `APP__available`; its name decides, since a config value could be left out."""
     return context.job_name == job_name(application_of(context), "available")
 
 
 @keyed_op(ins=AFTER, out=NOTHING)
 @_patient
 def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication, streams: StreamsResource) -> None:
-    """Write what the compiled stages say into the catalog; refused when they do not belong to one compilation."""
+    """Write the compiled plan, or with `revert` the plan before the last redeploy, to the catalog as the wanted one.
+
+    It fails if the compiled stages do not belong to one compilation.
+    """
     application, home = application_of(context), streams.directory()
     if config.revert:
         if config.fresh or config.savepoint:
@@ -179,7 +182,7 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
 @keyed_op(ins=AFTER, out=NOTHING)
 @_patient
 def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: StreamsResource) -> None:
-    """Start the host processes that are wanted and missing. They are detached and outlive the run."""
+    """Start the missing host processes of the wanted plan. They are detached and outlive the run."""
     require_lasting(context, application_of(context), streams.directory())
     _stop_orphans(context, streams.directory())
     hosts = api.launch(streams.directory(), application_of(context), asked_at=config.asked_at)
@@ -191,9 +194,9 @@ def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: S
 def await_heartbeats(
     context: dg.OpExecutionContext, config: AwaitHeartbeats, streams: StreamsResource, keys: AssetKeys
 ) -> None:
-    """Wait until every PE has shown that it works, and record where the application stands.
+    """Wait until every PE works, and record the application's status on its assets.
 
-    A run of what is there is waited for until it has taken that.
+    In the job `APP__available`, wait instead until the application has processed all available data.
     """
     application = application_of(context)
     if _takes_what_is_there(context):
@@ -214,7 +217,7 @@ def await_heartbeats(
 def stop_hosts(
     context: dg.OpExecutionContext, config: CancelApplication, streams: StreamsResource, keys: AssetKeys
 ) -> None:
-    """Stop the application. What it has committed is kept; deploying it again goes on from there."""
+    """Stop the application. Its committed state is kept, and deploying it again goes on from there."""
     _stop_orphans(context, streams.directory())
     _record(
         context,
@@ -225,7 +228,7 @@ def stop_hosts(
 
 
 def _await_taken(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
-    """Wait until the application has taken all that was there, and reset what fails meanwhile; then stop it."""
+    """Wait until the application has processed all available data, reset units that fail, then stop it."""
     known, until = dict[str, api.Known](), time.monotonic() + timeout
     while (status := api.observed_status(home, application)).state not in ENDED:
         healing = api.heal(status, api.now(), known, patience=HEAL_SECONDS)
@@ -247,15 +250,15 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
 
 
 Units = dict[str, int | None]
-"""Units that are reset, and the generation in which each one failed; None where it is not named."""
+"""Unit that is reset -> the generation in which it failed; None if the request did not name one."""
 
 
 @keyed_op(out=dg.Out(dg.Nothing, is_required=False, description="Missing when there is nothing to wait for."))
 def claim(context: dg.OpExecutionContext, config: ResetUnit, streams: StreamsResource) -> Iterator[dg.Output[None]]:
-    """Begin the reset of consistent regions, or autonomous PEs, unless another process has done so; may be repeated.
+    """Begin the reset of consistent regions or autonomous PEs, unless another process has begun it; may be repeated.
 
-    When the cause is gone - the unit was reset and works, or its application was stopped, completed or deployed anew -
-    the steps behind this one are skipped, and the log says why.
+    If the cause is gone - the unit was reset and works, or its application was stopped, completed or deployed anew -
+    the steps after this one are skipped, and the log says why.
     """
     with readable_errors(application_of(context)):
         units = _claimed(context, config, streams.directory())
@@ -265,10 +268,10 @@ def claim(context: dg.OpExecutionContext, config: ResetUnit, streams: StreamsRes
 
 
 def _units_of(context: dg.OpExecutionContext) -> Units:
-    """Return the units that the step `claim` has begun to reset, in this run or in the one that it goes on from.
+    """Return the units that the step `claim` began to reset, from the run's tag, which a retried run inherits.
 
     Raises:
-        Failure: the run has no such step behind it.
+        Failure: the run does not have the tag.
     """
     run = context.instance.get_run_by_id(context.run_id)  # the context has the tags that the run began with
     claimed = None if run is None else run.tags.get(CLAIMED_TAG)
@@ -279,7 +282,7 @@ def _units_of(context: dg.OpExecutionContext) -> Units:
 
 
 def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home) -> Units:
-    """Begin the resets; none of a unit whose cause is gone."""
+    """Begin the requested resets unless their cause is gone, and return the units."""
     application = application_of(context)
     try:
         require_lasting(context, application, home)
@@ -307,7 +310,7 @@ def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home) 
 
 
 def _past(home: api.Home, application: str, config: ResetUnit) -> str | None:
-    """Why the cause of a reset is gone; None when it is not, or when the reset was requested without one."""
+    """Return why the cause of a reset is gone; None if it is not, or if the request named no failed generation."""
     if config.generation is None:
         return None
     try:
@@ -327,10 +330,10 @@ def _past(home: api.Home, application: str, config: ResetUnit) -> str | None:
 @keyed_op(ins=AFTER, out=NOTHING)
 @_patient
 def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams: StreamsResource) -> None:
-    """Wait until every PE of the units works again; others may have to reset them once more meanwhile.
+    """Wait until every PE of the units works again.
 
-    A unit that came back and has failed again since is not waited for: that failure has a run of its own. One whose
-    host is gone, as it is found only now when its machine has just died, is reset once more where nobody else does it.
+    A unit that recovered and has failed again is not waited for, since the new failure has a run of its own. If the
+    host of a unit is gone, for example with its machine, and no other process resets the unit, this op resets it again.
     """
     home = streams.directory()
     for unit, failed in _units_of(context).items():
@@ -349,7 +352,7 @@ def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams:
 @keyed_op(ins=AFTER, out=NOTHING)
 @_patient
 def record(context: dg.OpExecutionContext, streams: StreamsResource, keys: AssetKeys) -> None:
-    """Record where the application stands, with the timeline of its resets."""
+    """Record the status of the application on its assets, with a drawing of the timeline of its resets."""
     application, home = application_of(context), streams.directory()
     status = api.read_status(home, application)
     context.log.info("%s: back from its last cut", ", ".join(_units_of(context)))
@@ -368,14 +371,14 @@ def _record(
     status: api.ApplicationStatus,
     timeline: str | None = None,
 ) -> None:
-    """Show on the assets what was reached.
+    """Record the status on the application's assets, as output of the step if it computes the deployment.
 
     Args:
-        context: of the op.
-        keys: of the assets.
+        context: the context of the op.
+        keys: the keys of the application's assets.
         home: the state directory.
-        status: what was reached.
-        timeline: a drawing, of an application that was reset.
+        status: the status to record.
+        timeline: the SVG drawing of the timeline, after a reset.
     """
     metrics = api.read_metrics(home, status.application)
     drawn = {} if timeline is None else {"streams/timeline": dg.MetadataValue.md(image("timeline", timeline))}

@@ -1,7 +1,7 @@
-"""Events of a plan that was put in place: the materialization of the deployment, and all its checks anew with it.
+"""Events of a newly deployed plan: the materialization of the deployment, then all its checks.
 
-Dagster shows a check as not evaluated when its asset was materialized since. So the deployment is materialized for
-another plan only, and then together with every check.
+Dagster shows a check as not evaluated if its asset was materialized after it. So the deployment is materialized only
+for another plan, and then together with every check.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -28,14 +28,14 @@ def plan_events(
     metrics: api.ApplicationMetrics,
     judgements: Iterable[Judgement],
 ) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
-    """Yield the materialization of a plan that works, and all checks; nothing where it is recorded already.
+    """Yield the materialization of a working plan and all its checks; nothing if they are recorded already.
 
     Args:
-        keys: of the assets.
-        instance: has what was recorded before.
-        status: of the application.
-        metrics: of the same.
-        judgements: of the same, all of them.
+        keys: the keys of the application's assets.
+        instance: the Dagster instance, which has the earlier events.
+        status: the status of the application.
+        metrics: the metrics of the application.
+        judgements: the results of all checks of the deployment.
     """
     if status.state == "STOPPED" or not all(unit.works for unit in status.units):
         return
@@ -53,7 +53,7 @@ def plan_events(
 def plan_event(
     keys: AssetKeys, status: api.ApplicationStatus, metrics: api.ApplicationMetrics
 ) -> dg.AssetMaterialization:
-    """Return the event of a plan that was put in place: what stays true until another one takes its place."""
+    """Return the deployment's materialization, with the facts that are fixed for the plan."""
     return dg.AssetMaterialization(
         keys.of(status.application, "deployment"),
         description=f"{status.application} was put in place",
@@ -70,12 +70,12 @@ def plan_event(
 
 
 def _keeps_state(instance: dg.DagsterInstance, key: dg.AssetKey, since: float) -> dg.AssetCheckEvaluation:
-    """Return the check of the redeploy that has put this plan in place; of any other way to do so that it passes.
+    """Return the passed check `redeploy_keeps_state` of a new plan, as the run that redeployed it evaluated it, if any.
 
     Args:
-        instance: has the redeploy's check, if it was a run.
-        key: of the deployment.
-        since: unix seconds when the plan before was recorded.
+        instance: the Dagster instance, which has the evaluation if a run of Dagster redeployed.
+        key: the key of the deployment.
+        since: the time when the plan before was recorded, in unix seconds.
     """
     record = instance.get_latest_asset_check_evaluation_record(dg.AssetCheckKey(key, KEEPS_STATE))
     made = record.evaluation if record is not None and record.create_timestamp > since else None

@@ -1,4 +1,4 @@
-"""The effects of a redeploy, or of its preview, in Dagster: metadata of a run, and a check of the deployment."""
+"""The outcome of a redeploy or its preview in Dagster, as metadata of the run and as a check of the deployment."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from streams_orchestration.runtime import api
 KEEPS_STATE = "redeploy_keeps_state"
 """The check of a deployment that tells whether a redeploy with the current spec would lose state."""
 VERDICT_TAG = "streams/verdict"
-"""Run tag of a redeploy: what became of the application."""
+"""Run tag of a redeploy: its verdict, or `reverted`."""
 LISTED = 100
-"""Rows in the table of a redeploy."""
+"""Most rows in the table of a redeploy."""
 _COLUMNS = {"what": "string", "name": "string", "action": "string", "rows": "int", "bytes": "int", "reason": "string"}
 
 
 def put_in_place(context: dg.OpExecutionContext, put: Callable[[], Redeployment | None]) -> None:
-    """Deploy, or put another plan in the place of the deployed one, and show in the run what became of everything.
+    """Deploy a plan, and record in the run what happened to each operator of the plan that it replaced.
 
     Args:
-        context: of the op.
-        put: does it; returns None when nothing that was deployed had to give way.
+        context: the context of the op.
+        put: the function that deploys; it returns None if it replaced no other plan.
 
     Raises:
-        Failure: state would be lost that may not be, and the application stays as it is; or the new plan did not
-            work, and the plan before was brought back.
+        Failure: the redeploy was refused, since state would be lost, and nothing has changed; or the new plan did not
+            work, and the plan before was restored.
     """
     try:
         outcome = put()
@@ -55,7 +55,7 @@ def put_in_place(context: dg.OpExecutionContext, put: Callable[[], Redeployment 
 
 
 def _record(context: dg.OpExecutionContext, outcome: Redeployment) -> None:
-    """Record a preview on the run and on the deployment."""
+    """Tag the run with the verdict of a redeploy, and record a failed check of the deployment if it is unacceptable."""
     context.instance.add_run_tags(context.run_id, {VERDICT_TAG: outcome.verdict})
     passed = outcome.acceptable
     if passed:
@@ -73,7 +73,7 @@ def _record(context: dg.OpExecutionContext, outcome: Redeployment) -> None:
 
 
 def redeploy_metadata(outcome: Redeployment) -> dict[str, dg.MetadataValue]:
-    """Return the verdict, a table for people, and the document."""
+    """Return the metadata of a redeploy: its verdict, a table of its actions, the whole document, and the pause."""
     metadata: dict[str, dg.MetadataValue] = {
         "streams/verdict": dg.MetadataValue.text(f"{outcome.verdict}: {outcome.sentence}"),
         "streams/actions": _table(outcome),
@@ -85,7 +85,7 @@ def redeploy_metadata(outcome: Redeployment) -> dict[str, dg.MetadataValue]:
 
 
 def severity(outcome: Redeployment) -> dg.AssetCheckSeverity:
-    """Return the severity: an error where state cannot be kept at all; a warning where the user decides about it."""
+    """Return the severity of the check: ERROR if the redeploy is refused, WARN if the user can allow the loss."""
     return dg.AssetCheckSeverity.ERROR if outcome.verdict == "refused" else dg.AssetCheckSeverity.WARN
 
 
@@ -101,7 +101,7 @@ def _is_lost(action: OperatorAction, allowed: Collection[str]) -> bool:
 
 
 def _table(outcome: Redeployment) -> dg.TableMetadataValue:
-    """Operators that lose state, units, the other operators that do not stay as they are."""
+    """Return a table of the operators that lose state, then the units, then the other operators that change."""
     lost = [each for each in outcome.operators if _is_lost(each, ())]
     others = [each for each in outcome.operators if each not in lost and each.action != "kept"]
     rows = [

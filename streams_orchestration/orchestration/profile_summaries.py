@@ -1,4 +1,4 @@
-"""Summaries of a profile, of a decision and of its outcome for Dagster: rates, loads, moves, a picture."""
+"""Dagster metadata of a profile, a decoupling decision and the decision's outcome: rates, loads, moves, a drawing."""
 
 # pyright: reportUnknownMemberType=false
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from streams_orchestration.compiler.decoupling.outcome import Outcome
 
 HOTTEST = 20
-"""Operators in the table of a profile."""
+"""Most operators in the table of a profile, by processor time."""
 
 
 def profile_metadata(measurement: api.Measurement, path: Path) -> Metadata:
-    """Rates, the hottest operators, PEs, what sending costs, and what is not known."""
+    """Return the metadata of a profile: rates, the hottest operators, PEs, costs of sending, and what is unmeasured."""
     profile = measurement.profile
     seconds = profile.seconds
     hottest = sorted(profile.operators, key=lambda each: -each.cpu_seconds)[:HOTTEST]
@@ -80,12 +80,14 @@ def profile_metadata(measurement: api.Measurement, path: Path) -> Metadata:
 
 
 def decision_metadata(document: Mapping[str, Any], parted: Progress, path: Path) -> Metadata:
-    """Loads before and after, the predicted speed-up, what moves and why, what crosses, and a picture.
+    """Return the metadata of a decision: loads before and after, predicted speed-up, moved operators, cut streams.
+
+    It also has a drawing of the plan, if the plan is small enough.
 
     Args:
-        document: of the decision.
+        document: the document of the decision.
         parted: the stages with the decision applied.
-        path: of the document.
+        path: the path at which the document is stored.
     """
     decision = document["decision"]
     pe, parts, loads = decision["pe"], decision["parts"], decision["loads"]
@@ -137,7 +139,7 @@ def decision_metadata(document: Mapping[str, Any], parted: Progress, path: Path)
 
 
 def outcome_metadata(outcome: Outcome, kept: Sequence[Mapping[str, Any]], path: Path) -> Metadata:
-    """Return the prediction beside the measurement, of this time and of earlier ones."""
+    """Return the metadata of an outcome: prediction beside measurement, now and in the stored earlier comparisons."""
     return {
         "streams/predicted_speedup": dg.MetadataValue.float(round(outcome.predicted_speedup, 4)),
         "streams/measured_speedup": dg.MetadataValue.float(round(outcome.measured_speedup, 4)),

@@ -1,4 +1,4 @@
-"""The loop around a running application as assets: what it costs, what to move apart, and what came of that."""
+"""The profiling loop as assets: the measured profile, the decoupling decision, and the outcome of that decision."""
 
 # pyright: reportUnknownMemberType=false
 
@@ -58,9 +58,9 @@ class DecisionOptions(dg.Config):
 
 
 def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
-    """Return the specs of the three assets, which follow the deployment in a group of their own.
+    """Return the specs of three assets downstream of the deployment: the profile, the decision and its outcome.
 
-    They are external: only the profile job makes them, since what is not running cannot be measured. So *Materialize
+    The assets are external, since only a running application can be measured: the profile job makes them, *Materialize
     all* leaves them out, no automation runs them, and Dagster never calls them stale.
     """
 
@@ -93,7 +93,7 @@ def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
 
 @keyed_op(out=NOTHING, pool=PROFILING_POOL)
 def measure(context: dg.OpExecutionContext, config: ProfileOptions, streams: StreamsResource, keys: AssetKeys) -> None:
-    """Measure the application while it runs."""
+    """Measure the running application, and store and record its profile."""
     application = application_of(context)
     measurement = api.measure(streams.directory(), application, config.seconds, _pause)
     for remark in measurement.remarks:
@@ -105,7 +105,7 @@ def measure(context: dg.OpExecutionContext, config: ProfileOptions, streams: Str
 
 @keyed_op(ins=AFTER, out=NOTHING)
 def decide(context: dg.OpExecutionContext, config: DecisionOptions, streams: StreamsResource, keys: AssetKeys) -> None:
-    """Decide by the last profile which operators to move to PEs of their own."""
+    """Decide from the last profile which operators to move to PEs of their own, and store and record the decision."""
     # loaded on use: they bring the solvers, which a process that only shows assets does without
     from streams_orchestration.compiler.decoupling.application_decision import decide as decision_of
     from streams_orchestration.compiler.decoupling.decision_document import decision_document
@@ -131,7 +131,10 @@ def decide(context: dg.OpExecutionContext, config: DecisionOptions, streams: Str
 
 @keyed_op(ins=AFTER, out=NOTHING)
 def compare(context: dg.OpExecutionContext, streams: StreamsResource, keys: AssetKeys) -> None:
-    """Compare the decision that was applied last with what was measured; nothing when none was."""
+    """Compare the decision that was applied last with the last profile, and record the outcome.
+
+    Nothing is recorded if no decision was applied.
+    """
     application, home = application_of(context), streams.directory()
     applied = streams.artifacts.get(application, APPLIED)
     profile = _stored_profile(streams.artifacts, application)
@@ -146,12 +149,12 @@ def compare(context: dg.OpExecutionContext, streams: StreamsResource, keys: Asse
 
 
 def profile_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
-    """Measure the running application, decide what to move apart, and compare with what was promised before.
+    """Return the job that measures the running application, decides what to move, and compares the last prediction.
 
     Args:
-        application: its name.
-        key: of the resource.
-        keys: of the assets.
+        application: the application's name.
+        key: the key of the resource.
+        keys: the keys of the application's assets.
     """
     place = key, keys, application
 
@@ -186,14 +189,14 @@ def _stored_profile(store: ArtifactStore, application: str) -> Profile:
 
 
 def _undecoupled(store: ArtifactStore, application: str) -> Progress:
-    """Return the stages up to fusion, without a decision that they were compiled with."""
+    """Return the stored stages, with fusion computed anew without any decoupling decision."""
     done, _ = store.progress(application, (LOGICAL, PARALLEL, REGIONS))
     fused, _ = compute(FUSION_STAGE, replace(done, options=replace(done.options, decoupling=None)))
     return fused
 
 
 def _parted(done: Progress, document: Mapping[str, Any]) -> Progress:
-    """Return the stages with a decision applied."""
+    """Return the stages with the decision of a document applied to their fusion."""
     plan = need(done.logical), need(done.physical), need(done.regions), need(done.fusion)
     parted, _ = decouple(*plan, replace(done.options, decoupling=assignment_from_mapping(document)))
     return replace(done, fusion=parted)

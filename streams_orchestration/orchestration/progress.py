@@ -2,10 +2,10 @@
 
 A materialization means one thing for each kind of asset:
 
-- of the deployment: another plan was put in place, and all of it works. The data version is the plan's fingerprint.
-- of a PE, stream or sink: there is new data, of an epoch that is complete and visible. The data version is that epoch.
+- Deployment: another plan was put in place, and all of its units work. The data version has the plan's fingerprint.
+- PE, stream or sink: a later epoch is complete and has made new data visible. The data version is that epoch.
 
-All else is an observation, so that automation downstream runs for new data only.
+Everything else is an observation, so that downstream automation runs for new data only.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -36,15 +36,15 @@ from streams_orchestration.orchestration.watching import REPORT_INTERVAL, Look
 from streams_orchestration.runtime import api
 
 Preview = Callable[[api.SinkStatus, int], Sequence[Mapping[str, Any]]]
-"""Reads the first rows of a sink, as many as are wanted."""
+"""A function that reads the first rows of a sink, at most as many as its second argument says."""
 PREVIEWED_ROWS, PREVIEWED_COLUMNS, PREVIEWED_CHARACTERS = 5, 20, 80
 _NOT_WORKING = tuple(map(dg.MetadataValue.text, ("FAILED", "LOST", "STOPPED", "UNHEALTHY", "WAITING")))
 LISTED_OPERATORS = 20
-"""Operators in the table of an event: those that took most processor time."""
+"""Most operators in the table of an event, which lists those with the most processor time."""
 
 
 _DATA = ("dagster/row_count", "streams/files", "streams/epochs", "streams/rows_in", "streams/rows_out")
-"""Metadata that are others when there is new data."""
+"""Keys of the metadata in which a materialization with new data differs from the one before."""
 
 
 def deployment_events(
@@ -56,16 +56,16 @@ def deployment_events(
     judgements: Iterable[Judgement],
     more: Mapping[str, dg.MetadataValue] | None = None,
 ) -> Iterator[Event]:
-    """Yield the events of a plan that works and is not recorded yet, and where the application stands.
+    """Yield the events of a working plan unless they are recorded already, then an observation of the deployment.
 
     Args:
-        keys: of the assets.
-        instance: has what was recorded before.
-        status: of the application.
-        metrics: of the same.
+        keys: the keys of the application's assets.
+        instance: the Dagster instance, which has the earlier events.
+        status: the status of the application.
+        metrics: the metrics of the application.
         now: unix seconds.
-        judgements: of the same, all of them.
-        more: metadata beside those of the status.
+        judgements: the results of all checks of the deployment.
+        more: further metadata of the observation.
     """
     yield from plan_events(keys, instance, status, metrics, judgements)
     yield deployment_event(keys, status, metrics, now, more)
@@ -78,14 +78,14 @@ def deployment_event(
     now: float,
     more: Mapping[str, dg.MetadataValue] | None = None,
 ) -> dg.AssetObservation:
-    """Return the state of the application and of its units of recovery, and its operators that work most.
+    """Return an observation of the deployment: the application's state, its units of recovery, its busiest operators.
 
     Args:
-        keys: of the assets.
-        status: of the application.
-        metrics: of the same.
+        keys: the keys of the application's assets.
+        status: the status of the application.
+        metrics: the metrics of the application.
         now: unix seconds.
-        more: further metadata.
+        more: further metadata of the observation.
     """
     metadata: dict[str, dg.MetadataValue] = {
         "streams/state": dg.MetadataValue.text(status.shown_state),
@@ -114,16 +114,16 @@ def progress_events(
     preview: Preview,
     instance: dg.DagsterInstance,
 ) -> list[Event]:
-    """Return the events that a look at an application has to record.
+    """Return the events that the sensor has to record after a look at an application.
 
     Args:
-        keys: of the assets.
-        status: of the application.
-        metrics: of the same.
+        keys: the keys of the application's assets.
+        status: the status of the application.
+        metrics: the metrics of the application.
         now: unix seconds.
-        seen: the look.
-        preview: reads the first rows of a sink.
-        instance: has what was recorded before.
+        seen: the outcome of the look.
+        preview: the function that reads the first rows of a sink.
+        instance: the Dagster instance, which has the earlier events.
     """
     parts = part_events(keys, status, metrics, seen.pes, seen.sinks, preview)
     of_deployment = deployment_events(keys, instance, status, metrics, now, seen.judged)
@@ -132,7 +132,7 @@ def progress_events(
 
 
 def _was_recorded_by_run(instance: dg.DagsterInstance, event: Event, now: float) -> bool:
-    """Return True if the run that has stopped, started or reset the application has just observed the same."""
+    """Return True if the asset's last event is the same observation, recorded by a run in the last minute."""
     if not isinstance(event, dg.AssetObservation):
         return False
     for record in instance.fetch_observations(event.asset_key, limit=1).records:
@@ -144,9 +144,9 @@ def _was_recorded_by_run(instance: dg.DagsterInstance, event: Event, now: float)
 
 
 def news(instance: dg.DagsterInstance, event: dg.AssetMaterialization) -> dg.AssetMaterialization | dg.AssetObservation:
-    """Return the event of a PE, stream or sink as a materialization only if a later epoch has brought new data.
+    """Return the event of a PE, stream or sink unchanged if a later epoch has brought new data, else as an observation.
 
-    An event of a PE that does not work is an observation as well.
+    The event of a PE that does not work is always an observation.
     """
     epoch = epoch_of(event)
     if epoch is not None and epoch.number and event.metadata.get("streams/state") not in _NOT_WORKING:
@@ -190,15 +190,15 @@ def part_events(
     sinks: Iterable[api.SinkStatus],
     preview: Preview,
 ) -> Iterator[dg.AssetMaterialization]:
-    """Yield the events of PEs, of the streams that they write, and of sinks.
+    """Yield a materialization for each PE, for each stream that these PEs write, and for each sink.
 
     Args:
-        keys: of the assets.
-        status: of the application.
-        metrics: of the same.
-        pes: those to speak of.
-        sinks: the same.
-        preview: reads the first rows of a sink.
+        keys: the keys of the application's assets.
+        status: the status of the application.
+        metrics: the metrics of the application.
+        pes: the PEs to report.
+        sinks: the sinks to report.
+        preview: the function that reads the first rows of a sink.
     """
     units = {unit.name: unit for unit in status.units}
     numbers = set[int]()
@@ -217,7 +217,7 @@ def pe_event(
     metrics: api.ApplicationMetrics,
     unit: api.UnitStatus | None,
 ) -> dg.AssetMaterialization:
-    """Return the event of one PE, with the last recoveries of its unit."""
+    """Return the materialization of one PE: its state, rows and processor time, and its unit's last recoveries."""
     state = status.state_of(pe)
     cpu = sum(each.cpu_ns for each in (*metrics.pes, *metrics.operators) if each.pe == pe.id)
     cpu += sum(stream.serialise_ns for stream in metrics.streams if stream.pe == pe.id)
@@ -249,7 +249,7 @@ def pe_event(
 def _stream_events(
     keys: AssetKeys, status: api.ApplicationStatus, metrics: api.ApplicationMetrics, pes: Collection[int]
 ) -> Iterator[dg.AssetMaterialization]:
-    """Yield events of the streams that these PEs write to others; the channels of a stream count together."""
+    """Yield a materialization for each stream that these PEs write; the channels of a stream are added up."""
     exported = {export.stream for export in status.exports}
     shown = {pe: unit.shown for unit in status.units for pe in unit.pes}
     streams: dict[str, list[api.StreamMetrics]] = {}
@@ -281,7 +281,7 @@ def sink_event(
     metrics: api.ApplicationMetrics,
     rows: Sequence[Mapping[str, Any]] = (),
 ) -> dg.AssetMaterialization:
-    """Return the event of one sink: what it has published, with the first rows."""
+    """Return the materialization of one sink: its published rows, its place, and a preview of the first rows."""
     metadata = {
         "dagster/row_count": dg.MetadataValue.int(sink.rows),
         "streams/visibility": dg.MetadataValue.text(sink.visibility),
@@ -299,7 +299,7 @@ def sink_event(
 
 
 def _preview(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue:
-    """Short: Dagster keeps events for ever."""
+    """Return a table of the rows, with few columns and short values, since Dagster keeps events for ever."""
     names = list(rows[0])[:PREVIEWED_COLUMNS]
 
     def cell(value: Any) -> str | int | float | bool | None:

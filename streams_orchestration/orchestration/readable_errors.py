@@ -1,4 +1,4 @@
-"""Errors of a run as a user of Dagster is to read them."""
+"""Errors of a run, rewritten for users of Dagster."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from streams_orchestration.runtime import api
 
 @contextmanager
 def readable_errors(application: str) -> Generator[None]:
-    """Raise the errors of the block as a user of Dagster is to read them.
+    """Rewrite the errors of the block for users of Dagster.
 
-    Their control characters are shown, since Dagster's log goes to terminals. A remedy that is an option of the command
-    line becomes that of a run; the command itself finds its own words in the cause.
+    Control characters in messages are made visible, since Dagster's log goes to terminals. An error whose remedy is a
+    command or an option becomes a Failure that names the job or the run config instead; the error is its cause.
     """
     try:
         yield

@@ -1,7 +1,7 @@
-"""The assets of a deployment that a command has made: Dagster computes nothing again, and records each with its checks.
+"""Definitions by which a command records its deployment in Dagster: each asset with its checks, none computed again.
 
-A command compiles and launches by itself, since Dagster takes a second to load. Its run stands under the name of the
-job that would have done the same.
+A command compiles and launches without Dagster, since Dagster takes a second to load. Its run is recorded under the
+name of the job that does the same.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -35,13 +35,13 @@ from streams_orchestration.runtime import api
 def recorded_deployment(
     source: ApplicationSource, compilation: Compilation, streams: StreamsResource, keys: AssetKeys
 ) -> dg.Definitions:
-    """Return the job that stores what is compiled, and waits until it works.
+    """Return the definitions whose redeploy job stores the compiled stages and waits until the deployed plan works.
 
     Args:
         source: the application.
-        compilation: it, as the command has deployed it.
+        compilation: the compilation that the command has deployed.
         streams: the resource with the state directory.
-        keys: of the assets.
+        keys: the keys of the application's assets.
     """
     name = source.name
     deployment = dg.AssetSpec(
@@ -61,7 +61,7 @@ def recorded_deployment(
 def _kept_stage(
     source: ApplicationSource, stage: Stage, compilation: Compilation, spec: dg.AssetSpec
 ) -> dg.AssetsDefinition:
-    """Return the asset of a stage, which stores it as the command has compiled it."""
+    """Return the asset of a stage; it stores the stage's result from the command's compilation."""
 
     @dg.multi_asset(name=f"{source.name}__{stage.name}", specs=[spec], check_specs=checks_of(spec.key, stage))
     def keep(streams: StreamsResource) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
@@ -76,7 +76,7 @@ def _kept_stage(
 
 
 def _working_deployment(application: str, keys: AssetKeys, spec: dg.AssetSpec) -> dg.AssetsDefinition:
-    """Return the asset of the deployment, which waits until its PEs work."""
+    """Return the asset of the deployment; its only step waits until the PEs work."""
 
     @dg.graph(name=f"{application}__deployment")
     def deploy(plan: Any) -> Any:

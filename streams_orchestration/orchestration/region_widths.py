@@ -1,4 +1,4 @@
-"""Computes how wide parallel regions should be from the measured load of their channels; pure."""
+"""The widths that parallel regions should have by the measured load of their channels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streams_orchestration.compiler.parallel.channels import local_channels
 from streams_orchestration.model.profile import Profile
 
 _FILL = 0.8
-"""Share of the target at which a new width puts the channels, so that the next measurement does not ask for another."""
+"""Share of the target load at which a new width puts the channels, so that the next profile does not change it."""
 
 
 class Rescaling(BaseModel):
@@ -45,16 +45,16 @@ class RegionLoad:
     """The processors that the channels of a parallel region keep busy."""
 
     region: str
-    """Full logical name."""
+    """Full logical name of the region."""
     width: int
     busiest: float
     total: float
-    """Processors of all channels that the busiest one shares its tuples with."""
+    """Processors that the busiest channel and the channels beside it, in the same outer channel, keep busy."""
 
 
 @dataclass(frozen=True, slots=True)
 class WidthChange:
-    """Another width, and why."""
+    """A new width for a parallel region, and the reason for it."""
 
     region: str
     width: int
@@ -65,8 +65,8 @@ def region_loads(compilation: Compilation, profile: Profile) -> tuple[RegionLoad
     """Return the loads of all regions in which an operator was measured.
 
     Args:
-        compilation: what runs.
-        profile: of the same, with operators by their physical names.
+        compilation: the deployed compilation.
+        profile: its profile, with operators by their physical names.
     """
     logical, physical = compilation.logical, compilation.physical
     replicas = {each.name: each for each in physical.operators}
@@ -94,9 +94,9 @@ def width_change(loads: Iterable[RegionLoad], policy: Rescaling, processors: int
     narrower when the busiest one is under `low`.
 
     Args:
-        loads: of all regions.
-        policy: when to change.
-        processors: of the machine, the largest width if the policy names none.
+        loads: the loads of all measured regions.
+        policy: the conditions for a change.
+        processors: the number of the machine's processors, which is the largest width if the policy names none.
     """
     most = policy.most or max(policy.least, processors or 1)
     remarks: list[str] = []

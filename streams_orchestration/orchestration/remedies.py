@@ -39,11 +39,11 @@ _AVAILABLE = "--available-now"
 
 
 def in_dagster(text: str, application: str) -> str:
-    """Return a message with its remedies as a user of Dagster follows them, and where the options are.
+    """Return a message with jobs and run config in place of commands and options, and where to find that config.
 
     Args:
         text: a message that may name commands and options of the command line.
-        application: the one that the message is about.
+        application: the name of the application that the message is about.
     """
     places: dict[str, dict[str, None]] = {}
 

@@ -21,9 +21,9 @@ from streams_orchestration.orchestration.settings import CompileOptions, Width
 from streams_orchestration.runtime import api
 
 FRESH_SECONDS = 900.0
-"""A profile older than that is no reason to change anything."""
+"""Seconds after which a profile is too old to change a width by it."""
 RESCALE_TAG = "streams/rescale"
-"""Run tag of a requested change: fingerprint, region and width."""
+"""Run tag of a requested change: application, fingerprint, region and width."""
 
 
 class Cursor(BaseModel):
@@ -35,14 +35,14 @@ class Cursor(BaseModel):
 
 
 def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY) -> dg.SensorDefinition:
-    """Return a sensor that redeploys an application with another width; it is off until someone starts it.
+    """Return a sensor that requests a redeploy with another width of a region; it is off until someone starts it.
 
-    The width becomes an option of what is deployed, so that later redeploys keep it.
+    The width becomes an option of the deployed application, so that later redeploys keep it.
 
     Args:
-        application: its name.
-        policy: when to change a width.
-        key: of the resource.
+        application: the application's name.
+        policy: the conditions for a change of a width.
+        key: the key of the resource.
     """
 
     @dg.sensor(
@@ -104,7 +104,7 @@ def _profile(store: ArtifactStore, application: str, cursor: Cursor, now: float)
 
 
 def _busy(instance: dg.DagsterInstance, home: api.Home, application: str) -> str | None:
-    """Return why the application is not simply running, in words; None when it is."""
+    """Return why a change must wait: the application does not run normally, or another run changes it; else None."""
     status = api.read_status(home, application)
     if status.state != "RUNNING":
         return f"{application} is {status.state}"
@@ -141,7 +141,7 @@ def _request(application: str, profile: Profile, change: WidthChange) -> dg.RunR
 
 
 def _failed(instance: dg.DagsterInstance, request: dg.RunRequest) -> str | None:
-    """Return the reason not to request a change that a run has failed to make, or None if no run has."""
+    """Return a message if an earlier run failed to make the same change; else None."""
     mark = {RESCALE_TAG: request.tags[RESCALE_TAG]}
     runs = instance.get_runs(dg.RunsFilter(tags=mark, statuses=[dg.DagsterRunStatus.FAILURE]), limit=1)
     return f"run {runs[0].run_id} has failed to do this before: {request.tags['streams/reason']}" if runs else None

@@ -1,13 +1,13 @@
-"""Runs of the reset job: the tags that they carry, and which of them is queued or under way."""
+"""Runs of the reset job: their tags, and a search for a run that is queued or under way."""
 
 from __future__ import annotations
 
 import dagster as dg
 
 UNIT_TAG = "streams/region"
-"""Run tag of every reset; `dagster.yaml` lets one run of a unit work at a time."""
+"""Run tag with the unit of a reset; by it `dagster.yaml` limits the runs of a unit to one at a time."""
 FAILURE_TAG = "streams/failure"
-"""Run tag of the reset of a failure: where there is a run for it, another one would do the same again."""
+"""Run tag with the failure that the run resets; a second run for the same failure would repeat the reset."""
 UNDER_WAY = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -18,18 +18,18 @@ UNDER_WAY = [
 
 
 def unit_tags(application: str, unit: str) -> dict[str, str]:
-    """Tags of a run that resets a unit."""
+    """Return the tags of a run that resets a unit."""
     return {UNIT_TAG: f"{application}/{unit}"}
 
 
 def failure_tags(application: str, unit: str, generation: int, deployment: int) -> dict[str, str]:
-    """Tags of a run that resets a unit because it failed.
+    """Return the tags of a run that resets a unit because it failed.
 
     Args:
-        application: its name.
-        unit: of it.
-        generation: in which it failed.
-        deployment: unix seconds when the application was deployed.
+        application: the application's name.
+        unit: the name of the unit.
+        generation: the generation of the unit that failed.
+        deployment: the time when the application was deployed, in unix seconds.
     """
     return unit_tags(application, unit) | {FAILURE_TAG: f"{application}:{deployment}:{unit}:{generation}"}
 
@@ -42,5 +42,5 @@ def run_under_way(instance: dg.DagsterInstance, application: str, unit: str) -> 
 
 
 def is_recorded(instance: dg.DagsterInstance, tags: dict[str, str]) -> bool:
-    """Return True if a run with the tags of this failure exists, whatever its outcome."""
+    """Return True if a run with all of these tags exists, whatever its outcome."""
     return bool(instance.get_run_records(dg.RunsFilter(tags=tags), limit=1))

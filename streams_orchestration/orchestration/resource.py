@@ -1,4 +1,4 @@
-"""The resource that all definitions share: one state directory, with the settings that its commands and hosts have."""
+"""The resource that all definitions share: a state directory with its settings."""
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # Dagster reads the annotations of resources here, so they may not be turned into text.
@@ -20,7 +20,7 @@ from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.runtime import api
 
 RESOURCE_KEY = "streams"
-"""The key of the usual state directory's resource, and the parameter under which functions take any."""
+"""The key of the usual state directory's resource, and the parameter in which functions take a resource of any key."""
 VARIABLES = {
     "catalog": api.CATALOG,
     "storage": api.STORAGE,
@@ -29,7 +29,7 @@ VARIABLES = {
     "driver_memory": api.MEMORY,
     "spark_conf": api.SPARK_CONF,
 }
-"""Setting of the resource -> the variable that it stands for."""
+"""Setting of the resource -> the environment variable that it replaces."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -46,7 +46,7 @@ class VariableMissingError(api.StreamsRuntimeError):
 class StreamsResource(dg.ConfigurableResource[Any]):
     """A state directory with its compiled and its deployed applications.
 
-    Each setting takes a `dg.EnvVar`. For one that is left out, the variable in `docs/operations.md` holds.
+    Each setting may be a `dg.EnvVar`. If it is left out, its environment variable in `docs/operations.md` counts.
 
     Example:
         ```python
@@ -74,11 +74,11 @@ class StreamsResource(dg.ConfigurableResource[Any]):
 
     @property
     def artifacts(self) -> ArtifactStore:
-        """Return the store of compiled stages."""
+        """The store of compiled stages."""
         return ArtifactStore(self.directory())
 
     def directory(self) -> api.Home:
-        """Return the state directory, also where definitions are built and Dagster has not read the variables yet.
+        """Return the state directory with the resource's settings, even before Dagster has read their variables.
 
         Raises:
             VariableMissingError: a setting is a variable that is not set.
@@ -99,9 +99,9 @@ class StreamsResource(dg.ConfigurableResource[Any]):
         return text
 
     def key(self) -> str:
-        """Return the key of the resource unless another one is chosen: `streams`, or a name for another directory.
+        """Return the resource's default key: `streams` for the usual state directory, else a name made from `home`.
 
-        It is the same in all processes of Dagster, and differs between directories.
+        The key is the same in all processes of Dagster, and differs between directories.
         """
         if self.home is None:
             return RESOURCE_KEY
@@ -114,14 +114,14 @@ class StreamsResource(dg.ConfigurableResource[Any]):
 
 
 Place = StreamsResource | api.Home | Path | str | None
-"""Forms of a state directory in definitions. A text may be a `dg.EnvVar`; None is the usual directory."""
+"""The types by which definitions name a state directory. A `str` may be a `dg.EnvVar`; None is the usual directory."""
 _KNOWN: dict[tuple[Any, ...], StreamsResource] = {}
 
 
 def resource_of(place: Place) -> StreamsResource:
     """Return the resource of a state directory.
 
-    It is the same object for equal settings, since definitions with one key merge only if they share the object.
+    Equal settings give the same object, since definitions that use one key can be merged only if they share the object.
 
     Raises:
         StateDirectoryError: a file is where the usual directory is, or would be.
@@ -139,9 +139,9 @@ def resource_of(place: Place) -> StreamsResource:
 
 
 def under_key(key: str) -> Callable[[Function], Function]:
-    """Return a decorator for functions with a parameter `streams`: Dagster gives them the resource of this key.
+    """Return a decorator that makes Dagster pass the resource of this key as a function's parameter `streams`.
 
-    Dagster takes the key from the parameter's name, and the key is only known when definitions are built.
+    Dagster finds a resource by the parameter's name, so the decorator shows Dagster the parameter under the key's name.
     """
 
     def rename(function: Function) -> Function:
@@ -171,13 +171,14 @@ def under_key(key: str) -> Callable[[Function], Function]:
 
 
 def keyed_op(**settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Callable[..., Any]]]:
-    """Return a decorator that makes of a function an op for each key of a resource.
+    """Return a decorator that turns a function into a factory of ops, one op for each key of a resource.
 
-    If the function has a parameter `keys`, it is an op for each application, too, and gets the keys of its assets. In
-    jobs the op stands under the name of the function; its own name has the rest, since names of ops are unique.
+    If the function has a parameter `keys`, there is one op for each application too, which gets the keys of the
+    application's assets. In a job the op has the function's name as its alias. The op's own name also has the
+    application and the resource's key, since names of ops must be unique.
 
     Args:
-        settings: of `dagster.op`.
+        settings: the arguments of `dagster.op`.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Callable[..., Any]]:
@@ -196,7 +197,7 @@ def keyed_op(**settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Ca
 
 
 def _with_keys(function: Callable[..., Any], keys: AssetKeys) -> Callable[..., Any]:
-    """Return the function with its parameter `keys` given, so that Dagster does not see it."""
+    """Return the function with its parameter `keys` bound, and hidden from Dagster."""
 
     @functools.wraps(function)
     def called(*arguments: Any, **named: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Events of assets and checks that the op of a run logs."""
+"""Events of assets and checks that an op logs in its run."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
 
 
 def log_events(context: dg.OpExecutionContext, events: Iterable[Event]) -> None:
-    """Log events of an op, which are stored in their order when it has ended or failed.
+    """Log events of an op. Dagster stores them, in their order, when the op has ended or failed.
 
-    A check that is recorded otherwise meanwhile is older than a materialization that is logged here, so Dagster would
-    show it as not evaluated.
+    So a materialization and its checks must be logged together: a check that is recorded in another way before the op
+    ends is older than the materialization, and Dagster shows it as not evaluated.
     """
     for event in events:
         context.log_event(event)  # pyright: ignore[reportArgumentType] - it takes evaluations, the annotation lacks them

@@ -1,4 +1,4 @@
-"""The schedules of an application: redeploys, measurements, and runs that take what is there."""
+"""The schedules of an application: redeploys, measurements, and bounded runs that process the available data."""
 
 # pyright: reportUnknownMemberType=false
 # Dagster reads the annotations of resources here, so they may not be turned into text.
@@ -26,11 +26,11 @@ def profile_schedule(
     """Return a schedule that requests profiles of a running application; it is off until someone starts it.
 
     Args:
-        application: its name.
-        job: of `profile_job`.
-        cron: expression.
-        timezone: of the expression, an IANA name; UTC by default.
-        key: of the resource.
+        application: the application's name.
+        job: the job that `profile_job` returned.
+        cron: the cron expression.
+        timezone: the time zone of the expression, an IANA name; UTC by default.
+        key: the key of the resource.
     """
 
     @dg.schedule(
@@ -60,10 +60,10 @@ def available_schedule(
     """Return a schedule that requests bounded runs, one at a time; it is off until someone starts it.
 
     Args:
-        application: its name.
-        cron: expression.
-        timezone: of the expression, an IANA name; UTC by default.
-        key: of the resource.
+        application: the application's name.
+        cron: the cron expression.
+        timezone: the time zone of the expression, an IANA name; UTC by default.
+        key: the key of the resource.
     """
 
     @dg.schedule(
@@ -91,17 +91,17 @@ def available_schedule(
 
 
 def nightly(application: str) -> str:
-    """Return the cron expression of a time between three and four at night."""
+    """Return a cron expression for a time between three and four at night; the minute depends on the name."""
     return f"{_minute(application)} 3 * * *"
 
 
 def hourly(application: str) -> str:
-    """Return the cron expression of a minute of every hour."""
+    """Return a cron expression for once an hour; the minute depends on the application's name."""
     return f"{_minute(application)} * * * *"
 
 
 def quarterly(application: str) -> str:
-    """Return the cron expression of a minute of every quarter of an hour."""
+    """Return a cron expression for once every quarter of an hour; the minute depends on the application's name."""
     return f"{_minute(application) % 15}-59/15 * * * *"
 
 
@@ -116,12 +116,12 @@ _AT_REST = {
 
 
 def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None = None) -> dg.ScheduleDefinition:
-    """Return the schedule that requests the job `APP__redeploy` when something has changed; it is off at first.
+    """Return a schedule that requests the job `APP__redeploy` if the compiled plan has changed; it is off at first.
 
     Args:
         source: the application.
-        cron: expression.
-        timezone: of the expression, an IANA name; UTC by default.
+        cron: the cron expression.
+        timezone: the time zone of the expression, an IANA name; UTC by default.
     """
 
     @dg.schedule(
@@ -144,7 +144,7 @@ def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None
 
 
 def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, home: api.Home) -> str | None:
-    """Why no run is needed; None when one is, also to show the errors of a spec."""
+    """Return why no redeploy is needed; None if one is, also if the spec has errors, which the run then shows."""
     try:
         status = api.read_status(home, source.name)
     except api.NotDeployedError:

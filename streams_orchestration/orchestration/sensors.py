@@ -1,4 +1,4 @@
-"""The sensor that watches all applications of a code location, begins the reset of what fails and requests its run."""
+"""The sensor that watches applications: it begins resets of failed units and requests the runs that complete them."""
 
 # pyright: reportUnknownMemberType=false
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
@@ -29,17 +29,17 @@ from streams_orchestration.runtime import api
 
 SENSOR: Final = "failed_units"
 WATCH_SECONDS = 4.3
-"""Seconds that a tick watches. Dagster's daemon begins one every 5 s, and leaves it out while the last one goes on."""
+"""Seconds for which a tick watches. Dagster's daemon begins a tick every 5 s, unless the last one still runs."""
 RECORD_SHARE = 2 / 3
-"""Share of that time in which a tick records. If it has, it watches no longer: Dagster needs the rest to write it."""
+"""Share of a tick's time in which it collects events. A tick with events then ends, so that Dagster can store them."""
 WORKERS = 2
-"""Sensors that are evaluated at the same time, as `dagster.yaml` has it."""
+"""Number of sensors that Dagster evaluates at the same time, as set in `dagster.yaml`."""
 RESETS_AT_ONCE = 4
-"""Resets that are begun side by side; each may wait for processes to end."""
+"""Number of resets that are begun in parallel; each may wait for processes to end."""
 
 
 def own_sensor(application: str, reset_job: dg.JobDefinition, key: str, keys: AssetKeys) -> dg.SensorDefinition:
-    """Return a sensor for one application, for code locations that define each by itself, as components do."""
+    """Return a `failed_units_sensor` that watches one application only."""
     name = sensor_name(application, SENSOR)
     return failed_units_sensor({application: reset_job}, {application: keys}, name=name, shared=True, key=key)
 
@@ -61,11 +61,11 @@ def failed_units_sensor(
     Args:
         reset_jobs: application -> its reset job.
         keys: application -> the keys of its assets.
-        name: of the sensor.
-        shared: other applications have sensors of their own, which need the daemon's threads as well: a tick is the
-            shorter, the more applications are deployed.
-        others: resets applications that are deployed and have no reset job; None where they are not looked after.
-        key: of the resource.
+        name: the name of the sensor.
+        shared: True if there are more such sensors, which share the daemon's threads. A tick is then the shorter the
+            more applications are deployed.
+        others: the job that resets the deployed applications without a reset job; None to leave them alone.
+        key: the key of the resource.
     """
     jobs = {application: job.name for application, job in reset_jobs.items()}
 
@@ -108,8 +108,8 @@ def failed_units_sensor(
 
 
 RECORD_SECONDS = 1.0
-"""Seconds after a materialization for which no check is recorded; Dagster rounds the time of a check down to seconds,
-so an earlier record would seem older than the materialization."""
+"""Seconds to wait after a materialization before checks are recorded. Dagster rounds the time of a check down to
+seconds, so an earlier record would seem older than the materialization."""
 
 
 @dataclass(slots=True)
@@ -129,7 +129,7 @@ class _Tick:
     records: bool = False
     """True if there is something to record, or a run to request."""
     unreadable: dict[str, str] = field(default_factory=dict[str, str])
-    """The errors of applications that cannot be looked after."""
+    """Application -> the error that keeps the sensor from looking after it."""
     late: bool = False
     """True if a reset has begun too late to be recorded; the next tick records it and requests the run."""
 
@@ -138,7 +138,7 @@ class _Tick:
         return self.keys.get(application) or AssetKeys()
 
     def watch(self, seconds: float) -> None:
-        """Look at every application at which something happens, for so long; begin the resets that are due."""
+        """Watch for this many seconds: look at each application with news, and begin the resets that are due."""
         looked_at: set[str] = set()
         record_until = time.monotonic() + RECORD_SHARE * seconds
         with ThreadPoolExecutor(RESETS_AT_ONCE) as pool:
@@ -163,11 +163,10 @@ class _Tick:
         self.check_anew()
 
     def check_anew(self) -> None:
-        """Record the checks of deployments that a run has materialized, or left open, since the last tick.
+        """Record the checks of a deployment again if a run has materialized it, or has ended before it evaluated them.
 
-        Dagster takes the checks that were recorded last. It shows them as not evaluated if they are older than the
-        materialization, as those are that the sensor has recorded while the run was under way, or if a run was to
-        evaluate them and has failed before.
+        Otherwise Dagster would show them as not evaluated: a check that the sensor recorded while the run was under way
+        is older than the materialization, and a check that a run only planned has no later evaluation.
         """
         known = self.deployed & self.memories.keys()
         keys = {self.keys_of(name).of(name, "deployment"): name for name in known}
@@ -191,7 +190,10 @@ class _Tick:
         self.events += [event for event in again if event is not None]
 
     def look_alone(self, application: str, mark: str, *, late: bool) -> list[api.UnitFailure]:
-        """Look at an application; an error that is its own keeps no other one from being looked after."""
+        """Look at an application and return the failures whose reset is due; keep its errors from the other ones.
+
+        An error of the application is remembered and logged. An error of the catalog is raised.
+        """
         try:
             return self.look_late(application) if late else self.look(application, mark)
         except (api.CatalogUnavailableError, api.CatalogVersionError):
@@ -204,7 +206,7 @@ class _Tick:
             return []
 
     def look_late(self, application: str) -> list[api.UnitFailure]:
-        """Return the failures whose reset is due; other news is left to the next tick."""
+        """Return the application's failures whose reset is due; its other news is left to the next tick."""
         try:
             status = api.observed_status(self.home, application)
         except api.NotDeployedError:  # since the pulse was read
@@ -216,7 +218,12 @@ class _Tick:
         return [reset.failure for reset in seen.resets]
 
     def look(self, application: str, mark: str) -> list[api.UnitFailure]:
-        """Record what is new of an application, whose pulse has this mark; the failures whose reset is due."""
+        """Collect the events of an application's news, and return its failures whose reset is due.
+
+        Args:
+            application: the application's name.
+            mark: the mark of the application's pulse, to recognise later news.
+        """
         try:
             status = api.observed_status(self.home, application)
         except api.NotDeployedError:  # since the pulse was read
@@ -243,7 +250,7 @@ class _Tick:
         return [reset.failure for reset in seen.resets]
 
     def begin(self, failure: api.UnitFailure) -> None:
-        """Begin a reset here, where all is loaded: a run is seconds away. What cannot be begun is left to the run."""
+        """Begin the reset of a unit here, since a run takes seconds to start. If that fails, the run begins it."""
         name = f"{failure.application}: {failure.unit}"
         try:
             generation = api.reset(
@@ -255,7 +262,7 @@ class _Tick:
             self.context.log.info("%s: %s; its reset has begun, generation %d", name, failure.reason, generation)
 
     def stop_orphans(self, application: str) -> None:
-        """Stop processes of hosts that are no longer wanted."""
+        """Stop the processes of the application's hosts that are no longer wanted."""
         try:
             for stopped in api.stop_orphans(self.home, application):
                 self.context.log.warning(str(stopped))
@@ -263,7 +270,7 @@ class _Tick:
             self.context.log.warning(str(error))
 
     def result(self, jobs: Mapping[str, str], others: str | None) -> dg.SensorResult:
-        """Runs to request, events and the cursor of this tick.
+        """Return the result of this tick: the runs to request, the events to record, and the next cursor.
 
         Args:
             jobs: application -> the name of its reset job.

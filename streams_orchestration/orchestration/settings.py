@@ -13,14 +13,14 @@ from streams_orchestration.model.profile_document import profile_from_mapping
 
 
 class Width(dg.Config):
-    """Another width for parallel regions."""
+    """A width for the parallel regions whose operator's name matches a pattern."""
 
     pattern: str = Field(description="Logical name of the region's operator, `*` stands for anything.")
     width: int = Field(ge=1)
 
 
 class CompileOptions(dg.Config):
-    """The options of `streams compile`; one that is left out has the value of the application's definitions."""
+    """The options of `streams compile`; an option that is left out has the value in the application's definitions."""
 
     keep: bool = Field(
         default=False,
@@ -54,7 +54,7 @@ class CompileOptions(dg.Config):
     faithful: bool | None = Field(default=None, description="Do as IBM Streams does where the compiler can do better.")
 
     def options(self, defaults: Options) -> Options:
-        """Return the options as the compiler takes them."""
+        """Return the compiler's options: these values, and the default for each one that is left out."""
         return Options(
             name=defaults.name,
             submission={**defaults.submission, **self.submission},

@@ -1,7 +1,7 @@
 """The check of each spec of a code location, and the definitions of an application whose spec is faulty.
 
-A code location expects faults in specs. Each application is built by itself, within a time limit. A faulty one shows
-its error as a failed check of its asset `spec`, and all others work.
+A code location must survive faulty specs. Each application is built separately, within a time limit. A faulty spec
+shows its error as a failed check of its asset `spec`, and all other applications work.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -66,7 +66,7 @@ class SpecState:
     diagnostics: tuple[Diagnostic, ...] = ()
 
     def evaluation(self, key: dg.AssetKey) -> dg.AssetCheckEvaluation:
-        """Return the outcome as the event of a check of the asset that has this key."""
+        """Return the outcome as the event of the check of the spec's asset, which has this key."""
         return dg.AssetCheckEvaluation(
             asset_key=key,
             check_name=CHECK,
@@ -81,12 +81,12 @@ def in_time(spec: Path, call: Callable[[], Result], seconds: float | None = None
     """Return the result of a call that may run the code of a spec in Python.
 
     Args:
-        spec: whose code it is.
-        call: reads it.
-        seconds: that it has, by default `LOAD_SECONDS`.
+        spec: the spec that the call reads.
+        call: the function that reads the spec.
+        seconds: the time limit of a spec in Python, by default `LOAD_SECONDS`.
 
     Raises:
-        SpecTimeoutError: it has not ended by then. Its thread is left to itself, since a thread cannot be stopped.
+        SpecTimeoutError: the call has not ended in time. Its thread goes on, since a thread cannot be stopped.
     """
     if not is_python(spec):
         return call()
@@ -112,27 +112,27 @@ def in_time(spec: Path, call: Callable[[], Result], seconds: float | None = None
 
 @dataclass(frozen=True, slots=True)
 class WatchedSpec:
-    """The file that describes an application; more than one, or a problem, where the application cannot be built."""
+    """The spec file of an application; or several files, with a problem, if more than one describe the application."""
 
     application: str
     files: tuple[Path, ...]
     problem: str = ""
-    """Why the application cannot be built, and what to do; empty when it could be."""
+    """Why the application cannot be built, and what to do; empty if no problem is known."""
     keys: AssetKeys = field(default_factory=AssetKeys, compare=False)
-    """Keys of the assets, as the definitions of the application have them."""
+    """The keys that the application's definitions give its assets."""
 
     @property
     def key(self) -> dg.AssetKey:
-        """The key of the asset of the spec."""
+        """The key of the spec's asset."""
         return self.keys.of(self.application, SPEC)
 
     def version(self) -> str:
-        """Return the version of the content; empty where no file can be read."""
+        """Return the version of the content of the file or files; empty if the only file cannot be read."""
         versions = [version_of(file) for file in self.files]
         return versions[0] if len(versions) == 1 else content_version("".join(versions).encode())
 
     def state(self) -> SpecState:
-        """Read the spec, and judge it as the description of this application."""
+        """Read the spec and return its version and problems; a spec of another application is a problem."""
         version = self.version()
         if self.problem:
             return SpecState(version, (self.problem,))
@@ -148,7 +148,7 @@ class WatchedSpec:
 
 
 def version_of(spec: Path) -> str:
-    """Return the version of a file's content; empty where it cannot be read."""
+    """Return the version of the content of a spec's file; empty if the file cannot be read."""
     try:
         return content_version(file_of(spec).read_bytes())
     except OSError:
@@ -156,12 +156,12 @@ def version_of(spec: Path) -> str:
 
 
 def spec_kind(place: str) -> str:
-    """Return the kind of a spec's asset: the language that it is written in."""
+    """Return the kind of a spec's asset, which is the spec's language: `python` or `yaml`."""
     return "python" if is_python(Path(place)) else "yaml"
 
 
 def observation(key: dg.AssetKey, version: str) -> dg.AssetObservation:
-    """Return the event that the spec with this key has a version."""
+    """Return the event that records the version of a spec; the key is that of the spec's asset."""
     return dg.AssetObservation(key, tags={VERSION_TAG: version})
 
 
@@ -185,9 +185,9 @@ def faulty_definitions(
     """Return the definitions of an application that cannot be built: its spec, which fails its check, and some jobs.
 
     Args:
-        spec: with the problem.
-        jobs: those that need no spec, since the application may be running.
-        change: the user's function for its asset.
+        spec: the spec, with its problem.
+        jobs: jobs that need no spec, since the application may be running.
+        change: the user's function that may change the spec's asset.
     """
     places = ", ".join(map(str, spec.files))
     asset = dg.AssetSpec(
@@ -208,11 +208,11 @@ def faulty_definitions(
 
 
 def specs_sensor(specs: Mapping[str, WatchedSpec], name: str = SENSOR) -> dg.SensorDefinition:
-    """Return the sensor that observes specs, and records the check of each that has changed.
+    """Return a sensor that records the version and the check of each spec that has changed since its last tick.
 
     Args:
         specs: application -> its spec.
-        name: of the sensor.
+        name: the name of the sensor.
     """
 
     @dg.sensor(

@@ -31,23 +31,23 @@ from streams_orchestration.orchestration.versions import code_version, content_v
 from streams_orchestration.runtime import api
 
 RUNS_HERE = "runs_here"
-"""The check of the deployment plan that asks the operators, as `streams check` does."""
+"""The check in which the operators themselves judge the deployment plan, as in `streams check`."""
 NOT_ASKED = "the operators were not asked, since the plan has errors"
 
 
 @dataclass(frozen=True, slots=True)
 class ApplicationSource:
-    """An application as its definitions know it: its spec, and its compile options unless a run has others."""
+    """The name and the spec of an application, with the compiler options that a run has unless it sets others."""
 
     name: str
     spec: Path
     defaults: Options = field(default_factory=Options)
     resource: str = RESOURCE_KEY
-    """Key of the resource that has its state directory."""
+    """Key of the resource with the application's state directory."""
 
 
 class OtherApplicationError(api.StreamsRuntimeError):
-    """The spec describes an application of another name than its assets have."""
+    """The application in the spec has another name than the one that the assets are for."""
 
     def __init__(self, source: ApplicationSource, described: str) -> None:
         super().__init__(
@@ -68,18 +68,18 @@ class StageResult(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """True if the stages after it may be computed."""
+        """True if the stage has no errors and no violations, so that later stages may be computed."""
         return not self.violations and not errors_of(self.diagnostics)
 
     @property
     def problems(self) -> str | None:
-        """The findings of its check, in words; None when it has passed."""
+        """The first five errors and violations as a text; None if there are none."""
         problems = [*(error.message for error in errors_of(self.diagnostics)), *self.violations]
         return "; ".join(problems[:5]) or None
 
     @property
     def check_metadata(self) -> dict[str, Any]:
-        """Return the metadata of its check."""
+        """The metadata of the stage's check: the number of problems, the diagnostics, the violations."""
         count = len(errors_of(self.diagnostics)) + len(self.violations)
         metadata: dict[str, Any] = {"streams/problems": dg.MetadataValue.int(count)}
         if self.diagnostics:
@@ -92,8 +92,8 @@ class StageResult(NamedTuple):
         """Yield the outcome of each check of the stage's asset.
 
         Args:
-            key: of the asset.
-            stage: it.
+            key: the key of the stage's asset.
+            stage: the stage.
         """
         yield dg.AssetCheckEvaluation(
             asset_key=key,
@@ -119,7 +119,7 @@ class StageResult(NamedTuple):
 
 
 def checks_of(key: dg.AssetKey, stage: Stage) -> list[dg.AssetCheckSpec]:
-    """Return the checks of a stage's asset; each blocks the stages behind it."""
+    """Return the checks of a stage's asset; each one blocks the later stages if it fails."""
     checks = [(stage.invariant_name, stage.invariant_description)]
     if stage.name == DEPLOYMENT:
         checks.append((RUNS_HERE, "Operators can run here: parameters, expressions, types, files and packages fit."))
@@ -135,13 +135,13 @@ def compile_stage(
         source: the application.
         stage: the stage.
         store: where stages are read and written.
-        options: for the first stage; the others go by what is stored with it.
-        deployed: the plan that runs, whose PEs have the numbers that are shown; None where none does.
+        options: the options of the first stage; later stages use those that are stored with it.
+        deployed: the deployed plan, whose PE numbers the metadata shows; None if nothing is deployed.
 
     Raises:
         Failure: the spec has errors that leave no graph, or a stage before this one has errors; the diagnostics are
             in its metadata.
-        OtherApplicationError: the spec is of another application.
+        OtherApplicationError: the spec describes another application.
         StageMissingError: a stage before this one was not compiled.
     """
     if stage.inputs:
@@ -170,11 +170,11 @@ def keep_stage(
     Args:
         source: the application.
         stage: the stage.
-        store: where it is written.
-        done: the results of this stage and of those that it reads.
-        diagnostics: what this stage reports; of the first stage also what is wrong with the text.
-        inputs: the data versions of what it was computed from.
-        deployed: the plan that runs, whose PEs have the numbers that are shown; None where none does.
+        store: the store to which the stage is written.
+        done: the results of this stage and of the stages that it reads.
+        diagnostics: the findings of this stage; for the first stage also those on the text of the spec.
+        inputs: the data versions of the inputs from which the stage was computed.
+        deployed: the deployed plan, whose PE numbers the metadata shows; None if nothing is deployed.
     """
     result = plain(getattr(done, stage.field))
     if not stage.inputs:
@@ -196,11 +196,11 @@ def keep_stage(
 
 
 def _read(source: ApplicationSource, options: Options) -> tuple[Progress, dict[str, str]]:
-    """Read the input of the first stage, with the findings on the text of the spec, and the version of the spec.
+    """Read the spec; return the input of the first stage, with the findings on the text, and the spec's version.
 
     Raises:
-        Failure: nothing can be made of the spec.
-        OtherApplicationError: the spec is of another application.
+        Failure: the spec cannot be read, or has errors.
+        OtherApplicationError: the spec describes another application.
     """
     inputs = spec_version(source)
     application, diagnostics = read_application(source.spec)
@@ -213,12 +213,12 @@ def _read(source: ApplicationSource, options: Options) -> tuple[Progress, dict[s
 
 
 def spec_version(source: ApplicationSource) -> dict[str, str]:
-    """Return the version of the spec, the input of the first stage; empty where there is no file."""
+    """Return `{SPEC: version}` of the spec, which is the input of the first stage; empty if there is no file."""
     return {SPEC: content_version(file_of(source.spec).read_bytes())} if file_of(source.spec).is_file() else {}
 
 
 def failure(source: ApplicationSource, diagnostics: tuple[Diagnostic, ...]) -> dg.Failure:
-    """Return the failure of a run, with every diagnostic; it is not retried, as no retry mends a spec."""
+    """Return the failure of a run, with every diagnostic; it is not retried, since no retry mends a spec."""
     errors = [str(error) for error in errors_of(diagnostics)]
     return dg.Failure(
         description=f"{source.spec}: {len(errors)} error(s)\n" + in_dagster("\n".join(errors), source.name),
@@ -228,12 +228,12 @@ def failure(source: ApplicationSource, diagnostics: tuple[Diagnostic, ...]) -> d
 
 
 def stage_spec(source: ApplicationSource, stage: Stage, description: str | None = None) -> dg.AssetSpec:
-    """Return the asset of a stage.
+    """Return the Dagster spec of a stage's asset.
 
     Args:
         source: the application.
-        stage: of it.
-        description: in Markdown, instead of the stage's own.
+        stage: the stage.
+        description: a description in Markdown, instead of the stage's own.
     """
     inputs = stage.inputs or (SPEC,)
     own = spec_version(source).get(SPEC, "missing")[:12]
@@ -251,8 +251,8 @@ def stage_spec(source: ApplicationSource, stage: Stage, description: str | None 
 def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> dg.AssetsDefinition:
     """Return the asset that compiles a stage, with its blocking checks.
 
-    One definition for each stage, not one for all: a blocking check inside a shared one would stop its siblings
-    instead of those downstream (dagster#20659).
+    Each stage has a definition of its own, since a blocking check in a shared definition would stop the sibling assets
+    instead of the downstream ones (dagster#20659).
     """
     define = dg.multi_asset(name=f"{source.name}__{stage.name}", specs=[spec], check_specs=checks_of(spec.key, stage))
 
@@ -282,12 +282,12 @@ def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> 
 def results_of(
     result: StageResult, key: dg.AssetKey, stage: Stage
 ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-    """Yield what the asset of a stage gives to Dagster: its result, and the outcome of each check.
+    """Yield the materialization of a stage's asset, then the outcome of each check.
 
     Args:
-        result: of the stage.
-        key: of its asset.
-        stage: it.
+        result: the result of the stage.
+        key: the key of the stage's asset.
+        stage: the stage.
     """
     yield dg.MaterializeResult(data_version=dg.DataVersion(result.data_version), metadata=result.metadata)
     for each in result.evaluations(key, stage):
@@ -301,10 +301,12 @@ def chosen(
     store: ArtifactStore,
     home: api.Home,
 ) -> Options:
-    """Return the options of a run: those of its config, the others as defined, or with `keep` as deployed.
+    """Return the compiler options of a run: its config's, and for those left out the definitions' or the deployed ones.
+
+    The deployed ones are taken with `keep`, and with `decision_gain`, which also adds the stored decision.
 
     Raises:
-        NotDecoupledError: the decision that is asked for promises too little, or does not exist.
+        NotDecoupledError: the stored decision promises too little, or does not exist.
     """
     gain = config.decision_gain
     if not config.keep and gain is None:
@@ -319,10 +321,10 @@ def chosen(
 
 
 def kept_options(source: ApplicationSource, store: ArtifactStore, home: api.Home) -> Options:
-    """Return the options that an application is deployed with, else those that it was last compiled with.
+    """Return the options that an application is deployed with, else those of its last compilation, else its defaults.
 
-    A refused or reverted compilation leaves no trace in them. An option of a redeploy, such as a width, stays until
-    another redeploy changes it.
+    A refused or reverted redeploy does not change them. An option of a redeploy, such as a width, stays until another
+    redeploy changes it.
     """
     options = deployed_options(home, source.name)
     if options is not None:

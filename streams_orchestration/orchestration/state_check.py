@@ -17,13 +17,13 @@ from streams_orchestration.runtime import api
 
 
 def state_check(source: ApplicationSource, keys: AssetKeys) -> dg.AssetChecksDefinition:
-    """Return a check of the deployment: it compiles the spec, compares plans, and changes nothing.
+    """Return the check of the deployment that compiles the spec and previews a redeploy, without changing anything.
 
-    Every redeploy of Dagster's jobs records it, too.
+    A redeploy by one of the jobs evaluates the check too.
 
     Args:
         source: the application.
-        keys: of the assets.
+        keys: the keys of the application's assets.
     """
 
     @dg.asset_check(

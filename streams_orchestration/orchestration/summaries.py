@@ -1,4 +1,4 @@
-"""Summaries of a stage for Dagster: counts, tables, a drawing. Small: the document itself lies in the store."""
+"""Summaries of a stage for Dagster: counts, tables, a drawing. They are small; the store has the whole document."""
 
 # pyright: reportUnknownMemberType=false
 
@@ -19,12 +19,12 @@ from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.model.diagnostics import Diagnostic
 
 MOST_ROWS = 100
-"""Rows that a table shows at most; events are kept for ever."""
+"""Most rows of a table, since Dagster keeps events for ever."""
 MOST_DRAWN, MOST_DESCRIBED = 120, 40
-"""Operators beyond which a drawing is of no use; and beyond which it is too large for a description: every process that
-loads the definitions has these in memory."""
+"""Most operators of an application that is drawn in metadata, and of one that is drawn in descriptions. The second is
+smaller, since every process that loads the definitions holds the descriptions in memory."""
 DESCRIPTION_WIDTH = 900.0
-"""Pixels that Dagster's page of an asset has for a description, in a usual window."""
+"""Width of a description, in pixels, on Dagster's page of an asset in a usual window."""
 
 Metadata = dict[str, dg.MetadataValue]
 
@@ -35,7 +35,7 @@ def summarise(stage: Stage, done: Stages, path: Path) -> Metadata:
     Args:
         stage: the stage.
         done: the results up to this stage.
-        path: where its document is stored.
+        path: the path at which the stage's document is stored.
     """
     metadata = {f"streams/{name}": _value(each) for name, each in stage.summary(done).items()}
     metadata |= drawing(stage.name, done)
@@ -44,16 +44,17 @@ def summarise(stage: Stage, done: Stages, path: Path) -> Metadata:
 
 
 def drawing(title: str, done: Stages) -> Metadata:
-    """Return a picture of the stages compiled so far; nothing if the graph is too large."""
+    """Return metadata with a drawing of the stages compiled so far; nothing if the graph is too large."""
     if _operators(done) > MOST_DRAWN:
         return {}
     return {"streams/drawing": dg.MetadataValue.md(image(title, draw_svg(done)))}
 
 
 def pictures(compilation: Compilation) -> dict[str, str]:
-    """Stage -> a picture of the application after it, for its description, in Markdown; none of a large application.
+    """Return stage -> a Markdown image of the application after it, for the description of its asset.
 
-    Dagster shows Markdown among metadata behind a click, and that of a description at once.
+    The result is empty for a large application. Dagster shows an image in a description at once, one in metadata only
+    after a click.
     """
     if _operators(compilation) > MOST_DESCRIBED:
         return {}
@@ -74,7 +75,7 @@ def _operators(done: Stages) -> int:
 
 
 def check_result(evaluation: dg.AssetCheckEvaluation) -> dg.AssetCheckResult:
-    """Return the outcome of a check as an op or asset yields it; a sensor records the evaluation itself."""
+    """Convert an evaluation, which only sensors can record, to the result that an op or asset yields for a check."""
     return dg.AssetCheckResult(
         passed=evaluation.passed,
         asset_key=evaluation.asset_key,
@@ -86,7 +87,7 @@ def check_result(evaluation: dg.AssetCheckEvaluation) -> dg.AssetCheckResult:
 
 
 def diagnostics_table(diagnostics: Iterable[Diagnostic]) -> dg.MetadataValue:
-    """Errors and warnings with what to do about them."""
+    """Return a table of the diagnostics with their remedies."""
     columns = ("severity", "code", "operator", "message", "location", "remedy")
     rows = [(each.severity, each.code, each.operator, each.message, each.place, each.remedy) for each in diagnostics]
     return _table(SummaryRows(columns, rows))

@@ -1,4 +1,4 @@
-"""The timeline of an application's consistent regions as a picture: its cuts, its failures, and its resets by phase."""
+"""A drawing of the timeline of an application's units: their cuts, their failures, and their resets by phase."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ WIDTH, MARGIN = 960.0, 16.0
 LABEL, LANE = 140.0, 58.0
 ROW = 34.0
 SPAN = 900.0
-"""Seconds that the upper part shows at most, unless a recovery that reaches into them began before."""
+"""Most seconds that the upper part shows. It begins earlier if the last recovery of a unit began before that."""
 LISTED = 8
-"""Recoveries of a unit whose phases are drawn: the last ones."""
+"""Most recoveries of a unit whose phases are drawn, counted from the last one."""
 STEPS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 86400)
 INK, FAINT, LINE = "#0f172a", "#64748b", "#cbd5e1"
 WORKS, BROKEN, CUT, LOST, UNKNOWN = "#dcf5e4", "#fde2ec", "#15803d", INK, "#f1f5f9"
@@ -42,7 +42,7 @@ class _Lane:
 
     @property
     def known(self) -> float | None:
-        """Unix seconds since when its epochs are known; None when that is all of them."""
+        """The time, in unix seconds, before which the unit's epochs are unknown; None if all are known."""
         return self.cuts[0].completed_at - self.cuts[0].seconds if self.cuts and self.cuts[0].epoch > 1 else None
 
     @property
@@ -51,12 +51,12 @@ class _Lane:
 
 
 def draw_timeline(status: api.ApplicationStatus, cuts: Mapping[str, Sequence[api.Cut]], now: float) -> str:
-    """Return a standalone SVG image: the work, epochs and failures of regions, and below the seconds of each reset.
+    """Return an SVG image of each unit's work, epochs and failures over time, and below it the duration of each reset.
 
     Args:
-        status: of the application.
+        status: the status of the application.
         cuts: unit -> its last complete epochs.
-        now: unix seconds, the right end; of what has ended it is the last commit.
+        now: the right end of the time axis, in unix seconds; if the application has ended, its last commit is.
     """
     if status.state not in ("RUNNING", "WAITING"):
         now = max((pe.committed_at for pe in status.pes if pe.committed_at is not None), default=now)
@@ -95,7 +95,10 @@ def draw_timeline(status: api.ApplicationStatus, cuts: Mapping[str, Sequence[api
 
 
 def _span(status: api.ApplicationStatus, lanes: Sequence[_Lane], now: float) -> tuple[float, float]:
-    """Return begin and end of the upper part, unix seconds: no more than is known, with recoveries shown as a whole."""
+    """Return the begin and the end of the upper part in unix seconds.
+
+    It shows at most `SPAN` seconds, from the first known event on, and never cuts off a unit's last recovery.
+    """
     known = [cut.completed_at - cut.seconds for lane in lanes for cut in lane.cuts[:1]]
     known += [recovery.began for lane in lanes for recovery in lane.recoveries]
     last = [lane.recoveries[-1] for lane in lanes if lane.recoveries]
@@ -173,7 +176,7 @@ def _axis(y: float, begin: float, end: float) -> Iterator[str]:
 
 
 def _durations(lanes: Sequence[_Lane], top: float, end: float) -> Iterator[str]:
-    """Yield a bar for each of the last recoveries, all on one scale."""
+    """Yield the SVG elements of the lower part: one bar for each of the last recoveries, all on one scale."""
     longest = max((sum(each.phases.values()) for lane in lanes for each in lane.listed), default=0.0) or 1.0
     room = WIDTH - 2 * MARGIN - LABEL - 140.0
     yield _text(MARGIN, top + 4, "Recoveries", weight=600, size=12)

@@ -22,9 +22,9 @@ from streams_orchestration.runtime import api
 ADDRESS = "127.0.0.1"
 WEBSERVER = "streams_orchestration.orchestration.webserver"
 HOSTS = "STREAMS_UI_HOSTS"
-"""Environment variable: further values of Host that the web server answers, with commas between them."""
+"""Environment variable with further values of the header Host that the web server answers, separated by commas."""
 START_LIMIT = 90.0
-"""Seconds of a machine with nothing else to do that the web server may take until it answers."""
+"""Seconds that the web server may take until it answers; on a busy machine it gets more."""
 STOP_LIMIT = 15.0
 """Seconds a child may take to stop before it is killed."""
 
@@ -34,20 +34,20 @@ class UserInterfaceError(api.StreamsRuntimeError):
 
 
 def serve(home: api.Home, port: int, specs: Path, hosts: Sequence[str] = ()) -> int:
-    """Serve the UI on the loopback address until Ctrl-C or SIGTERM; then stop web server and daemon.
+    """Serve the UI on the loopback address until Ctrl-C or SIGTERM; then stop the web server and the daemon.
 
     Args:
-        home: state directory; its Dagster storage is created and migrated first.
-        port: TCP port on 127.0.0.1.
-        specs: directory of the applications to show.
-        hosts: further values of Host that are answered, as of a proxy in front.
+        home: the state directory; its Dagster storage is created and migrated first.
+        port: the TCP port on 127.0.0.1.
+        specs: the directory with the specs of the applications to show.
+        hosts: further values of the header Host that are answered, such as that of a proxy in front.
 
     Returns:
         The exit status, 0.
 
     Raises:
         UserInterfaceError: the port is taken, or a process of the UI ended by itself; the message names its log.
-        HostLaunchError: its processes may have too few files open.
+        HostLaunchError: the system's limit of open files is too low for the UI's processes.
     """
     _require_free(port)
     api.require_open_files("Dagster's UI")
@@ -108,7 +108,7 @@ def script(name: str) -> str:
 
 
 def _start(command: list[str], environment: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
-    """Start a child in a session of its own, so that a Ctrl-C in the terminal reaches it once, through us."""
+    """Start a child in its own session, so that Ctrl-C in the terminal reaches it only once, through this process."""
     with log.open("ab") as output:
         return subprocess.Popen(
             command,

@@ -1,4 +1,4 @@
-"""Metadata of a deployment's events about its units of recovery: where they stand, how they recovered (B34, B37)."""
+"""Metadata about the units of recovery of a deployment: their states, and how they recovered (B34, B37)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from streams_orchestration.runtime import api
 
 LISTED_UNITS = 100
 LISTED_RECOVERIES = 20
-"""The last ones of all units together."""
+"""Most recoveries in a table, counted from the last one."""
 LONGEST_CAUSE = 120
-"""Characters of a cause in a table; the PE's page and the log have all of it."""
+"""Most characters of a cause in a table; the PE's page and the log have the whole text."""
 PLOTTED_REGIONS = 8
-"""Regions that have numbers of their own, which Dagster draws over time."""
+"""Most regions that have numeric metadata of their own, which Dagster plots over time."""
 RECOVERY_COLUMNS = {"to epoch": "int", "took (s)": "float"}
 
 
 def unit_metadata(status: api.ApplicationStatus, now: float) -> dict[str, dg.MetadataValue]:
-    """Tables of the units and of what was reset, and numbers of every region.
+    """Return tables of the units, of their resets and of their recoveries, and numbers of the first regions.
 
     Args:
-        status: of the application.
-        now: unix seconds; ages count up to it.
+        status: the status of the application.
+        now: the time up to which ages count, in unix seconds.
     """
     if not status.units:
         return {}
@@ -55,10 +55,10 @@ def unit_metadata(status: api.ApplicationStatus, now: float) -> dict[str, dg.Met
 
 
 def recovery_metadata(unit: api.UnitStatus, now: float) -> dict[str, dg.MetadataValue]:
-    """Return how often a unit was reset, why, and its last recoveries by phase; empty for one that never was.
+    """Return the number of resets of a unit, the last cause, and its last recoveries; empty if it was never reset.
 
     Args:
-        unit: of recovery.
+        unit: the unit of recovery.
         now: unix seconds.
     """
     if not (unit.resets or unit.cause or unit.lost):
@@ -116,7 +116,7 @@ def _recovery(recovery: api.Recovery, now: float) -> dict[str, str | int | float
 
 
 def _numbers(unit: api.UnitStatus) -> dict[str, dg.MetadataValue]:
-    """Return the numbers of one region, which Dagster draws over time."""
+    """Return the numeric metadata of one region, which Dagster plots over time."""
     metadata: dict[str, dg.MetadataValue] = {
         f"streams/{unit.name}/epoch": dg.MetadataValue.int(unit.completed_epoch),
         f"streams/{unit.name}/resets": dg.MetadataValue.int(unit.resets),
@@ -145,12 +145,12 @@ def _time(at: float | None, now: float) -> str:
 
 
 def _lasted(times: api.Times) -> str:
-    """Return the duration of the last one and the mean duration; empty before the first one."""
+    """Return the last duration and the mean duration in words; empty if there is none yet."""
     return "" if times.average is None else f"{times.seconds[-1]:.2f}, mean {times.average:.2f}"
 
 
 def _both(first: str, between: str, second: object) -> str:
-    """Two facts in one column, as far as they are known: a page of an asset is narrow, and hides what is beside it."""
+    """Join two facts in one column of a table, since an asset's page is narrow; the first alone if one is unknown."""
     return f"{first}{between}{second}" if first and second not in (None, "") else first
 
 

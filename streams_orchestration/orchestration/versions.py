@@ -14,7 +14,7 @@ import streams_orchestration.operators
 
 @cache
 def code_version() -> str:
-    """Version of the package and a hash of what computes stages: one is out of date when this has changed."""
+    """Return the package's version with a hash of the code that computes stages; a change makes stages out of date."""
     digest = hashlib.sha256()
     for package in (streams_orchestration.model, streams_orchestration.operators, streams_orchestration.compiler):
         for source in sorted(Path(package.__path__[0]).rglob("*.py")):
@@ -27,5 +27,5 @@ def code_version() -> str:
 
 
 def content_version(content: bytes) -> str:
-    """Return the data version of stored bytes."""
+    """Return the data version of stored bytes: their hash."""
     return hashlib.sha256(content).hexdigest()

@@ -1,4 +1,4 @@
-"""Decides what a look at a running application leads to: resets to begin, progress to record; pure."""
+"""The decision after each look at a running application: which resets to begin, and what progress to record."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from streams_orchestration.runtime import api
 REPORT_INTERVAL = 60.0
 """Seconds between two records of progress; Dagster keeps events for ever."""
 TROUBLED_SECONDS, AMISS_SECONDS = 1.0, 5.0
-"""Seconds between two looks at an application in trouble, as a reset may be due, and at one that fails a check."""
+"""Seconds between two looks at an application in trouble, whose reset may be due, and at one with a failed check."""
 FAILING = "FAILING"
-"""State of an application that has lost a host, or has a unit that needs a reset or is being reset."""
+"""The state in a memory of an application that has lost a host, or of which a unit needs a reset or is being reset."""
 SLOW_INTERVAL, SETTLED_SECONDS = 600.0, 3600.0
-"""Seconds between two records of PEs, streams and sinks, once the state has not changed for the second number."""
+"""Seconds between two records of PEs, streams and sinks, once the state has not changed for `SETTLED_SECONDS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwedRun:
-    """A run of the reset job that is to be requested as soon as no other one of the unit is queued or under way."""
+    """A run of the reset job to request as soon as no other reset run of its unit is queued or under way."""
 
     key: str
     unit: str
@@ -35,40 +35,40 @@ class OwedRun:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The result of a look at an application that the next look needs. Times are unix seconds."""
+    """The results of the last look at an application that the next look needs. Times are unix seconds."""
 
     known: dict[str, api.Known] = field(default_factory=dict[str, api.Known])
-    """Unit -> the failure that was last met."""
+    """Unit -> the failure that was last seen."""
     owed: dict[str, OwedRun] = field(default_factory=dict[str, OwedRun])
-    """Unit -> the run that its last reset is to have."""
+    """Unit -> the run that is still to be requested for its last reset."""
     mark: str = ""
-    """Mark of the application's pulse."""
+    """The mark of the application's pulse at that look; another mark is news."""
     looked_at: float = 0.0
     remark: str = ""
-    """Why no reset is due; empty when nothing has failed."""
+    """Why no reset is due; empty if nothing has failed."""
     state: str = ""
-    """State of the application and its exhausted units, when last recorded."""
+    """The state of the application, followed by the failed units without an attempt left."""
     changed_at: float = 0.0
-    """Unix seconds of that change."""
+    """The time of the last change of `state`."""
     epochs: dict[str, int] = field(default_factory=dict[str, int])
     recorded: dict[str, str] = field(default_factory=dict[str, str])
-    """PE or sink -> what of it was last recorded: state and rows."""
+    """PE or sink -> its state and rows when it was last recorded."""
     recorded_at: float = 0.0
     reported_at: float = 0.0
     checks: dict[str, str] = field(default_factory=dict[str, str])
-    """Check -> its outcome when it was last recorded."""
+    """Check -> its outcome at the last look."""
     checked_run: str = ""
-    """The last run that materialized the deployment; the checks have been recorded since."""
+    """The id of the last run that materialized the deployment and after which the checks were recorded."""
     late_at: float = 0.0
-    """The time from which the next cut is late; 0 if none is expected, or one is late already."""
+    """The time at which the next cut becomes late unless it completes; 0 if none can."""
 
     def has_news(self, pulse: api.Pulse, now: float) -> bool:
-        """Return True if a look cannot wait: something has happened since the last one, or is in trouble."""
+        """Return True if a look cannot wait: the pulse has changed since the last look, or shows trouble."""
         changed = bool(self.mark) and pulse.mark != self.mark
         return changed or (bool(pulse.troubled) and now - self.looked_at >= TROUBLED_SECONDS)
 
     def is_due(self, now: float) -> bool:
-        """Return True if a look is due although nothing has happened: for a record, or for a check that has failed."""
+        """Return True if a look is due without news: to record progress, for a failed check, or for a late cut."""
         interval = AMISS_SECONDS if FAILED in self.checks.values() else REPORT_INTERVAL
         late = 0 < self.late_at <= now - AMISS_SECONDS  # a look a minute finds most regions with a later cut before
         record = self.looked_at < self.reported_at + REPORT_INTERVAL <= now
@@ -83,7 +83,7 @@ class Look:
     exhausted: tuple[api.UnitFailure, ...]
     """Failed units that have no attempt left."""
     report: bool
-    """The state or an epoch has changed and is to be recorded."""
+    """True if the state or an epoch has changed and is to be recorded."""
     pes: tuple[api.PeStatus, ...]
     """PEs that have changed since they were last recorded."""
     sinks: tuple[api.SinkStatus, ...]
@@ -96,7 +96,7 @@ class Look:
 
 
 def look(status: api.ApplicationStatus, now: float, memory: Memory, machines: Sequence[api.MachineStatus] = ()) -> Look:
-    """Judge an application: which resets to begin (see `heal`), and what to record."""
+    """Decide which resets of an application to begin (see `heal`), what to record of it, and what to remember."""
     healing = api.heal(status, now, memory.known)
     judged = judge(status, now, machines)
     checks = tuple(check for check in judged if memory.checks.get(check.name) != check.outcome)
@@ -161,7 +161,7 @@ def _owed(status: api.ApplicationStatus, reset: api.ResetRequest) -> OwedRun:
 
 
 def _remark(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...]) -> str:
-    """Why no reset is due; empty when nothing has failed."""
+    """Return why no reset is due; empty if nothing has failed."""
     if exhausted:
         return " ".join(f"{failure.unit}: {failure.reason}. {failure.remedy}" for failure in exhausted)[:600]
     if status.state != "RUNNING":
@@ -176,9 +176,9 @@ def _remark(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...
 
 
 def to_look_at(memories: Mapping[str, Memory], pulses: Mapping[str, api.Pulse], now: float) -> list[str]:
-    """Return the applications to look at now: all that have news, else the one whose last look is oldest, if due.
+    """Return the applications to look at now: all that have news, else of those that are due the one seen longest ago.
 
-    Many looks in a row would keep news waiting.
+    Without news it is only one, since many looks in a row would keep news waiting.
     """
     known = [name for name in memories if name in pulses]
     news = [name for name in known if memories[name].has_news(pulses[name], now)]
@@ -192,7 +192,7 @@ class Cursor:
 
     applications: dict[str, Memory] = field(default_factory=dict[str, Memory])
     away: bool = False
-    """The catalog could not be used."""
+    """True if the catalog could not be used at the last tick."""
 
     @classmethod
     def load(cls, text: str | None) -> Cursor:

@@ -1,4 +1,4 @@
-"""Dagster's web server behind a guard: only pages of its own address, and programs, get an answer.
+"""Dagster's web server behind a guard, which answers only programs and pages of the server's own address.
 
 Dagster checks neither Host nor Origin and takes mutations in the query string, so that without the guard any page in
 a browser could launch runs. `python -m streams_orchestration.orchestration.webserver` takes the options of
@@ -31,7 +31,7 @@ CONNECTIONS = 128
 END_SECONDS = 2
 GRAPHQL = "/graphql"
 NO_PAGES = (GRAPHQL, "/report_asset", "/logs/", "/download_debug/", "/notebook", "/dagit")
-"""Beginnings of the paths to which no page of another address may lead."""
+"""Prefixes of the paths to which a page of another address may not even link."""
 HEADERS = (
     (b"content-security-policy", b"frame-ancestors 'self'"),
     (b"x-frame-options", b"SAMEORIGIN"),
@@ -41,12 +41,12 @@ HEADERS = (
 
 
 class UiGuard:
-    """ASGI middleware that refuses requests and WebSockets of pages of other addresses.
+    """ASGI middleware that refuses requests and WebSockets from pages of other addresses.
 
     Args:
-        app: Dagster's.
-        hosts: the values of Host that are its own.
-        prefix: of all its paths.
+        app: Dagster's ASGI application.
+        hosts: the values of the header Host by which the UI is reached.
+        prefix: the prefix of all paths of the UI.
     """
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], prefix: str = "") -> None:
@@ -93,12 +93,12 @@ class UiGuard:
 
 
 def own_hosts(host: str, port: int, further: str) -> frozenset[str]:
-    """Return the values of Host under which the UI is reached.
+    """Return the values of the header Host by which the UI is reached.
 
     Args:
-        host: address that it listens at.
-        port: that it listens at.
-        further: value of `HOSTS`.
+        host: the address at which the UI listens.
+        port: the port at which the UI listens.
+        further: the value of the variable `HOSTS`.
     """
     return hosts_of((host, *LOOPBACK), port) | {each.strip() for each in further.split(",") if each.strip()}
 
@@ -106,7 +106,7 @@ def own_hosts(host: str, port: int, further: str) -> frozenset[str]:
 def _serve(
     context: Any, host: str | None, port: int | None, prefix: str, log_level: str, poll_rate: int | None = None
 ) -> None:
-    """Serve Dagster's application; takes the place of the function of `dagster_webserver.cli` with these arguments."""
+    """Serve Dagster's application behind the guard; `main` puts this in place of `dagster_webserver`'s own function."""
     host, port = host or cli.DEFAULT_WEBSERVER_HOST, port or cli.DEFAULT_WEBSERVER_PORT
     app = create_app_from_workspace_process_context(context, prefix, poll_rate)
     try:
@@ -119,7 +119,11 @@ def _serve(
 
 
 def main() -> None:
-    """Run Dagster's command with the guard."""
+    """Run the command `dagster-webserver` with the guard.
+
+    Raises:
+        ClickException: this version of `dagster-webserver` cannot be guarded.
+    """
     replaced = "host_dagster_ui_with_workspace_process_context"
     if not hasattr(cli, replaced):
         message = f"this version of dagster-webserver has no {replaced}, so it cannot be guarded."

@@ -13,10 +13,9 @@ Template = Annotated[str, Field(pattern=r"\{[{%]")]
 
 
 class Checked(dg.Resolvable):
-    """Attributes whose schema takes a text in place of another type only if the text is a Jinja template.
+    """Attributes of a component whose schema accepts text for a value of another type only if it is a Jinja template.
 
-    Dagster's own schema takes any text for every attribute, since a template may stand there, and leaves the
-    descriptions out.
+    Dagster's own schema accepts any text for every attribute, since it may be a template, and has no descriptions.
     """
 
     @classmethod
