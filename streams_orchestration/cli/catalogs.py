@@ -1,4 +1,4 @@
-"""`streams catalog`: where the catalog is and of which version; brings an older one to this version."""
+"""`streams catalog`: show the catalog's place and version, and upgrade an older catalog to this version."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from streams_orchestration.runtime import api
 
 
 def show() -> int:
-    """Show where it is, the revision of its tables, and what is deployed in it."""
+    """Show the catalog's place, the revision of its tables, and the applications that are deployed in it."""
     home = api.Home.default()
     opened = api.Catalog(home)
     version = opened.version()
@@ -23,7 +23,7 @@ def show() -> int:
 
 
 def upgrade() -> int:
-    """Bring it to this version of the product."""
+    """Upgrade the catalog to this version of the product."""
     opened = api.Catalog(api.Home.default())
     before = api.upgrade_tables(opened)
     done = "is of this version already" if before == api.newest() else f"was upgraded from {before}"

@@ -1,4 +1,4 @@
-"""`streams check`: everything that keeps applications from running, found before anything runs."""
+"""`streams check`: find everything that keeps applications from running, before anything runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Finding = dict[str, Any]
 
 
 def check(specs: tuple[Path, ...], options: Options, *, queries: bool) -> int:
-    """Look for everything that keeps applications from running; the exit status."""
+    """Check whether applications can run, and report all errors; return the exit status."""
     specs = tuple(dict.fromkeys(specs))
     if options != Options() and len(specs) != 1:
         message = "options of the compiler are for one spec. Name one, or leave them out."
@@ -60,7 +60,7 @@ def check(specs: tuple[Path, ...], options: Options, *, queries: bool) -> int:
 
 
 def _finding(spec: Path, options: Options, *, queries: bool) -> Finding:
-    """Look at one application; the diagnostics are kept, not shown."""
+    """Check one application and return its finding, without showing it."""
     name: str | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     asked: tuple[str, ...] = ()
@@ -81,10 +81,10 @@ def _finding(spec: Path, options: Options, *, queries: bool) -> Finding:
 
 
 def _ask_spark(wanted: Deployable) -> None:
-    """Have Spark analyse the queries of an application.
+    """Let Spark analyse the queries of an application.
 
     Raises:
-        ApplicationError: it refuses some.
+        ApplicationError: Spark refuses a query.
     """
     # loads the catalog and its tables, which nothing else needs here
 
@@ -93,7 +93,7 @@ def _ask_spark(wanted: Deployable) -> None:
 
 
 def _findings_apart(specs: Iterable[Path], *, queries: bool) -> Iterator[Finding]:
-    """Look at several applications, each in a process of its own: their modules may have the same names."""
+    """Check several applications, each in a process of its own, since their modules may have the same names."""
     most = 1 if queries else os.cpu_count() or 1
     with ThreadPoolExecutor(most) as pool:
         yield from pool.map(partial(_finding_apart, queries=queries), specs)
@@ -129,7 +129,7 @@ def _document(
 
 
 def _report(finding: Finding) -> None:
-    """Show what was found in one application."""
+    """Show the finding about one application."""
     spec, told = finding["spec"], [dict(each) for each in finding["diagnostics"]]
     for each in told:
         del each["remedy"]

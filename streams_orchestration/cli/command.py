@@ -39,17 +39,17 @@ class Command(click.Command):
     """A command that takes `-q` and `-v`, and lists the options of the compiler in a section of their own."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """See `click.Command.get_params`."""
+        """Return the command's parameters, with `-q` and `-v` before `--help`."""
         *own, last = super().get_params(ctx)  # the last one is --help
         return [*own, *_VERBOSITY, last]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """See `click.Command.parse_args`."""
+        """Note the command's name for its JSON document, then parse the arguments."""
         current().command = ctx.command_path.partition(" ")[2]
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """See `click.Command.format_options`."""
+        """Write the help on options, with those of the compiler in a section of their own."""
         sections: dict[str, list[tuple[str, str]]] = {"Options": [], COMPILER_OPTIONS: []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
@@ -62,16 +62,16 @@ class Command(click.Command):
 
 
 class Group(Command, click.Group):
-    """Commands, listed in the order in which they were declared."""
+    """A group that lists its commands in the order in which they were declared."""
 
     command_class = Command
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click calls it so
-        """See `click.Group.list_commands`."""
+        """Return the names of the commands, in the order of declaration."""
         return list(self.commands)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """See `click.Group.format_options`."""
+        """Write the help on options, then the list of commands."""
         Command.format_options(self, ctx, formatter)
         self.format_commands(ctx, formatter)
 

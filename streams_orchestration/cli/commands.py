@@ -146,7 +146,7 @@ def init_() -> None:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @loaded(f"{CLI}.completing:completion")
 def completion_() -> None:
-    """See its help."""
+    """Print the completion script of a shell; users see `_COMPLETION_HELP` as its help."""
 
 
 for _command in (

@@ -73,7 +73,7 @@ def check() -> None:
 @output_option
 @loaded(f"{CLI}.explaining:explain_part")
 def explain() -> None:
-    """See its help."""
+    """Explain one decision of the compiler; users see `_EXPLAIN_HELP` as its help."""
 
 
 @command()

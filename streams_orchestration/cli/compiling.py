@@ -1,4 +1,4 @@
-"""`streams compile`, and the way from a spec to a compilation that other commands go too."""
+"""`streams compile`, and functions by which all commands get from a spec to a compilation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from streams_orchestration.runtime import api
 
 
 def compile_application(spec: Path, options: Options, format_: str, output: Path | None) -> int:
-    """Compile an application and show the plan; its exit status."""
+    """Compile an application and show the plan; return the exit status."""
     try:
         compilation = check(spec, options)
     except ApplicationError as error:
@@ -46,7 +46,7 @@ def compile_application(spec: Path, options: Options, format_: str, output: Path
 
 
 def check(spec: Path, options: Options) -> Compilation:
-    """Compile, and check the parameters of standard operators.
+    """Compile a spec, and check the parameters of its standard operators.
 
     Raises:
         ApplicationError: the application has errors.
@@ -66,16 +66,16 @@ def _compile(spec: Path, options: Options, read: ReadSpec | None = None) -> Comp
 
 
 def compiled(spec: Path, options: Options) -> Compilation:
-    """Compile and check a spec as `check` does; prints warnings to standard error."""
+    """Compile and check a spec as `check` does, and print warnings to standard error."""
     compilation = checked(compiled_only(spec, options))
     report_diagnostics(compilation.diagnostics)
     return compilation
 
 
 def as_it_runs(compilation: Compilation) -> Compilation:
-    """Return the application with the numbers that its PEs have where it is deployed, as in `streams status`.
+    """Return the compilation with the PE numbers of the deployed application, as `streams status` shows them.
 
-    Also with what Spark has said there of the columns of queries.
+    It also gets the columns of queries that Spark found there. If the application is not deployed, nothing changes.
     """
     from streams_orchestration.compiler.redeployment.numbered import as_deployed
 
@@ -84,12 +84,12 @@ def as_it_runs(compilation: Compilation) -> Compilation:
 
 
 def compiled_only(spec: Path, options: Options, read: ReadSpec | None = None) -> Compilation:
-    """Compile without a look at what only the operators know, which loads their code.
+    """Compile a spec without the checks that operators make themselves, since these load the operators' code.
 
     Args:
-        spec: its path.
-        options: of the compiler.
-        read: the spec, where it was read already.
+        spec: the path of the spec.
+        options: the compiler's options.
+        read: the content of the spec, if it was read already.
 
     Raises:
         ApplicationError: the application has errors.
@@ -113,6 +113,6 @@ def operator_names(spec: Path) -> tuple[str, ...]:
 
 
 def application_name(spec: Path, read: ReadSpec | None = None) -> str:
-    """Return the application's name in a spec, else the name of its file."""
+    """Return the application's name in a spec, or the name of the spec's file if the spec cannot be read."""
     application, _ = read or read_application(spec)
     return application.application if application is not None else file_of(spec).stem

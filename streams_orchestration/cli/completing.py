@@ -17,14 +17,14 @@ VARIABLE = "_STREAMS_COMPLETE"
 
 
 def completion(shell: str) -> None:
-    """Print the script of a shell."""
+    """Print the completion script for a shell."""
     script = get_completion_class(shell)
     assert script is not None
     write(script(click.get_current_context().find_root().command, {}, "streams", VARIABLE).source())
 
 
 def complete_application(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """Return applications that were deployed here, by their logs; opening the catalog would take too long."""
+    """Return the applications that have logs here, since opening the catalog would take too long."""
     try:
         logs = api.Home.default().root / "logs"
     except api.StreamsRuntimeError:
@@ -33,7 +33,7 @@ def complete_application(_context: click.Context, _parameter: click.Parameter, s
 
 
 def complete_savepoint(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """Savepoints of this state directory, as APP/NAME."""
+    """Return the savepoints of this state directory, as APP/NAME."""
     try:
         directory = api.Home.default().store.path(api.SAVEPOINTS)  # a request to an object store would take too long
     except api.StreamsRuntimeError:
@@ -44,7 +44,7 @@ def complete_savepoint(_context: click.Context, _parameter: click.Parameter, sta
 
 
 def complete_spec(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    """Files that may be specs, and directories; those under `specs` before anything is written."""
+    """Return files that may be specs, and directories; before anything is typed, also the specs under `specs`."""
     where, name = os.path.split(start)
     known = specs_in(Path(os.environ.get("STREAMS_SPECS", "specs"))) if not start else ()
     beside = Path(where or ".").glob(f"{name}*")
@@ -56,13 +56,13 @@ def complete_spec(_context: click.Context, _parameter: click.Parameter, start: s
 
 
 def complete_shown(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    """Applications that were deployed here, and specs."""
+    """Return the applications that were deployed here, and specs."""
     names = [CompletionItem(name) for name in complete_application(context, parameter, start)]
     return [*names, *complete_spec(context, parameter, start)]
 
 
 def complete_operator(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """Operators of the spec that was named before, by their logical names."""
+    """Return the logical names of the operators in the spec that stands before on the command line."""
     spec = context.params.get("spec")
     if not isinstance(spec, Path):
         return []
@@ -71,7 +71,7 @@ def complete_operator(context: click.Context, _parameter: click.Parameter, start
 
 
 def complete_pe(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """PEs that have a log: of the application, or of all where click has not read that word yet."""
+    """Return the PEs that have a log: those of the application, or of all applications if click knows none yet."""
     logs = api.Home.default().root / "logs"
     paths = logs.glob(f"{context.params.get('application') or '*'}/pe-*.log")
     pes = sorted({int(path.stem.removeprefix("pe-")) for path in paths})
@@ -79,7 +79,7 @@ def complete_pe(context: click.Context, _parameter: click.Parameter, start: str)
 
 
 def complete_unit(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """Units of recovery: of the application, or of all where click has not read that word yet."""
+    """Return the units of recovery of the application, or of all applications if click knows none yet."""
     try:
         home = api.Home.default()
         application = context.params.get("application")

@@ -1,4 +1,4 @@
-"""`streams decouple`: which operators to move to other machines."""
+"""`streams decouple`: decide which operators to move to other machines."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _of_application(
 
 
 def _as_measured(spec: Path, options: Options) -> Compilation:
-    """Return the application, not decoupled, with the PEs that it was measured with, if the options give them."""
+    """Compile an application without decoupling, and if possible into the PEs in which it was measured; else warn."""
     plain = compiled(spec, replace(options, profile=None, decoupling=None))
     wanted = options.profile.fingerprint if options.profile is not None else ""
     if not wanted or fusion_fingerprint(plain.logical, plain.physical, plain.fusion) == wanted:

@@ -1,4 +1,4 @@
-"""`streams deploy`, `cancel` and `reset`: they run a job and end; the application runs on by itself."""
+"""`streams deploy`, `cancel` and `reset`: commands that act on an application and end, without following it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from streams_orchestration.runtime import api
 
 
 def deploy(spec: Path, options: GivenOptions, origin: str | None, drop_state: tuple[str, ...], *, fresh: bool) -> int:
-    """Compile an application and start it in the background."""
+    """Compile an application and start it in the background; return the exit status."""
     require_origin(origin, drop_state)
     kept_of = nothing_kept if fresh or origin is not None else partial(deployed_options, api.Home.default())
     wanted = ready(compiled_to_run(spec, options, kept_of))
@@ -32,14 +32,14 @@ def deploy(spec: Path, options: GivenOptions, origin: str | None, drop_state: tu
 def bring_up_in_background(
     command: str, spec: Path, wanted: Deployable, origin: str | None, request: api.Request
 ) -> int:
-    """Bring a compiled application up, wait until its PEs run, and report it.
+    """Deploy a compiled application, launch its hosts, wait until its PEs run, and return the exit status.
 
     Args:
-        command: the name of the command, for others who wait for it.
-        spec: path of the spec.
+        command: the name of this command, shown by commands that wait for the start lock.
+        spec: the path of the spec.
         wanted: the application.
-        origin: the savepoint that it begins from, as `--from` names it; None for none.
-        request: how it is brought up, without that savepoint.
+        origin: the savepoint from which the application begins, as `--from` names it; None for none.
+        request: the other settings of the start.
     """
     name = wanted.name
     api.require_java()
@@ -64,13 +64,13 @@ def bring_up_in_background(
 
 
 def stop_orphans(jobs: Jobs) -> None:
-    """Stop processes of hosts that are no longer wanted, and report them."""
+    """Stop the processes of hosts that are no longer wanted, and report them."""
     for orphan in jobs.stop_orphans():
         note(str(orphan))
 
 
 def cancel(application: str, timeout: float) -> int:
-    """Stop an application; its state is kept."""
+    """Stop an application and keep its state; return the exit status."""
     home = api.Home.default()
     current().application = application
     api.read_status(home, application)
@@ -85,7 +85,7 @@ def cancel(application: str, timeout: float) -> int:
 
 
 def reset(application: str, unit: str | None, *, force: bool) -> int:
-    """Bring a failed region or PE back to its last complete epoch."""
+    """Reset one unit, or all failed units, to the last complete epoch; return the exit status."""
     home = api.Home.default()
     current().application = application
     api.read_status(home, application)
@@ -120,7 +120,7 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
 
 
 def _require_incomplete(status: api.ApplicationStatus, unit: str) -> None:
-    """Raise StreamsRuntimeError when a unit has run to its end, so that nothing of it can go back."""
+    """Raise StreamsRuntimeError if a unit is complete, since it cannot be reset then."""
     states = {pe.state for pe in status.pes if pe.unit == unit}
     if states == {"COMPLETED"}:
         message = (

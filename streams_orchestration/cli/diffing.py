@@ -1,4 +1,4 @@
-"""`streams diff`: what a width change would do to a running application."""
+"""`streams diff`: show the effects of a width change on a running application."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_:
 
 
 def _table(comparison: Comparison) -> RenderableType:
-    """Return the effects of a redeploy as a table; where an application only compiles, those in Streams."""
+    """Return the effects of a width change as a table: those of a redeploy, or if there is none, those in Streams."""
     change = comparison.change
     if not change.widths:
         return Text("No width changes.")

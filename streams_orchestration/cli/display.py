@@ -15,13 +15,13 @@ from streams_orchestration.cli.progress import Meter, progress_line, progress_ta
 from streams_orchestration.runtime import api
 
 LINE_SECONDS = 5.0
-"""Seconds between two lines where there is no terminal, unless a state changes; no line is repeated."""
+"""Least seconds between two lines without a terminal, unless a state changes; no line is repeated."""
 REASON_SECONDS = 60.0
-"""Seconds after which the reasons of sinks that cannot deliver are said again, where they have not changed."""
+"""Seconds after which the unchanged reasons of sinks that cannot deliver are shown again."""
 
 
 class Display:
-    """Shows statuses and messages on a console; a context manager."""
+    """A context manager that shows statuses and messages on a console."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -46,7 +46,7 @@ class Display:
             self._live.stop()
 
     def wait(self, text: str) -> None:
-        """Show that something is under way about which nothing is known yet."""
+        """Show that something is under way whose progress is not known yet."""
         if self._live:
             self._live.update(Spinner("dots", Text(text)))
         else:
@@ -76,5 +76,5 @@ class Display:
                 self.say(f"  {late}")
 
     def say(self, text: str) -> None:
-        """Print a message that stays."""
+        """Print a message that later updates of the display do not overwrite."""
         self._console.print(text, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`streams graph` and `streams lineage`: an application as a picture, and what comes from what."""
+"""`streams graph` and `streams lineage`: an application as a drawing, and the lineage of its parts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def graph(spec: Path, options: Options, format_: str | None, output: Path | None
 
 
 def lineage(application: str, name: str, options: Options, format_: str, output: Path | None) -> None:
-    """Show what one part of an application comes from and what comes from it."""
+    """Show everything upstream and downstream of one part of an application."""
     whole = api.lineage_graph(_compilation(application, options))
     current().application = whole.graph["application"]
     if format_ == "json":
@@ -47,7 +47,7 @@ def lineage(application: str, name: str, options: Options, format_: str, output:
 
 
 def _compilation(application: str, options: Options) -> Compilation:
-    """Return an application: compiled from the path of its spec, or as it is deployed, by its name."""
+    """Return the compilation of a spec's path, or of a name: the deployed one, else that of a spec under `specs`."""
     if file_of(application).is_file():
         return as_it_runs(compiled(Path(application), options))
     try:

@@ -1,4 +1,4 @@
-"""The way into the command line, and what becomes of errors: one message, an exit status, no traceback."""
+"""The entry of the command line. An error becomes one message and an exit status, without a traceback."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Args:
-        arguments: what follows `streams`; of the process when None.
+        arguments: the words after `streams`; those of this process if None.
 
     Returns:
         The exit status.
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _failed(invocation: Invocation, status: int, kind: ErrorKind, message: str) -> int:
-    """Return the exit status of a failed command, after writing its document where that is wanted."""
+    """Write the JSON document of a failed command if `--format json` asks for it, and return the exit status."""
     if invocation.json and not invocation.documented:
         write_json(invocation.document({}, status, kind, message))
     return status

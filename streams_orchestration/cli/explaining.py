@@ -1,4 +1,4 @@
-"""`streams explain`: why an operator, a connection, a port is where and as it is."""
+"""`streams explain`: give the reasons for the compiler's decision on an operator, a connection or another part."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from streams_orchestration.runtime import api
 
 
 def explain_part(spec: Path | str, what: tuple[str, ...], options: Options, format_: str, output: Path | None) -> None:
-    """Answer one question.
+    """Explain a part of an application, or a diagnostic code.
 
     Args:
-        spec: of the application, or a diagnostic code alone.
-        what: the question.
-        options: of the compiler.
-        format_: text or JSON.
-        output: a file to write to.
+        spec: the spec of the application, or a diagnostic code alone.
+        what: the words that name the part.
+        options: the compiler's options.
+        format_: `table` or `json`.
+        output: the file to write to; None for standard output.
 
     Raises:
-        UsageError: there is no question.
-        StreamsRuntimeError: the application has nothing of that name.
+        UsageError: no part is named.
+        StreamsRuntimeError: the application has no part of that name.
     """
     if isinstance(spec, Path) and not what:
         message = f"Name what of {spec} is to be explained, an operator say; `streams explain -h` lists what there is."

@@ -21,13 +21,13 @@ EXPOSITION = "streams_orchestration.runtime.observing.exposition"
 CONNECTIONS = 32
 """Most connections of scrapers at a time."""
 END_SECONDS = 2
-"""Seconds that a scrape may take when the server is to end."""
+"""Seconds for which the server waits for a scrape under way before it ends."""
 LOOK_SECONDS = 3600.0
-"""Seconds of each pause of a server that only serves; a signal ends the pause."""
+"""Seconds of one pause of the main loop if metrics are served but not sent; a signal ends the pause."""
 
 
 def metrics(serve: tuple[str, int] | None, *, otlp: bool) -> int:
-    """Write, serve or send them; the exit status."""
+    """Write, serve or send the metrics of all applications; return the exit status."""
     home = api.Home.default()
     if serve is None and not otlp:
         write_output(api.metrics_text(home)[0].decode(), None)
@@ -44,10 +44,10 @@ def metrics(serve: tuple[str, int] | None, *, otlp: bool) -> int:
 
 
 def _serve(home: api.Home, host: str, port: int, stack: ExitStack) -> Callable[[], bool]:
-    """Serve them on a thread until the stack is closed, which raises the error that ended the server before.
+    """Serve the metrics on a thread until the stack is closed; closing it raises the error of a server that failed.
 
     Returns:
-        Whether the server has ended.
+        A function that returns True if the server has ended.
     """
     try:
         listener = listen(host, port, Places(CONNECTIONS))

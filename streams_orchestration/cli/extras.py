@@ -1,4 +1,4 @@
-"""Commands that need an extra of the package."""
+"""The check for commands that need an extra of the package."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from streams_orchestration.runtime import api
 
 
 def require(command: str, module: str, package: str, extra: str) -> None:
-    """Check that a package is installed; see `missing_package`.
+    """Check that the package of an extra, which a command needs, is installed.
 
     Raises:
-        StreamsRuntimeError: It is not installed.
+        StreamsRuntimeError: the package is not installed; the message names the extra.
     """
     if message := missing_package(command, module, extra, package):
         raise api.StreamsRuntimeError(message)

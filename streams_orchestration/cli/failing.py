@@ -18,7 +18,7 @@ TERMINATED = 143
 
 
 def report(error: Exception) -> tuple[ErrorKind, str]:
-    """Show on standard error what went wrong, where, and what to do; its kind and message."""
+    """Show an error with its place and remedy on standard error; return its kind and its message."""
     if not isinstance(error, ApplicationError | api.StreamsRuntimeError):
         error = _explained(error)
     if isinstance(error, ApplicationError):
@@ -34,7 +34,7 @@ def report(error: Exception) -> tuple[ErrorKind, str]:
 
 
 def _explained(error: Exception) -> Exception:
-    """Return the damage of the catalog where that is the cause of an error that is not expected."""
+    """Return an error about a damaged catalog if that caused this unexpected error; else this error."""
     with suppress(api.StreamsRuntimeError, OSError):
         return api.Catalog(api.Home.default()).explained(error)
     return error

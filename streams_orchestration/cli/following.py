@@ -1,4 +1,4 @@
-"""Following an application until it ends, and resetting what fails where no other process does, all units at once."""
+"""The loop that follows an application until it ends, and resets failed units unless another process does."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from streams_orchestration.runtime import api
 
 POLL_SECONDS = 0.5
 PATIENCE = 0.5
-"""Seconds in which Dagster's sensor may reset a failed unit first; to be second does no harm."""
+"""Seconds for which a failed unit is left to Dagster's sensor before this process resets it."""
 SAID_SECONDS = 3.0
-"""A reset that is due later than this is announced."""
+"""Least delay of a reset, in seconds, that is announced."""
 FINISH_SECONDS = 10.0
-"""Resets that are not recorded yet when the application is complete are recorded for so long at most."""
+"""Most seconds to wait, once the application is complete, until its last resets are recorded."""
 
 
 class Operation(Protocol):
     """An operation under way that ends by itself."""
 
     def wait(self, seconds: float) -> bool:
-        """Wait at most so many seconds; return True if it has ended."""
+        """Wait at most this many seconds; return True if the operation has ended."""
         ...
 
     def result(self) -> object:
-        """Return nothing, or raise the operation's error."""
+        """Raise the operation's error if it failed; else return nothing of use."""
         ...
 
 
@@ -44,32 +44,32 @@ class ResetsExhaustedError(api.StreamsRuntimeError):
 
 @dataclass(slots=True)
 class Follower:
-    """Watches one application; everything it does to the world goes through its fields."""
+    """The loop that watches one application; all its effects go through the functions in its fields."""
 
     read: Callable[[], api.ApplicationStatus]
     show: Callable[[api.ApplicationStatus, float], None]
     reset: Callable[[api.UnitFailure], Operation]
-    """Begins a reset, which ends when others can see that it is under way."""
+    """Begins a reset; the operation ends when other processes can see that the reset is under way."""
     record: Callable[[api.UnitFailure], Operation]
-    """Records a finished reset; one at a time."""
+    """Begins to record a finished reset; called for one reset at a time."""
     say: Callable[[str], None]
     clock: Callable[[], float]
     pause: Callable[[float], bool]
-    """Waits so many seconds; True as soon as the user wants to stop."""
+    """Waits this many seconds; returns True as soon as the user wants to stop."""
     _known: dict[str, api.Known] = field(default_factory=dict)
     _reasons: dict[str, str] = field(default_factory=dict)
-    """Unit -> cause of its last failure, which is reported once."""
+    """Unit -> cause of its last failure, so that a repeated cause is not printed again."""
     _beginning: list[tuple[str, Operation]] = field(default_factory=list)
     _begun: dict[str, api.UnitFailure] = field(default_factory=dict)
-    """Unit -> what its newest reset answers, until that is recorded."""
+    """Unit -> the failure that its newest reset answers, until that reset is recorded."""
     _recording: tuple[str, Operation] | None = None
 
     def follow(self) -> api.ApplicationStatus:
         """Show the application until it is complete or stopped, or the user wants to stop.
 
         Raises:
-            ResetsExhaustedError: a unit has failed and is not to be reset any more.
-            CatalogUnavailableError: it lasts, or the user does not want to wait for it.
+            ResetsExhaustedError: a unit has failed and has no attempt left, or cannot be mended by a reset.
+            CatalogUnavailableError: the catalog stays unavailable for too long, or until the user wants to stop.
         """
         while True:
             status = self._read()
@@ -85,7 +85,7 @@ class Follower:
                 return status
 
     def _read(self) -> api.ApplicationStatus:
-        """Return the status as soon as the catalog can be read; by then hosts have had time for a heartbeat."""
+        """Return the status as soon as the catalog can be read, after a pause for heartbeats if it was unavailable."""
         lost: float | None = None
         while True:
             try:
@@ -122,7 +122,7 @@ class Follower:
             self._begun[failure.unit] = failure
 
     def _collect(self, status: api.ApplicationStatus) -> None:
-        """Report resets that could not begin; record the next one that is done."""
+        """Report resets that could not begin, and begin to record the next finished reset."""
         ended = [each for each in self._beginning if each[1].wait(0.0)]
         self._beginning = [each for each in self._beginning if each not in ended]
         for unit, task in ended:
@@ -137,7 +137,7 @@ class Follower:
             self._recording = done[0], self.record(self._begun.pop(done[0]))
 
     def _done(self, status: api.ApplicationStatus) -> list[str]:
-        """Return the units whose reset is finished and is to be recorded."""
+        """Return the units whose reset is finished and not recorded yet."""
         return [unit.name for unit in status.units if unit.name in self._begun and _works(unit, self._begun[unit.name])]
 
     def _result(self, task: Operation, otherwise: str) -> None:

@@ -1,4 +1,4 @@
-"""Runs an application in the foreground: deploys, follows, and stops it when the user wants or it cannot go on."""
+"""An application in the foreground: deployed, followed, and stopped if the user wants or a failure cannot be mended."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ START_SECONDS = 180.0
 """Seconds within which every PE must run."""
 NICENESS = 10
 RECORD_SECONDS = 60.0
-"""Seconds that the command waits at its end until Dagster shows the deployment."""
+"""Most seconds that the command waits at its end until Dagster shows the deployment."""
 
 
 class Controls(Protocol):
-    """Controls one application while it is followed; every call blocks until it is done, but resets only begin."""
+    """The controls of one application that is followed. Every call blocks until it is done; a reset is only begun."""
 
     def cancel(self) -> None:
-        """Stop it; its state is kept."""
+        """Stop the application; its state is kept."""
         ...
 
     def begin_reset(self, failure: api.UnitFailure) -> None:
-        """Bring the failed unit back to its last complete epoch, unless another process has done so."""
+        """Begin the reset of the failed unit to its last complete epoch, unless another process has begun it."""
         ...
 
     def record_reset(self, failure: api.UnitFailure) -> None:
-        """Write down for others that what failed works again."""
+        """Record, for other processes to see, that the failed unit works again."""
         ...
 
     def status(self) -> api.ApplicationStatus:
@@ -54,15 +54,15 @@ class Controls(Protocol):
         ...
 
     def ended(self) -> bool:
-        """Return True if the application has ended; cheaper than to read its status."""
+        """Return True if the application has ended; this is cheaper than `status`."""
         ...
 
 
 class Foreground:
-    """One application: the runtime acts at once, and a job of Dagster records what was done.
+    """The controls of one application by calls of the runtime, which act at once; jobs of Dagster record them later.
 
-    Dagster is loaded with the first job, when the engines of the hosts are up: before that it would hold these up, and
-    after the first batches a short job would wait for it.
+    Dagster is loaded with the first job, as soon as the engines of the hosts are up. If it were loaded before, the
+    engines would start later; if it were loaded at the end, a short application would have to wait for it.
     """
 
     def __init__(self, home: api.Home, name: str) -> None:
@@ -70,7 +70,7 @@ class Foreground:
         self._name = name
         self._catalog = api.Catalog(home)
         self._seen = 0
-        """Changes of the catalog up to the last look whether the application has ended."""
+        """The mark of the catalog's changes at the last call of `ended`."""
         self._recording: Background[None] | None = None
 
     def deploy(
@@ -85,14 +85,14 @@ class Foreground:
         """Bring the application up, launch its hosts, and wait until every PE runs.
 
         Args:
-            spec: path of the spec.
+            spec: the path of the spec.
             wanted: the application.
-            request: the state that it begins with, and the run.
-            say: called with the lines about a savepoint that it began from.
-            started: called when the hosts are launched.
+            request: the state that the application begins with, and the kind of run.
+            say: a function that prints a line about the savepoint from which the application begins.
+            started: a function that is called when the hosts are launched.
 
         Raises:
-            HostLaunchError: the hosts or PEs did not come up.
+            HostLaunchError: a host or a PE did not start.
             StreamsRuntimeError, ApplicationError: see `bring_up`.
         """
         brought = api.bring_up(self._home, wanted, request)
@@ -112,7 +112,7 @@ class Foreground:
         self._jobs.record_deployment(spec, compilation)
 
     def recorded(self) -> str | None:
-        """Wait for a while until Dagster shows the deployment; why it does not, if that is so."""
+        """Wait until Dagster shows the deployment, at most `RECORD_SECONDS`; return the reason if it does not."""
         if self._recording is None:
             return None
         problem = f"Dagster does not show the deployment of {self._name}"
@@ -131,7 +131,7 @@ class Foreground:
         self._jobs.cancel()
 
     def settle(self) -> None:
-        """Wait until the hosts of an application that has stopped by itself are gone."""
+        """Wait until the hosts of an application that has stopped by itself have ended."""
         api.cancel(self._home, self._name)
 
     def begin_reset(self, failure: api.UnitFailure) -> None:
@@ -139,7 +139,7 @@ class Foreground:
         api.reset(self._home, self._name, failure.unit, generation=failure.generation)
 
     def record_reset(self, failure: api.UnitFailure) -> None:
-        """Show in Dagster that what failed works again, unless a run shows it already."""
+        """Record in Dagster that the failed unit works again, unless a run has recorded it already."""
         self._jobs.record_reset(failure)
 
     def status(self) -> api.ApplicationStatus:
@@ -165,7 +165,7 @@ class Foreground:
 
 
 def _step_back() -> None:
-    """Leave the processors to the hosts: what this thread does is not urgent. Only Linux knows niceness of a thread."""
+    """Lower the priority of this thread, so that the hosts run first; only on Linux, where a thread has a priority."""
     if sys.platform == "linux":
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
@@ -178,13 +178,13 @@ def run_application(
 
     Args:
         home: the state directory.
-        spec: path of its spec.
+        spec: the path of the application's spec.
         wanted: the application.
-        request: the state that it begins with, and the run.
-        started: called when its hosts are launched.
+        request: the state that the application begins with, and the kind of run.
+        started: a function that is called when the hosts are launched.
 
     Returns:
-        Its status in the end, and the exit status that an interrupt asks for, else 0.
+        The application's final status, and the exit status: that of an interrupt, or 0 without one.
     """
     name = wanted.name
     application, display = Foreground(home, name), Display(messages())
@@ -209,7 +209,7 @@ def run_application(
 
 
 def _leave(name: str) -> NoReturn:
-    """End this process at once; a job that still runs on another thread would hold a normal exit up."""
+    """End this process at once, since a job that still runs on another thread would delay a normal exit."""
     write(
         f"Left at once; {name} runs on. `streams status {name}` shows it, `streams cancel {name}` stops it.",
         error=True,
@@ -222,18 +222,18 @@ def _leave(name: str) -> NoReturn:
 def run_in_foreground(
     deploy: Callable[[], None], controls: Controls, display: Display, interrupts: Interrupts
 ) -> api.ApplicationStatus:
-    """Deploy an application and follow it; the status it ends with.
+    """Deploy an application, follow it, and return its final status.
 
     Args:
-        deploy: writes its wanted state, launches its hosts, waits until its PEs run.
-        controls: of the application.
-        display: shows how far it is.
-        interrupts: the first one stops the application, once it is deployed.
+        deploy: the function that deploys the application, launches its hosts, and waits until its PEs run.
+        controls: the controls of the application.
+        display: the display of the application's progress.
+        interrupts: the interrupts, of which the first one stops the application once it is deployed.
 
     Raises:
         KeyboardInterrupt: the second interrupt came; the application runs on.
-        HostLaunchError: it did not come up; what did was stopped.
-        ResetsExhaustedError: a unit has failed and is not to be reset any more; the application was stopped.
+        HostLaunchError: the application did not start; the hosts that did start were stopped.
+        ResetsExhaustedError: a unit has failed and must not be reset any more; the application was stopped.
     """
     display.wait("Waiting for hosts and Spark ...")
 
@@ -280,7 +280,12 @@ def run_in_foreground(
 
 
 def _wait_for(job: Callable[[], None], meanwhile: Callable[[], object] = lambda: None) -> None:
-    """Run a job where no signal reaches it: Dagster would hold a second Ctrl-C back until the job is done."""
+    """Run a job on another thread and wait for it; on this one Dagster would delay a second Ctrl-C until its end.
+
+    Args:
+        job: the job.
+        meanwhile: a function that is called repeatedly until the job is done.
+    """
     running = Background(job)
     while not running.wait(POLL_SECONDS):
         meanwhile()

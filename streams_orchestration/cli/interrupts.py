@@ -19,7 +19,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """While this is entered, signals are requests; only the second one raises `KeyboardInterrupt`."""
+    """A context manager in which the first Ctrl-C or SIGTERM only requests a stop; the second one interrupts."""
 
     def __init__(self, on_first: Callable[[], None]) -> None:
         self._on_first = on_first
@@ -39,15 +39,15 @@ class Interrupts:
 
     @property
     def requested(self) -> bool:
-        """Return True if the user wants to stop."""
+        """True if the user wants to stop."""
         return self._requested.is_set()
 
     def pause(self, seconds: float, over: Callable[[], bool] = lambda: False) -> bool:
-        """Wait until so many seconds have passed, or there is nothing more to wait for; True if the user wants to stop.
+        """Wait until the time has passed, `over` returns True, or the user wants to stop; return True in the last case.
 
         Args:
             seconds: the longest wait.
-            over: whether there is nothing more to wait for; asked again and again.
+            over: a function that is called repeatedly; it returns True if the wait is over.
         """
         until = time.monotonic() + seconds
         while not self.requested and not over() and (rest := until - time.monotonic()) > 0:
@@ -63,7 +63,7 @@ class Interrupts:
 
 
 class Background(Generic[T]):
-    """A function on a thread of its own: Dagster holds signals back on the thread that runs a job."""
+    """A function that runs on a thread of its own, since Dagster holds signals back on the thread that runs a job."""
 
     def __init__(self, function: Callable[[], T]) -> None:
         self._function = function
@@ -79,12 +79,12 @@ class Background(Generic[T]):
             self._error = error
 
     def wait(self, seconds: float) -> bool:
-        """Wait at most so many seconds; return True if it has ended."""
+        """Wait at most this many seconds; return True if the function has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def result(self) -> T:
-        """Wait for the end; returns the result, or raises the error."""
+        """Wait for the function's end; return its result, or raise its error."""
         while not self.wait(0.5):
             pass
         if self._error is not None:

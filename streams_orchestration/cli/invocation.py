@@ -1,4 +1,4 @@
-"""The command that runs: its verbosity, and the one JSON document that it writes when that is wanted."""
+"""The running command: its verbosity, and the one JSON document that it writes with `--format json`."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ class Verbosity(IntEnum):
     """The amount of output to standard error."""
 
     QUIET = -1
-    """Errors."""
+    """Errors only."""
     NORMAL = 0
-    """Progress and warnings, too."""
+    """Errors, warnings and progress."""
     VERBOSE = 1
-    """Details, too."""
+    """Errors, warnings, progress and details."""
 
 
 @dataclass(slots=True)
 class Invocation:
-    """Facts about the command that runs."""
+    """The facts about the running command that its output depends on."""
 
     json: bool = False
-    """Standard output is for one JSON document."""
+    """True if standard output is for one JSON document only."""
     command: str = ""
-    """`run`, `catalog show`."""
+    """The name of the command, such as `run` or `catalog show`."""
     verbosity: Verbosity = Verbosity.NORMAL
     application: str | None = None
     diagnostics: list[Diagnostic] = field(default_factory=list)
     documented: bool = False
-    """The document was written."""
+    """True if the document was written."""
 
     @classmethod
     def of(cls, arguments: Sequence[str]) -> Invocation:
@@ -57,10 +57,10 @@ class Invocation:
         """Return the document of a command that acts, or of any command that failed.
 
         Args:
-            facts: keys of this command.
-            status: its exit status.
-            kind: of the error.
-            message: the error, None without one.
+            facts: the keys that only this command has.
+            status: the exit status of the command.
+            kind: the kind of the error.
+            message: the message of the error; None if there is no error.
         """
         return {
             "command": self.command,
@@ -76,7 +76,7 @@ _current: ContextVar[Invocation] = ContextVar("invocation")
 
 
 def current() -> Invocation:
-    """Return the command that runs; outside of `begun`, one that leaves no history."""
+    """Return the invocation of the running command; outside of `begun`, a new one each time, which is not kept."""
     return _current.get(None) or Invocation()
 
 
@@ -101,11 +101,11 @@ def answer(
     """Write the result of a command to standard output: a document with `--format json`, else the text.
 
     Args:
-        facts: gives the keys of the document that are this command's own.
-        text: lines to read.
-        status: its exit status.
-        error: what went wrong.
-        kind: of the error.
+        facts: a function that returns the keys that only this command's document has.
+        text: the text for people.
+        status: the exit status of the command.
+        error: the message of the error; None if there is no error.
+        kind: the kind of the error.
 
     Returns:
         The exit status.
@@ -130,9 +130,9 @@ def write_output(
 
     Args:
         text: the text, or its pieces.
-        output: path of the file.
-        option: that named it.
-        rendered: by a console of `terminal.py`, with styles.
+        output: the path of the file; None for standard output.
+        option: the option that named the file.
+        rendered: True if a console of `terminal.py` rendered the text, with styles.
 
     Raises:
         click.BadParameter: the file cannot be written.

@@ -27,11 +27,11 @@ from streams_orchestration.runtime import api
 
 CANCEL_SECONDS = 60.0
 _ONE_JOB = threading.Lock()
-"""Dagster configures logging for every run; two runs that do so at once, on threads of a process, block each other."""
+"""Lets one job run at a time, since two runs that configure logging on threads of a process block each other."""
 
 
 def last_options(home: api.Home, application: str) -> Options:
-    """Return the options that an application is deployed with, else last compiled with; else the defaults."""
+    """Return the options with which an application is deployed, else last compiled; else the defaults."""
     resource = resource_of(home)
     deployed = deployed_options(resource.directory(), application)
     if deployed is not None:
@@ -43,7 +43,7 @@ def last_options(home: api.Home, application: str) -> Options:
 
 
 class Jobs:
-    """Jobs on one application; every job blocks until it is done."""
+    """The jobs of one application; every call blocks until its job is done."""
 
     def __init__(self, home: api.Home, application: str) -> None:
         self._home = home
@@ -52,7 +52,7 @@ class Jobs:
         self._keys.use(application, resource_of(home).artifacts.get(application, KEYS) or {})
 
     def record_deployment(self, spec: Path, compilation: Compilation) -> None:
-        """Show in Dagster what is deployed: store what is compiled, wait for heartbeats; it changes nothing else."""
+        """Record a deployment in Dagster: store the compiled stages, wait for heartbeats, and change nothing else."""
         source = ApplicationSource(self._application, spec.absolute(), compilation.options)
         resource = resource_of(self._home)
         self._run_of(
@@ -62,11 +62,11 @@ class Jobs:
         )
 
     def cancel(self, timeout: float = CANCEL_SECONDS) -> None:
-        """Stop it; its state is kept."""
+        """Stop the application; its state is kept."""
         self._run(cancel_job(self._application, RESOURCE_KEY, self._keys), {"stop_hosts": {"timeout": timeout}})
 
     def reset(self, unit: str, *, generation: int | None = None, force: bool = False) -> None:
-        """Bring a unit back to its last complete epoch, and wait until its PEs work again."""
+        """Reset a unit to its last complete epoch, and wait until its PEs work again."""
         config = {"unit": unit, "force": force, **({} if generation is None else {"generation": generation})}
         self._run(
             reset_job(self._application, RESOURCE_KEY, self._keys),
@@ -75,7 +75,7 @@ class Jobs:
         )
 
     def record_reset(self, failure: api.UnitFailure) -> None:
-        """Show in Dagster that what failed works again, unless a run shows it already."""
+        """Record in Dagster that the failed unit works again, unless a run has recorded it already."""
         deployment = int(api.read_status(resource_of(self._home).directory(), self._application).deployed_at)
         tags = failure_tags(self._application, failure.unit, failure.generation, deployment)
         with dagster_instance(self._home, captured=False) as instance:
@@ -85,7 +85,7 @@ class Jobs:
         self._run(reset_job(self._application, RESOURCE_KEY, self._keys), {"claim": claim}, tags)
 
     def stop_orphans(self) -> tuple[api.Orphan, ...]:
-        """Stop processes of hosts that are no longer wanted."""
+        """Stop the processes of the application's hosts that are no longer wanted, and return them."""
         return api.stop_orphans(self._home, self._application)
 
     def status(self) -> api.ApplicationStatus:

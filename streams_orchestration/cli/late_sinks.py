@@ -1,4 +1,4 @@
-"""Sinks whose complete epochs do not become visible, as `streams run` names them."""
+"""The lines of `streams run` about late sinks, whose complete epochs do not become visible."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from streams_orchestration.compiler.brief import duration, plural
 from streams_orchestration.runtime import api
 
 HANGING_SECONDS = 10.0
-"""Seconds for which outputs are late without a delivery before a sink that has met no error is named."""
+"""Seconds without a delivery after which a late sink is shown even if it has met no error."""
 
 
 class LateSinks:
-    """The late sinks of an application that is followed: failing ones at once, hanging ones after some seconds."""
+    """The late sinks of a followed application: those with an error at once, others after `HANGING_SECONDS`."""
 
     def __init__(self) -> None:
         self._since: dict[str, tuple[float | None, float]] = {}
-        """Sink with late outputs -> its last delivery, and when it was first seen so; both in unix seconds."""
+        """Late sink -> its last delivery, and since when it has been late without another; both in unix seconds."""
         self._named: list[api.SinkStatus] = []
         self._deployed_at = 0.0
 
     def add(self, status: api.ApplicationStatus, now: float) -> None:
-        """Take note of a status that was read at a time; times ascend."""
+        """Take a status into account that was read at this time; times must ascend."""
         waiting = [sink for sink in status.sinks if sink.late]
         before = self._since
         self._since = {}
@@ -36,19 +36,19 @@ class LateSinks:
         ]
 
     def brief(self) -> str:
-        """Return their names with the rows that wait; empty if there are none."""
+        """Return the names of the late sinks with their waiting rows; empty if there are none."""
         sinks = ", ".join(f"{sink.operator} ({plural(sink.waiting_rows, 'row')})" for sink in self._named)
         return f"waiting for sinks: {sinks}" if sinks else ""
 
     def lines(self, now: float) -> list[str]:
-        """Return a line for each: how many rows wait, for how long nothing was delivered, and why."""
+        """Return a line for each late sink: its waiting rows, the time since its last delivery, and the reason."""
         return [
             _line(sink, f", nothing delivered for {duration(now - (sink.delivered_at or self._deployed_at))}")
             for sink in self._named
         ]
 
     def reasons(self) -> list[str]:
-        """Return the same lines without numbers, which are the same for as long as the reasons are."""
+        """Return a line for each late sink with the reason only, so that it changes only if the reason does."""
         return [f"{sink.operator}: {_reason(sink)}" for sink in self._named]
 
 
@@ -66,6 +66,6 @@ def _line(sink: api.SinkStatus, since: str, otherwise: str = "") -> str:
 
 
 def _reason(sink: api.SinkStatus, otherwise: str = "") -> str:
-    """Return the first line of the error without the operator's name, which it begins with."""
+    """Return the first line of the sink's error without the operator's name; without an error, the other text."""
     reason = (sink.error or "").strip().partition("\n")[0].removeprefix(f"operator {sink.operator}: ")
     return reason or otherwise or "they are being delivered, and the target has not answered yet"

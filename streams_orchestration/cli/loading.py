@@ -1,4 +1,4 @@
-"""The lazy border of the command line: what a command does is loaded when that command is called."""
+"""Lazy loading for the command line: the code of a command is loaded when that command is called."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def load(place: str) -> Any:
 
 
 def loaded(place: str) -> Callable[[Callable[..., None]], Callable[..., Any]]:
-    """Declare a command by a function without a body, whose docstring is the help; another one does the work.
+    """Return a decorator that makes a function without a body, whose docstring is the help, call another function.
 
     Args:
-        place: of that function, see `load`. Its module is loaded when the command is called.
+        place: the place of the other function, as `load` takes it. Its module is loaded when the command is called.
     """
 
     def declared(declaration: Callable[..., None]) -> Callable[..., Any]:

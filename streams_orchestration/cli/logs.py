@@ -1,4 +1,4 @@
-"""`streams logs`: the logs of an application's hosts and PEs, wherever these are."""
+"""`streams logs`: show the logs of an application's hosts and PEs, on whatever machine they are."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Logs:
     """The logs of one machine.
 
     Attributes:
-        names: of the logs, as `pe-3`.
-        read: gives their ends, as `read_ends` does.
-        machine: whose agent is asked; None for this machine.
+        names: the names of the logs, such as `pe-3`.
+        read: a function that returns the ends of logs, as `read_ends` does.
+        machine: the machine whose agent is asked; None for this machine.
     """
 
     names: Sequence[str]
@@ -37,11 +37,11 @@ class Logs:
     """Name of a log -> the position up to which it was read."""
 
     def last(self, lines: int) -> list[api.LogEnd]:
-        """Yield the last lines that are there now."""
+        """Return the last lines of each log."""
         return self._noted(self.read(self.names, lines, {}))
 
     def more(self) -> list[api.LogEnd]:
-        """Return the whole lines since the last call; from the start again where a file was replaced."""
+        """Return the complete lines written since the last call; a file that was replaced is read from its start."""
         return self._noted(self.read(self.names, 0, {name: self._seen.get(name, 0) for name in self.names}))
 
     def _noted(self, ends: list[api.LogEnd]) -> list[api.LogEnd]:
@@ -50,7 +50,7 @@ class Logs:
 
 
 def logs(application: str, pe: int | None, lines: int, format_: str, *, follow: bool) -> int:
-    """Show the logs of an application's hosts and PEs; the exit status."""
+    """Show the logs of an application's hosts and PEs; return the exit status."""
     if follow and format_ == "json":
         message = "--follow has no end, and --format json is one document. Leave one of the two out."
         raise click.UsageError(message, click.get_current_context())
@@ -87,7 +87,7 @@ def logs(application: str, pe: int | None, lines: int, format_: str, *, follow: 
 
 
 def _sources(home: api.Home, application: str, pe: int | None) -> list[Logs]:
-    """Find the machines that have logs of an application, and which each has."""
+    """Return the logs of an application, one `Logs` for each directory of this machine and for each other machine."""
     try:
         status = load("streams_orchestration.runtime.observing.reading:read_status")(home, application)
     except api.NotDeployedError:
@@ -119,7 +119,11 @@ def _there(home: api.Home, application: str, machine: str, names: Sequence[str])
 
 
 def _nothing(home: api.Home, application: str, pe: int | None) -> str:
-    """Why there is no log; raises where the application is not deployed."""
+    """Return the message that there is no log.
+
+    Raises:
+        NotDeployedError: the application is not deployed.
+    """
     status = load("streams_orchestration.runtime.observing.reading:read_status")(home, application)
     if pe is None:
         return f"{application}: there are no logs in {status.log_places}. `streams deploy SPEC` starts it."
@@ -128,7 +132,7 @@ def _nothing(home: api.Home, application: str, pe: int | None) -> str:
 
 
 def follow_logs(sources: Sequence[Logs], pause: Callable[[], None]) -> None:
-    """Show new lines of several logs as they come, each with its log's name when there is more than one."""
+    """Show new lines of logs as they are written, until interrupted; if there are several, with the log's name."""
     several = sum(len(source.names) for source in sources) > 1
     while True:
         for source in sources:

@@ -21,7 +21,7 @@ from streams_orchestration.runtime import api
 
 
 def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
-    """Run the agent of this machine."""
+    """Run the agent of this machine until a signal ends it; return the exit status."""
     home = api.Home.default()
     if api.catalog_url(home).get_backend_name() != "postgresql":
         message = (
@@ -52,7 +52,7 @@ def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
 
 
 def list_(context: click.Context) -> int | None:
-    """Show the machines, unless a command follows."""
+    """Show the registered machines, unless a subcommand follows."""
     if context.invoked_subcommand is not None:
         return None
     known = api.read_machines(api.Home.default())
@@ -65,7 +65,7 @@ def list_(context: click.Context) -> int | None:
 
 
 def drain(name: str, within: float) -> int:
-    """Have the hosts of a machine go on elsewhere."""
+    """Move the hosts of a machine to other machines, and start no more hosts on it; return the exit status."""
     note(f"Draining {name} ...")
     moved = api.drain_machine(api.Home.default(), name, within=within)
     where = "; ".join(f"host {each.host} of {each.application} goes on on {each.machine}" for each in moved)
@@ -74,13 +74,13 @@ def drain(name: str, within: float) -> int:
 
 
 def resume(name: str) -> int:
-    """Start hosts there again."""
+    """Let a drained machine take hosts again; return the exit status."""
     api.set_state(api.Home.default(), name, "UP")
     return answer(lambda: {"machine": name, "state": "UP"}, f"{name} takes hosts again.")
 
 
 def remove(name: str) -> int:
-    """Forget a machine."""
+    """Remove a machine from the catalog; return the exit status."""
     api.forget(api.Home.default(), name)
     return answer(lambda: {"removed": name}, f"{name} is removed.")
 

@@ -1,4 +1,4 @@
-"""Messages of a command on standard error, as `-q` and `-v` want; without styles where NO_COLOR is set."""
+"""Messages of a command on standard error, filtered by `-q` and `-v`, and without styles if NO_COLOR is set."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def detail(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Progress, and where to look next; not with `-q`."""
+    """Print progress, or a hint on the next command; not with `-q`."""
     if current().verbosity >= Verbosity.NORMAL:
         write(text, error=True)
 
@@ -33,7 +33,7 @@ def error(text: str) -> None:
 
 
 def report_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Show the diagnostics of an application, with a remedy each; a JSON document has it, too."""
+    """Print the diagnostics of an application, each with its remedy, and keep them for the JSON document."""
     for diagnostic in diagnostics:
         current().diagnostics.append(diagnostic)
         if diagnostic.severity == "error":

@@ -13,17 +13,17 @@ from streams_orchestration.operators.metrics import LAG_SECONDS, LAG_TUPLES
 from streams_orchestration.runtime import api
 
 BUSIEST = 3
-"""Operators that are named as the ones that work most."""
+"""Most operators that are named as the busiest."""
 IDLE_CORES = 0.01
-"""An operator that takes less of a processor is not worth naming."""
+"""Share of a processor below which an operator is not named among the busiest."""
 BEHIND_SEGMENTS = 8
-"""A reader that is so many segments behind is worth naming: at 32 its producer waits for it."""
+"""Segments of lag from which a reader is named; at 32 its producer waits for it."""
 POINTED_AT = ("dropped", "errors", "late_rows")
-"""Custom metrics that are worth naming when they are not 0."""
+"""Custom metrics that are named if they are not 0."""
 
 
 def facts(metrics: api.ApplicationMetrics) -> Iterator[Text]:
-    """Yield a line each for the busiest operators, the slowest readers, and dropped tuples, where there are any."""
+    """Yield a line for the busiest operators, and one for each reader that is far behind and each kind of loss."""
     busy = sorted(metrics.operators, key=lambda operator: -(operator.cores or 0.0))[:BUSIEST]
     if named := [f"{each.name} {each.cores:.0%}" for each in busy if (each.cores or 0.0) >= IDLE_CORES]:
         yield Text(f"busiest  {', '.join(named)} of a processor", "dim")
@@ -51,7 +51,7 @@ def losses(metrics: api.ApplicationMetrics) -> Iterator[str]:
 
 
 def metrics_tables(metrics: api.ApplicationMetrics) -> RenderableType:
-    """Print everything that was measured."""
+    """Return tables of everything that was measured, or a sentence if there is nothing."""
     if not metrics.measured:
         return Text("Measuring was off when it was deployed (STREAMS_METRICS=off).")
     if not metrics.pes:
@@ -183,5 +183,5 @@ def _rate(rate: float | None) -> str:
 
 
 def rates(metrics: api.ApplicationMetrics) -> dict[int, float]:
-    """Rows a second of every PE that runs, over the last minute."""
+    """Return PE -> its rows a second, over the last minute."""
     return {pe.pe: pe.rows_per_second for pe in metrics.pes if pe.rows_per_second is not None}

@@ -1,4 +1,4 @@
-"""`streams status`: what the deployed applications are doing."""
+"""`streams status`: show the status of the deployed applications."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from streams_orchestration.runtime import api
 
 
 def connection_lines(status: api.ApplicationStatus) -> Iterator[Text]:
-    """Yield a line for every Import and Export, and one for each stream or reader that it is connected with."""
+    """Yield a line for every Import and Export, each followed by a line for each of its connections."""
     for link in status.imports:
         yield Text.assemble((link.name, "bold"), f"  imports {link.wants}{'' if link.connections else ': none yet'}")
         for each in link.connections:
@@ -55,7 +55,7 @@ def _line(name: str, connection: api.ConnectionStatus) -> Text:
 
 
 def tasks_table(status: api.ApplicationStatus) -> Table:
-    """Yield a line for every level of every PE."""
+    """Return a table of the tasks in every level of every PE."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("PE", "level", "tasks", "operators a task", "channels a task"):
         table.add_column(title, justify="left" if title.startswith("channels") else "right")
@@ -78,7 +78,7 @@ WATCH_SECONDS = 2.0
 
 
 def status(application: str | None, timeline: Path | None, format_: str, *, measured: bool, watch: bool) -> None:
-    """Show what one application does, or all that are deployed."""
+    """Show the status of one application, or a line for every deployed one."""
     if watch and (format_ == "json" or timeline is not None):
         other = "--format json is one document" if format_ == "json" else "--timeline is one picture"
         message = f"--watch has no end, and {other}. Leave one of the two out."
@@ -109,7 +109,7 @@ def status(application: str | None, timeline: Path | None, format_: str, *, meas
 
 
 def _shown(home: api.Home, application: str | None, *, measured: bool) -> RenderableType:
-    """Print one application, or a line for each."""
+    """Return the details of one application, or a table of all deployed ones."""
     if application is None:
         statuses = [api.read_status(home, name) for name in api.deployed_applications(home)]
         return overview(statuses, api.now()) if statuses else Text(_nothing(home))
@@ -124,7 +124,7 @@ def _nothing(home: api.Home) -> str:
 
 
 def _watch(look: Callable[[], RenderableType], pause: Callable[[], object] = lambda: time.sleep(WATCH_SECONDS)) -> None:
-    """Show what a look finds, again and again: in place on a terminal, else one after the other."""
+    """Show the result of `look` repeatedly: in place on a terminal, else one below the other."""
     console = results()
     last = shown = look()  # what is wrong with the command is said once, before anything is shown
     with Live(console=console, auto_refresh=False, screen=True) if console.is_terminal else nullcontext() as live:
@@ -161,7 +161,7 @@ def status_document(home: api.Home, status: api.ApplicationStatus) -> dict[str, 
 
 
 def details(status: api.ApplicationStatus, now: float, metrics: api.ApplicationMetrics) -> RenderableType:
-    """Print one application: progress, hosts, results, remarkable metrics, and how to mend failures."""
+    """Return the details of one application: progress, hosts, results, remarkable metrics, and remedies of failures."""
     failed = api.failures(status, now)
     failing = {failure.unit for failure in failed}
     lines: list[RenderableType] = [progress_table(status, rates(metrics), now, failing), *facts(metrics)]
@@ -187,7 +187,7 @@ def details(status: api.ApplicationStatus, now: float, metrics: api.ApplicationM
 
 
 def _visible(sink: api.SinkStatus, now: float) -> str:
-    """Describe what of a sink is visible and since when, what a reset would take back, and what waits."""
+    """Describe a sink's visible rows and the age of its last delivery, its uncommitted files, and its waiting rows."""
     seen = f"{plural(sink.rows, 'row')} in {plural(sink.files, 'epoch' if sink.path is None else 'file')}"
     last = "" if sink.delivered_at is None else f", the last {duration(now - sink.delivered_at)} ago"
     parts = [seen + last]
@@ -202,7 +202,7 @@ def _visible(sink: api.SinkStatus, now: float) -> str:
 
 
 def overview(statuses: list[api.ApplicationStatus], now: float) -> RenderableType:
-    """Print a line for every application."""
+    """Return a table with a line for every application."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("application", "state", "deployed", "PEs", "epoch", "rows into PEs", "failed"):
         table.add_column(title, justify="right" if title in ("PEs", "epoch", "rows into PEs") else "left")

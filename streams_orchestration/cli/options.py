@@ -24,13 +24,13 @@ Declared = TypeVar("Declared", bound=Callable[..., Any])
 
 
 class Spec(click.Path):
-    """A spec: a file of YAML, or one of Python with the name of its application or without."""
+    """The type of a spec: the path of a YAML or Python file; a Python file may be followed by an application's name."""
 
     def __init__(self) -> None:
         super().__init__(exists=True, dir_okay=False, readable=True, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """See `click.Path.convert`; the error for a missing file names the spec that may be meant."""
+        """Return the path of the spec; the error for a missing file suggests the spec of that name under `specs`."""
         likely = Path("specs") / f"{value}.yaml"
         if not _is_file(file_of(value)) and _is_file(likely):
             self.fail(f"there is no file {str(value)!r}; the spec may be {likely}.", param, ctx)
@@ -46,29 +46,29 @@ spec_argument = click.argument(
 
 
 class _SpecOrName(Spec):
-    """A spec; where the plan before is to be brought back the name of an application will do."""
+    """The type of a spec, or with `--revert` also of the name of an application."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """See `click.Path.convert`."""
+        """Return the path of the spec; with `--revert` and no such file, the text itself as a name."""
         if ctx is not None and ctx.params.get("revert") and not _is_file(file_of(value)):
             return str(value)
         return super().convert(value, param, ctx)
 
 
 class _SpecOrCode(Spec):
-    """A spec, or a diagnostic code."""
+    """The type of a spec or a diagnostic code."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """See `click.Path.convert`."""
+        """Return a diagnostic code as text, unless a file has this name; else the path of the spec."""
         is_code = load("streams_orchestration.compiler.explain.codes:is_code")
         return str(value) if is_code(str(value)) and not _is_file(Path(value)) else super().convert(value, param, ctx)
 
 
 class SpecOrApplication(Spec):
-    """A spec, or the name of an application that is deployed."""
+    """The type of a spec or the name of a deployed application."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """See `click.Path.convert`."""
+        """Return an application's name as text, unless a file has this name; else the path of the spec."""
         if Path(value).name == value and value.isidentifier() and not _is_file(Path(value)):
             return str(value)
         return super().convert(value, param, ctx)
@@ -112,7 +112,7 @@ document_option = click.option(
     expose_value=False,
     help="Write text to read, or one JSON document and nothing else, to standard output.",
 )
-"""The option for the format, for commands that leave the choice to `answer`."""
+"""The option `--format` of commands that write their result with `answer`, which looks at the format itself."""
 output_option = click.option(
     "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write to a file instead."
 )
@@ -134,7 +134,7 @@ from_option = click.option(
 
 
 class CompilerOption(click.Option):
-    """An option of the compiler; the help of a command lists these in a section of their own."""
+    """An option of the compiler; the help of a command lists all such options in a section of their own."""
 
 
 class _Name(click.ParamType):
@@ -147,12 +147,12 @@ class _Name(click.ParamType):
 
 
 class Address(click.ParamType):
-    """Address to listen on: `PORT`, `HOST:PORT` or `[IPv6]:PORT`; converts to (host, port)."""
+    """The type of an address to listen on: `PORT`, `HOST:PORT` or `[IPv6]:PORT`."""
 
     name = "[HOST:]PORT"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """See `click.ParamType.convert`."""
+        """Return the host, by default 127.0.0.1, and the port."""
         host, _, port = value.rpartition(":")
         bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
         if not re.fullmatch(r"\d{1,5}", port, re.ASCII) or int(port) > 65535 or (":" in bare and bare == host):
@@ -161,10 +161,10 @@ class Address(click.ParamType):
 
 
 class _Document(click.Path):
-    """A file that is read when it is named on the command line, so that what is wrong with it is an error there."""
+    """The type of a file that is read while the command line is parsed, so that its errors are usage errors."""
 
     def __init__(self, reader: str) -> None:
-        """`reader` is the place of a function of a path, see `load`."""
+        """Create the type; `reader` is the place, as `load` takes it, of the function that reads a path."""
         super().__init__(exists=True, dir_okay=False, readable=True, path_type=Path)
         self._reader = reader
 
@@ -177,7 +177,7 @@ class _Document(click.Path):
 
 
 def within_option(help: str) -> Callable[[Declared], Declared]:
-    """Seconds in which something must have happened."""
+    """Return the option `--within` with this help: the seconds that a step may take."""
     return click.option(
         "--within",
         type=FiniteRange(min=0, min_open=True),
@@ -272,18 +272,18 @@ def _combined(profiles: Iterable[Any]) -> Any:
 
 
 def _is_asked_for(parameter: str) -> bool:
-    """Return True if an option stands on the command line."""
+    """Return True if the user gave the option, so that its value is not the default."""
     source = click.get_current_context().get_parameter_source(parameter)
     return source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 
 
 def compile_options(command: Declared) -> Declared:
-    """Give a command the options of the compiler, as one argument `options`."""
+    """Decorate a command with the options of the compiler, which it gets as one argument `options`."""
     return _with_options(command, lambda given: given.options)
 
 
 def kept_compile_options(command: Declared) -> Declared:
-    """Give a command the options of the compiler, as `compile_options` does, with what of them was asked for."""
+    """Decorate a command as `compile_options` does, but let `options` tell which options the user gave."""
     return _with_options(command, lambda given: given)
 
 

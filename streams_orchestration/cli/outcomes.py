@@ -1,4 +1,4 @@
-"""Shows the effects of a redeploy as a table."""
+"""The effects of a redeploy as a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STYLES = {"unchanged": "green", "kept": "green", "lossy": "yellow", "refused": 
 
 
 def outcome_table(outcome: Redeployment) -> RenderableType:
-    """Return the verdict, and what becomes of units and operators; unchanged ones are only counted."""
+    """Return a table of the changed units and operators, in which unchanged ones are only counted, and the verdict."""
     sentence = Text(outcome.sentence, _STYLES[outcome.verdict])
     if paused := pause(outcome):
         sentence.append(f" {paused}", "default")

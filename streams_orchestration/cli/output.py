@@ -1,4 +1,4 @@
-r"""The one way by which the command line writes: nothing that a terminal would take for a command gets through.
+r"""The only functions by which the command line writes; no control character of a text reaches the terminal.
 
 Texts of users and of data - descriptions, tuples, errors of operators, lines of logs - may hold control characters.
 They are written as `\u001b`, to a terminal and to a pipe or file alike, since a file may be shown by `cat` later. In
@@ -30,13 +30,13 @@ def write(text: str, *, error: bool = False, end: str = "\n", **styles: object) 
 
 
 def write_rendered(pieces: Iterable[str]) -> None:
-    """Write what a console of `terminal.py` has rendered, with its styles, to standard output."""
+    """Write text that a console of `terminal.py` has rendered, with its styles, to standard output."""
     for piece in pieces:
         click.echo(piece, nl=False)
 
 
 def log_to_standard_error(level: int, form: str) -> None:
-    """Have this process write its log, in a form of `logging.Formatter`, to standard error."""
+    """Send this process's log to standard error, in the format `form` of `logging.Formatter`."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_PrintableFormatter(form))
     logging.basicConfig(level=level, handlers=[handler])

@@ -1,4 +1,4 @@
-"""A decision about an application for a terminal: what moves, what that costs, and what it brings."""
+"""A decoupling decision for a terminal: the new loads, the streams that cross PEs, and the predicted speed-up."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from streams_orchestration.compiler.decoupling.application_decision import Appli
 from streams_orchestration.compiler.decoupling.decision_document import stream_of
 
 SHOWN = 6
-"""Operators of a part that are named, the hottest first."""
+"""Most operators of a part that are named, the hottest first."""
 
 
 def decision_table(compilation: Compilation, decision: ApplicationDecision) -> RenderableType:
-    """Loads before and after, the streams that cross, and the predicted speed-up."""
+    """Return a decision for a terminal: loads before and after, the streams that cross, the predicted speed-up."""
     measured = decision.before[decision.pe] / decision.saturation
     return Group(
         Text(f"PE {decision.pe} took {measured:.1f} % of a processor when it was measured."),

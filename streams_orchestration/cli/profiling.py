@@ -1,4 +1,4 @@
-"""`streams profile`: what the operators and streams of a running application cost."""
+"""`streams profile`: measure the cost of the operators and streams of a running application."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from streams_orchestration.model.profile_document import mapping_of
 from streams_orchestration.runtime import api
 
 SHOWN = 12
-"""Operators that the table names, the hottest first."""
+"""Most operators that the table names, the hottest first."""
 
 
 def profile(application: str, seconds: float, format_: str | None, output: Path | None, compare: Path | None) -> int:
-    """Measure what a running application costs; the exit status."""
+    """Measure the cost of a running application's parts and write the profile; return the exit status."""
     current().application = application
 
     decision = _decision(compare) if compare is not None else None
@@ -57,7 +57,7 @@ def profile(application: str, seconds: float, format_: str | None, output: Path 
 
 
 def _decision(path: Path) -> dict[str, Any]:
-    """Read the document of a decision that contains its expectations."""
+    """Read the document of a decision, which must contain its predictions."""
     read_assignment(path)
     tree, _ = read_document(path)
     if not (isinstance(tree, dict) and tree.get("decision")):
@@ -67,7 +67,15 @@ def _decision(path: Path) -> dict[str, Any]:
 
 
 def _compare(home: api.Home, application: str, profile: Profile, decision: dict[str, Any], *, alone: bool) -> None:
-    """Show a decision beside what was measured, and keep the comparison; `alone`: not on standard output."""
+    """Show a decision's prediction beside the measurement, and store the comparison.
+
+    Args:
+        home: the state directory.
+        application: the application's name.
+        profile: the measurement.
+        decision: the document of the decision.
+        alone: leave standard output to the profile, and show the comparison on standard error.
+    """
     outcome = api.outcome_of(api.deployed_compilation(home, application), profile, decision)
     if outcome is None:
         message = f"{application} does not run with that decision, so nothing is compared."
@@ -78,7 +86,7 @@ def _compare(home: api.Home, application: str, profile: Profile, decision: dict[
 
 
 def comparison_table(outcome: Outcome) -> RenderableType:
-    """Predicted and measured loads and speed-up."""
+    """Return a table of predicted and measured loads, with the predicted and measured speed-up below."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("PE", "predicted", "measured", "in batches"):
         table.add_column(title, justify="right" if title != "PE" else "left")
@@ -104,7 +112,7 @@ def profile_text(profile: Profile, form: str) -> str:
 
 
 def _entry(key: str, value: Any) -> str:
-    """Return a key of a YAML document; each part of a list stands on a line of its own."""
+    """Return one entry of a YAML document, with each item of a list or mapping on a line of its own."""
     if isinstance(value, list):
         return f"{key}:\n" + "".join(f"  - {_line(each)}\n" for each in value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Shows the progress of an application: its status as a table for a terminal, or as one line for a file."""
+"""The progress of an application: its status as a table for a terminal, or as one line for a file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from streams_orchestration.compiler.brief import count, duration, plural, short_
 from streams_orchestration.runtime import api
 
 WINDOW = 5.0
-"""Seconds over which a rate is taken."""
+"""Seconds over which a rate is computed."""
 LISTED_PES = 6
-"""Most PEs whose rows a line of plain text shows; of more only the states are counted."""
+"""Most PEs that a line of plain text lists; if there are more, it only counts their states."""
 
 ENDED = ("COMPLETED", "STOPPED")
 STYLES = {
@@ -35,20 +35,20 @@ STYLES = {
 
 
 class Meter:
-    """Rows a second of every PE, over the last seconds of what it was shown."""
+    """The meter of every PE's rows a second, over the last `WINDOW` seconds."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, dict[int, int]]] = deque()
 
     def add(self, status: api.ApplicationStatus, now: float) -> None:
-        """Take note of the totals at a time; times ascend."""
+        """Take the PEs' total rows at this time into account; times must ascend."""
         self._seen.append((now, {pe.id: _rows(pe) for pe in status.pes}))
         while len(self._seen) > 2 and self._seen[1][0] <= now - WINDOW:
             self._seen.popleft()
 
     @property
     def rates(self) -> dict[int, float]:
-        """Rows a second by PE; none before a PE was seen twice. A reset takes totals back: that counts as 0."""
+        """PE -> rows a second, for PEs that were seen twice; 0 if a reset has made the total smaller."""
         if len(self._seen) < 2:
             return {}
         (then, before), (now, after) = self._seen[0], self._seen[-1]
@@ -60,13 +60,13 @@ class Meter:
 def progress_table(
     status: api.ApplicationStatus, rates: Mapping[int, float], now: float, reported: Collection[str] = ()
 ) -> RenderableType:
-    """Return the application, its units of recovery, and a row for every PE.
+    """Return a line on the application, one for each unit of recovery, and a table with a row for every PE.
 
     Args:
-        status: as read from the catalog.
-        rates: rows a second by PE, where known.
+        status: the status of the application.
+        rates: PE -> rows a second, if known.
         now: unix seconds.
-        reported: units that have failed, whose failures are shown elsewhere; the first line names them.
+        reported: the failed units whose failures are shown elsewhere; the first line names them.
     """
     head = Text.assemble((status.application, "bold"), "  ", styled_state(status.shown_state))
     if reported:
@@ -100,7 +100,7 @@ def progress_table(
 
 
 def progress_line(status: api.ApplicationStatus, rates: Mapping[int, float]) -> str:
-    """Return the progress as one line of plain text, for where there is no terminal."""
+    """Return the progress as one line of plain text, for output that is no terminal."""
     epochs = ", ".join(
         f"{unit.name} epoch {unit.completed_epoch} complete" for unit in status.units if _has_epochs(unit)
     )
@@ -154,7 +154,7 @@ def _rows(pe: api.PeStatus) -> int:
 
 
 def _message(pe: api.PeStatus) -> str:
-    """Return the error of a PE without the PE's name, which it may start with."""
+    """Return the first line of a PE's error, without the PE's name if it begins with that."""
     return _first_line(pe.error).removeprefix(f"PE {pe.id}: ").removeprefix(f"PE {pe.id}, ")
 
 

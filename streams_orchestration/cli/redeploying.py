@@ -1,4 +1,4 @@
-"""`streams redeploy`: deploy again, or show what that would do."""
+"""`streams redeploy`: deploy again, preview that, or restore the plan before."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def redeploy(
     dry_run: bool,
     revert: bool,
 ) -> int:
-    """Deploy again, with the compile options of the last time, or show what that would do; the exit status."""
+    """Deploy again with the deployed options, or preview or revert a redeploy; return the exit status."""
     if revert:
         if fresh or options != GivenOptions(Options(name=options.options.name)):
             message = "--revert brings the plan before back with its options. Leave --fresh and other options out."
@@ -67,7 +67,14 @@ def redeploy(
 
 
 def _preview(home: api.Home, wanted: Deployable, drop_state: tuple[str, ...], again: str) -> int:
-    """Show what a redeploy would do; `again` is the command that runs the application."""
+    """Show the effects that a redeploy would have; return the exit status.
+
+    Args:
+        home: the state directory.
+        wanted: the application with the new plan.
+        drop_state: the operators whose state may be lost.
+        again: the command that runs the application, for a hint.
+    """
     outcome = api.preview_redeploy(home, wanted, drop_state)
     if current().json:
         write_json(outcome.document())
@@ -81,12 +88,12 @@ def _preview(home: api.Home, wanted: Deployable, drop_state: tuple[str, ...], ag
 
 
 def _redeploy(home: api.Home, wanted: Deployable, put_in_place: Callable[[Jobs], Redeployment]) -> int:
-    """Put another plan in the place of the deployed one, and show the outcome.
+    """Replace the deployed plan by another one, and show the outcome; return the exit status.
 
     Args:
         home: the state directory.
-        wanted: the application with that plan.
-        put_in_place: does it, and records it in Dagster.
+        wanted: the application with the new plan.
+        put_in_place: the function that replaces the plan and records that in Dagster.
     """
     api.require_java()
     name = wanted.name
@@ -120,7 +127,7 @@ def _redeploy(home: api.Home, wanted: Deployable, put_in_place: Callable[[Jobs],
 
 
 def _revert(home: api.Home, name: str, drop_state: tuple[str, ...], within: float, *, dry_run: bool) -> int:
-    """Bring the plan before the last redeploy back: at its cut within the trial, else by a redeploy."""
+    """Restore the plan before the last redeploy: at its cut while that is on trial, else by another redeploy."""
     current().application = name
     if api.on_trial(home, name):
         if dry_run or drop_state:

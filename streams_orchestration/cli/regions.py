@@ -1,4 +1,4 @@
-"""Shows every consistent region in `streams status`: its state, its cuts, its resets."""
+"""The lines of `streams status` on consistent regions: their states, cuts and resets."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from streams_orchestration.compiler.brief import duration, plural, short_list
 from streams_orchestration.runtime import api
 
 LONGEST_CAUSE = 200
-"""Characters; a log has all of it."""
+"""Most characters of a cause; the log has the whole text."""
 
 
 def region_lines(status: api.ApplicationStatus, now: float, failing: Collection[str] = ()) -> list[Text]:
-    """Two or three lines for every unit that is a region or was reset.
+    """Return some lines for every unit of recovery that is a region, was reset, or has lost its cut.
 
     Args:
-        status: as read from the catalog.
+        status: the status of the application.
         now: unix seconds.
-        failing: units whose failure is shown elsewhere.
+        failing: the units whose failure is shown elsewhere.
     """
     lines: list[Text] = []
     for unit in status.units:

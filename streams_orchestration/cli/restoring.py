@@ -1,4 +1,4 @@
-"""`--from`: an application begins where a savepoint was taken."""
+"""The option `--from`, by which an application begins with the state of a savepoint."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from streams_orchestration.runtime import api
 
 
 def require_origin(origin: str | None, drop_state: tuple[str, ...]) -> None:
-    """Raise UsageError when `--drop-state` is there without a savepoint whose state could be lost."""
+    """Raise UsageError if `--drop-state` is given without `--from`."""
     if drop_state and origin is None:
         message = "--drop-state is about the state of a savepoint. Name that with --from, or leave --drop-state out."
         raise click.UsageError(message, click.get_current_context())
 
 
 def place_of(home: api.Home, spec: Path, origin: str | None) -> api.Place | None:
-    """Return the savepoint that `--from` names; None without one.
+    """Return the place of the savepoint that `--from` names; None if the option is not given.
 
     Raises:
-        SavepointError: nothing is known by this name, or more than one savepoint is.
+        SavepointError: no savepoint, or more than one, has this name.
     """
     if origin is None:
         return None
@@ -34,7 +34,7 @@ def place_of(home: api.Home, spec: Path, origin: str | None) -> api.Place | None
 
 
 def restored_lines(restored: api.Restored) -> Iterator[str]:
-    """Yield the savepoint that an application began from, and what differs from it, as lines for a person."""
+    """Yield lines of text on the savepoint from which an application began, and on the differences from it."""
     manifest, outcome = restored.manifest, restored.redeployment
     rows = sum(state.rows or 0 for state in manifest.states)
     yield (
@@ -45,7 +45,7 @@ def restored_lines(restored: api.Restored) -> Iterator[str]:
 
 
 def restored_facts(restored: api.Restored, place: api.Place) -> dict[str, Any]:
-    """Return the same as keys of a document."""
+    """Return the savepoint from which an application began, and the differences, as keys of a JSON document."""
     manifest, document = restored.manifest, restored.redeployment.document()
     facts = {"savepoint": manifest.title, "path": str(place), "createdAt": manifest.created_at, "epoch": manifest.epoch}
     return {"from": facts | {name: document[name] for name in ("verdict", "operators")} | {"notes": restored.notes}}

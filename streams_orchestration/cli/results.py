@@ -31,19 +31,19 @@ class Result:
 
     @property
     def left_out(self) -> int:
-        """Return the number of rows that are not among `rows`."""
+        """The number of the sink's rows that are not in `rows`."""
         return self.total - self.rows.height
 
 
 def read_result(sink: api.SinkStatus, limit: int) -> Result:
-    """Read what a sink has published.
+    """Read the first published rows of a sink; a sink that writes no files has none.
 
     Args:
-        sink: the sink as the status knows it.
-        limit: read no more rows than this.
+        sink: the sink in the application's status.
+        limit: the most rows to read.
 
     Raises:
-        UnreadableResultError: the files are not there, or damaged.
+        UnreadableResultError: the files are missing or damaged.
     """
     if sink.path is None:
         return Result(sink, pl.DataFrame(), sink.rows)
@@ -64,7 +64,7 @@ def read_result(sink: api.SinkStatus, limit: int) -> Result:
 
 
 def result_table(result: Result) -> RenderableType:
-    """Return the rows as a table, with a line that tells how many are not shown."""
+    """Return the rows as a table, with the number of rows that are not shown."""
     heading = Text.assemble((result.sink.operator, "bold"), f": {plural(result.total, 'row')}")
     if not result.rows.height:
         return heading if result.sink.path is not None else Text.assemble(heading, f" in {result.sink.place}")

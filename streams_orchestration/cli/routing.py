@@ -1,4 +1,4 @@
-"""`streams route`: what the target of a sink can never take is set aside, and the others are delivered."""
+"""`streams route`: set aside the tuples that the target of a sink can never take, so that the others are delivered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streams_orchestration.runtime import api
 
 
 def route(application: str, sink: str) -> int:
-    """Have the undeliverable tuples of a sink set aside in the epochs that are complete now."""
+    """Set aside the undeliverable tuples of a sink in the epochs that are complete now; return the exit status."""
     home = api.Home.default()
     current().application = application
     status = api.read_status(home, application)

@@ -38,7 +38,7 @@ def run(
     fresh: bool,
     available_now: bool,
 ) -> int:
-    """Compile an application, run it to its end or to that of what is there, show the result; the exit status."""
+    """Compile an application, run it to its end or that of the available data, and show its result."""
     require_origin(origin, drop_state)
     home, goes_on = api.Home.default(), not fresh and origin is None
     kept_of = partial(deployed_options, home) if goes_on else nothing_kept
@@ -83,7 +83,13 @@ def run(
 
 
 def _is_complete(home: api.Home, application: str, identity: str) -> bool:
-    """Return True if this application ran to its end; its operators were checked when it was deployed."""
+    """Return True if this plan of the application is deployed and has run to its end, so that it needs no checks.
+
+    Args:
+        home: the state directory.
+        application: the application's name.
+        identity: the fingerprint of the plan.
+    """
     try:
         status = status_if_deployed(home, application)
     except api.CatalogError:  # of an older version, maybe, which is upgraded before the application is run
@@ -104,7 +110,7 @@ def _has_more(home: api.Home, application: str) -> bool:
 
 
 def _place(status: api.ApplicationStatus) -> str:
-    """Describe where an application goes on that is not running: each PE behind its last commit."""
+    """Describe in words the point from which an application that does not run goes on."""
     epoch = min((unit.completed_epoch for unit in status.units), default=0)
     if epoch:
         return f"epoch {epoch}, the last complete one"
@@ -116,7 +122,7 @@ def _facts(home: api.Home, status: api.ApplicationStatus) -> dict[str, Any]:
 
 
 def _completed(home: api.Home, status: api.ApplicationStatus, max_rows: int) -> int:
-    """Show what the sinks hold."""
+    """Show the results in the sinks of an application that has ended; return the exit status."""
     # loads Polars, which nothing needs before a result is there
     from streams_orchestration.cli.results import read_result, result_document, result_table
 

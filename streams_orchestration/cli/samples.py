@@ -1,4 +1,4 @@
-"""`streams sample`: tuples of a stream as it passes."""
+"""`streams sample`: show tuples of a stream that passes between PEs."""
 
 from __future__ import annotations
 

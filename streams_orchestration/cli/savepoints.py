@@ -18,7 +18,7 @@ from streams_orchestration.runtime import api
 
 
 def create(application: str, name: str | None, within: float) -> int:
-    """Take a savepoint of an application."""
+    """Take a savepoint of an application; return the exit status."""
     home = api.Home.default()
     current().application = application
     api.read_units(home, application)
@@ -44,7 +44,7 @@ def list_(application: str | None) -> int:
 
 
 def show(reference: str) -> int:
-    """Show what a savepoint holds."""
+    """Show the states, positions and sinks in a savepoint."""
     place = api.savepoint_of(api.Home.default(), reference)
     manifest = api.read_manifest(place)
     current().application = manifest.application
@@ -54,7 +54,7 @@ def show(reference: str) -> int:
 
 
 def export(reference: str, directory: Path) -> int:
-    """Write a savepoint into a directory."""
+    """Export a savepoint into a directory."""
     copied = api.export_savepoint(api.Home.default(), reference, directory)
     current().application = copied.manifest.application
     text = f"{copied.manifest.title} is in {copied.place}: {_holds(copied.manifest)}."
@@ -62,7 +62,7 @@ def export(reference: str, directory: Path) -> int:
 
 
 def import_(directory: Path, name: str | None) -> int:
-    """Take a savepoint that was exported into this state directory."""
+    """Import an exported savepoint into this state directory."""
     copied = api.import_savepoint(api.Home.default(), directory, name)
     current().application = copied.manifest.application
     text = f"{copied.manifest.title}: {_holds(copied.manifest)}."

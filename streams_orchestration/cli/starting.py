@@ -1,4 +1,4 @@
-"""The checks before an application is started: it can run here, and one process at a time starts it."""
+"""Steps before an application is started: compile it, check that it can run here, and lock its start."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from streams_orchestration.runtime import api
 
 
 def nothing_kept(_application: str) -> None:
-    """Keep no options of what is deployed."""
+    """Return None, which stands for no kept options, for applications that start anew."""
 
 
 def deployed_options(home: api.Home, application: str) -> Options | None:
-    """Return the options that an application is deployed with; None where it is not, or cannot be read now."""
+    """Return the options with which an application is deployed; None if it is not deployed, or cannot be read now."""
     deployed = api.deployed_if_any(home, application)
     return None if deployed is None else options_of(deployed)
 
@@ -30,15 +30,15 @@ def deployed_options(home: api.Home, application: str) -> Options | None:
 def compiled_to_run(
     spec: Path, given: GivenOptions, kept_of: Callable[[str], Options | None] = nothing_kept
 ) -> Compilation:
-    """Compile an application that is to run, as `compiled_only` does; its errors come with those of its operators.
+    """Compile an application that is to run, with options kept from its deployment.
 
     Args:
-        spec: its path.
-        given: what was asked for.
-        kept_of: the options of an application that hold where nothing else is asked for, by its name.
+        spec: the path of the spec.
+        given: the options that the user gave.
+        kept_of: a function of the application's name that returns the options to keep where the user gave none.
 
     Raises:
-        ApplicationError: the application has errors.
+        ApplicationError: the application has errors; they include those that its operators find themselves.
     """
     read = read_application(spec)
     application = given.options.name or application_name(spec, read)
@@ -57,7 +57,7 @@ def compiled_to_run(
 
 
 def kept_words(options: Options, given: Options) -> Iterator[str]:
-    """Yield the options that were not asked for, as the command line has them; secrets are masked."""
+    """Yield the kept options, which the user did not give, as words of a command line; secrets are masked."""
     for name, value in without_secrets(options.submission).items():
         if name not in given.submission:
             yield shlex.quote(f"--set={name}={value}")
@@ -74,13 +74,13 @@ def kept_words(options: Options, given: Options) -> Iterator[str]:
 
 
 def run_words(spec: Path, options: Options) -> str:
-    """Return the command that runs an application again, as what is deployed goes on."""
+    """Return the `streams run` command by which the deployed application goes on."""
     name = "" if options.name is None else f" --name {options.name}"
     return f"streams run {shlex.quote(str(spec))}{name}"
 
 
 def ready(compilation: Compilation) -> Deployable:
-    """Return the application as one that can run here; warnings go to standard error.
+    """Check that the application can run here, print its warnings to standard error, and return it as deployable.
 
     Raises:
         ApplicationError: something keeps the application from running here.
@@ -91,10 +91,10 @@ def ready(compilation: Compilation) -> Deployable:
 
 
 def locked_start(home: api.Home, application: str, command: str) -> api.StartLock:
-    """Lock the start of an application for this process; reports what it waits for, and a missing extra.
+    """Lock the start of an application for this process; report a wait for another process, and a missing package.
 
     Raises:
-        BeingStartedError: another process holds it for too long.
+        BeingStartedError: another process holds the lock for too long.
     """
 
     def waiting(starter: api.Starter | None) -> None:

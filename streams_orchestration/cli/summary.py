@@ -15,7 +15,7 @@ from streams_orchestration.model.secrets import without_secrets
 
 
 def summary(compilation: Compilation) -> RenderableType:
-    """Return the decisions of the compiler, compact and coloured."""
+    """Return the compiler's decisions as compact, coloured tables."""
     parts: list[RenderableType] = [_head(compilation)]
     tables = _parallel, _consistent, _pes, _networks, _queues, _units, _sinks
     for table in (each(compilation) for each in tables):

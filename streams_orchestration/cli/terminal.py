@@ -18,7 +18,7 @@ from streams_orchestration.cli.output import plain
 from streams_orchestration.model.printable import printable
 
 WIDTH = 110
-"""Width of text that goes to a file."""
+"""Columns of a text that goes to a file."""
 
 
 class SafeConsole(Console):
@@ -28,25 +28,25 @@ class SafeConsole(Console):
         super().__init__(markup=False, emoji=False, highlight=False, **options)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """See `Console.render_str`."""
+        """Render a text with its control characters made visible."""
         return super().render_str(printable(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """See `Console.render`; a text is changed before it is laid out, so that nothing of it is cut off."""
+        """Render with control characters made visible; a `Text` is changed before its layout, so it fits."""
         renderable = printable_text(renderable) if isinstance(renderable, Text) else renderable
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=printable(segment.text))
 
 
 def printable_text(text: Text) -> Text:
-    """Return a text with its control characters shown; it keeps one style for all of it where there were any."""
+    """Return a text with its control characters made visible; if it had any, only its base style is kept."""
     if (seen := printable(text.plain)) == text.plain:
         return text
     return Text(seen, text.style, justify=text.justify, overflow=text.overflow, no_wrap=text.no_wrap, end=text.end)
 
 
 def rendered(what: RenderableType, *, colour: bool, width: int | None = None) -> str:
-    """Return a renderable as text, with or without colours, as wide as the terminal."""
+    """Return a renderable as text, by default as wide as the terminal with colours, and `WIDTH` columns without."""
     width = width or (shutil.get_terminal_size((WIDTH, 24)).columns if colour else WIDTH)
     text = StringIO()
     system = "auto" if colour and not plain() else None

@@ -1,4 +1,4 @@
-"""`streams top`, where it begins: on a terminal the screen, elsewhere the table, once."""
+"""The start of `streams top`: the screen on a terminal, one table elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCREEN = "streams_orchestration.cli.top.screen:Screen"
 
 
 def top(application: str | None, delay: float) -> int:
-    """Show what runs until the user ends it, or once where there is no terminal; the exit status."""
+    """Show the running applications until the user ends it, or once without a terminal; return the exit status."""
     home = api.Home.default()
     current().application = application
     detail(f"State directory {home.root}")
@@ -34,7 +34,7 @@ def top(application: str | None, delay: float) -> int:
 
 
 def once(snapshot: api.Snapshot) -> RenderableType:
-    """Return all rows as a tree, slow ones first, with problems below."""
+    """Return all rows as a tree, the busiest first, with problems below."""
     rows = Arrangement().of(rows_of(snapshot))
     if not rows:
         return Text("Nothing is deployed.")
@@ -48,12 +48,12 @@ def once(snapshot: api.Snapshot) -> RenderableType:
 
 
 def indent(row: Row) -> str:
-    """Blanks before the name of a row in the tree."""
+    """Return the blanks before the name of a row in the tree."""
     return "  " * (len(row.path) - 1)
 
 
 def cells(row: Row, *, tree: bool) -> list[Text]:
-    """Return the figures of a row as texts: red if something is wrong with it."""
+    """Return the cells of a row, in red if something is wrong with it."""
     style = "bold red" if row.trouble else "bold" if row.kind == "application" else ""
     texts = [printable_text(Text(column.text(row), style)) for column in COLUMNS]
     name = f"{indent(row)}{row.name}" if tree else "/".join((row.path[0], row.name))

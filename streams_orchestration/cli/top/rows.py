@@ -1,4 +1,4 @@
-"""The rows of `streams top`: taken from a snapshot, sorted, filtered, as a tree or as a list of operators; pure."""
+"""The rows of `streams top`: made from a snapshot, sorted and filtered, as a tree or as a list of operators."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from streams_orchestration.runtime import api
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing that works, or fails."""
+    """One application, region, PE or operator with its figures; a figure is None if it is unknown."""
 
     path: tuple[str, ...]
-    """The names of the things that contain it, then its own: application, region, PE, operator."""
+    """The names of what contains it, from the application inwards, then its own name."""
     kind: Literal["application", "region", "pe", "operator"]
     state: str = ""
     trouble: str = ""
-    """Description of a problem; empty when there is none."""
+    """Description of a problem; empty if there is none."""
     cores: float | None = None
-    """Processors that it keeps busy."""
+    """Processors that are kept busy."""
     cpu_seconds: float | None = None
     rate: float | None = None
     """Tuples a second."""
     tuples: int | None = None
     lag: int | None = None
-    """Tuples that wait for it."""
+    """Tuples that wait to be read."""
     lag_seconds: float | None = None
-    """Age of the oldest of them."""
+    """Age of the oldest waiting tuple."""
     state_bytes: int | None = None
     resets: int | None = None
 
     @property
     def name(self) -> str:
-        """Return its own name."""
+        """The last part of the path."""
         return self.path[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One figure of a row: how it is written, and what rows are sorted by."""
+    """A column of the table: its title, the value by which rows are sorted, and the text that is shown."""
 
     title: str
     value: Callable[[Row], float | str | None]
@@ -85,7 +85,7 @@ COLUMNS = (
     Column("resets", lambda row: row.resets, lambda row: _number(row.resets)),
 )  # fmt: skip
 ASCENDING = ("name", "state")
-"""Columns whose smallest value comes first; of the others the largest."""
+"""Columns that sort their smallest value first; all others sort their largest value first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +96,10 @@ class Arrangement:
     inverted: bool = False
     tree: bool = True
     words: str = ""
-    """Only what has them in its path."""
+    """A text that a row must have in its path to be shown; empty for all rows."""
 
     def moved(self, by: int) -> Arrangement:
-        """Sorted by a column further to the right, or to the left."""
+        """Return the arrangement sorted by the column that is this many columns to the right, or left if negative."""
         titles = [column.title for column in COLUMNS]
         return replace(self, column=titles[(titles.index(self.column) + by) % len(titles)])
 
@@ -122,7 +122,7 @@ class Arrangement:
             yield from self._below(row.path, children)
 
     def _sorted(self, rows: Iterable[Row]) -> list[Row]:
-        """Return the rows sorted by the column, then by name; rows without a value there come last."""
+        """Return the rows sorted by the arrangement's column, then by name; rows without a value come last."""
         by = next(column.value for column in COLUMNS if column.title == self.column)
         rows = sorted(rows, key=lambda row: [_natural(part) for part in row.path])
         known = [row for row in rows if by(row) is not None]

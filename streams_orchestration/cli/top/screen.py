@@ -1,4 +1,4 @@
-"""The screen of `streams top`, by Textual. It looks at the catalog on a thread, so keys never wait for it."""
+"""The screen of `streams top`, made with Textual. A thread reads the catalog, so that keys never wait for it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from streams_orchestration.runtime import api
 MOST_ROWS = 1000
 """Most rows that are shown; a filter finds the others."""
 MOST_FACTS = 4
-"""Lines about what stands out."""
+"""Most lines about remarkable metrics at the top."""
 HELP = """\
 F5 t  a tree, or operators only          P T M N  sort by processor, its time, memory of the state, name
 F6 >  sort by the next column            R L      sort by tuples a second, by tuples that wait
@@ -33,7 +33,7 @@ Z     hold still                         F10 q    end"""
 
 
 class Screen(App[None]):
-    """Looks again and again, and shows the rows as they are arranged."""
+    """The application on the terminal, which reads the catalog repeatedly and shows the rows as arranged."""
 
     CSS = """
     #head { height: auto; max-height: 8; }
@@ -74,7 +74,7 @@ class Screen(App[None]):
         self._keys = False
 
     def compose(self) -> ComposeResult:
-        """See `App.compose`."""
+        """Yield the widgets of the screen, from top to bottom."""
         yield Static(id="head", markup=False)
         yield Input(id="filter", placeholder="words in the name; Enter keeps them, Esc shows all", disabled=True)
         yield DataTable[Text](cursor_type="row", zebra_stripes=True)
@@ -82,19 +82,19 @@ class Screen(App[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """See `App.on_mount`."""
+        """Show the first snapshot, and begin to read the catalog at intervals."""
         self.table.focus()
         self.refill()
         self.set_interval(self._delay, self.look_again)
 
     @property
     def table(self) -> DataTable[Text]:
-        """Return the table of the rows."""
+        """The table of the rows."""
         return self.query_one(DataTable)
 
     @work(thread=True, exclusive=True)
     def look_again(self) -> None:
-        """Read the catalog; shows its error until it can be read."""
+        """Read the catalog and show the new snapshot, or the last one with the error; do nothing while held."""
         if self.held:
             return
         try:
@@ -104,12 +104,12 @@ class Screen(App[None]):
         self.call_from_thread(self.show, snapshot, problem)
 
     def show(self, snapshot: api.Snapshot, problem: str = "") -> None:
-        """Show another snapshot."""
+        """Show another snapshot, and the problem with reading the catalog, if there is one."""
         self.snapshot, self.problem = snapshot, problem
         self.refill()
 
     def refill(self) -> None:
-        """Show the snapshot as it is arranged now; the cursor stays with its row."""
+        """Fill the table with the snapshot's rows in the current arrangement; the cursor stays on its row."""
         before = self.selected
         rows = self.arrangement.of(rows_of(self.snapshot))
         self.shown = rows[:MOST_ROWS]
@@ -138,7 +138,7 @@ class Screen(App[None]):
         return self.shown[row] if 0 <= row < len(self.shown) else None
 
     def on_data_table_row_highlighted(self) -> None:
-        """Take note that the cursor has moved."""
+        """Show the problem of the row to which the cursor has moved."""
         self._detail()
 
     def _ascends(self, title: str) -> bool:
@@ -175,16 +175,16 @@ class Screen(App[None]):
         self.refill()
 
     def action_tree(self) -> None:
-        """Show the tree, or operators only."""
+        """Switch between the tree and a list of operators only."""
         self._arrange(tree=not self.arrangement.tree)
 
     def action_sort(self, by: int) -> None:
-        """Sort by a column beside."""
+        """Sort by the column that is this many columns to the right, or left if negative."""
         self.arrangement = self.arrangement.moved(by)
         self.refill()
 
     def action_by(self, column: str) -> None:
-        """Sort by a column."""
+        """Sort by the column with this title."""
         self._arrange(column=column)
 
     def action_invert(self) -> None:
@@ -192,33 +192,33 @@ class Screen(App[None]):
         self._arrange(inverted=not self.arrangement.inverted)
 
     def action_hold(self) -> None:
-        """Look no more, or again."""
+        """Stop reading the catalog, or start it again."""
         self.held = not self.held
         self.refill()
 
     def action_keys(self) -> None:
-        """Show what the keys do, or no more."""
+        """Show or hide the help on keys."""
         self._keys = not self._keys
         self._detail()
 
     def action_filter(self) -> None:
-        """Open the field for words to filter by."""
+        """Open the input for a filter."""
         words = self.query_one(Input)
         words.disabled, words.display = False, True
         words.focus()
 
     def action_all(self) -> None:
-        """Show all rows."""
+        """Remove the filter and show all rows."""
         self.query_one(Input).value = ""
         self.on_input_submitted()
         self._arrange(words="")
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Filter while words are typed."""
+        """Apply the filter while it is typed."""
         self._arrange(words=event.value.strip())
 
     def on_input_submitted(self) -> None:
-        """Keep the filter's words."""
+        """Close the input, keep the filter, and give the keys back to the table."""
         words = self.query_one(Input)
         words.disabled, words.display = True, False  # keys are for the table again
         self.table.focus()
