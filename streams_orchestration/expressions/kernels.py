@@ -281,10 +281,6 @@ def _of_one_number(kernel: Kernel) -> Kernel:
     return evaluate
 
 
-def _bits(kernel: Kernel) -> Maker:
-    return always(kernel)
-
-
 def _present(value: Any) -> Any:
     if not value.is_valid if isinstance(value, pa.Scalar) else value.null_count:
         raise Unsuitable
@@ -325,10 +321,10 @@ KERNELS: Mapping[str, Maker] = {
     "sqrt": always(pc.sqrt),
     "ln": _logarithm(pc.ln, 0.0),
     "log10": _logarithm(pc.log10, 0.0),
-    "&": _bits(pc.bit_wise_and),
-    "|": _bits(pc.bit_wise_or),
-    "^": _bits(pc.bit_wise_xor),
-    "~": _bits(pc.bit_wise_not),
+    "&": always(pc.bit_wise_and),
+    "|": always(pc.bit_wise_or),
+    "^": always(pc.bit_wise_xor),
+    "~": always(pc.bit_wise_not),
     **TEXT_KERNELS,
     **MOMENT_KERNELS,
 }

@@ -124,7 +124,7 @@ class _Typing:
         if not can_convert(argument.type, syntax.type):
             message = f"a value of type {argument.type} cannot be converted to {syntax.type}"
             raise ExpressionError(message, syntax.offset)
-        return self._folded(Cast(argument, syntax.type, syntax.lenient), syntax.offset)
+        return self._folded(Cast(argument, syntax.type, syntax.lenient))
 
     def _choice(self, syntax: Choice) -> TypedNode:
         conditions = [self._condition(condition) for condition, _ in syntax.branches]
@@ -180,7 +180,7 @@ class _Typing:
             self._as(node, kind, each.offset)
             for node, kind, each in zip(arguments, resolved.arguments, syntax.arguments, strict=False)
         )
-        return self._folded(Call(function, converted, resolved.result), syntax.offset)
+        return self._folded(Call(function, converted, resolved.result))
 
     def _called_attribute(self, syntax: Apply) -> TypedNode:
         """Return the attribute whose name is this call, such as `IterationCount()` of a Beacon."""
@@ -206,9 +206,8 @@ class _Typing:
                 raise ExpressionError(message, offset) from error
         return Cast(node, kind)
 
-    def _folded(self, node: Call | Cast, offset: int) -> TypedNode:
+    def _folded(self, node: Call | Cast) -> TypedNode:
         """Fold a node of constants into its value; a node that fails is kept, as it may never be evaluated."""
-        del offset
         if not all(isinstance(each, Literal) for each in children(node)) or not node.type.is_attribute:
             return node
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+LOGGED = 5
+"""The number of faults of one kind that an operator logs individually; further faults are only counted."""
 _SHOWN = 80
 """The number of characters of a value that errors show."""
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from streams_orchestration.operators.arrow_types import nulls_in, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.errors import LOGGED
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.expressions import Expression, evaluate_possible, rows_of
 from streams_orchestration.operators.faults import report
@@ -28,8 +29,6 @@ OnError = Annotated[
 ]
 REASON = "reason"
 """The attribute of a routed tuple that contains the reason of the failure."""
-LOGGED = 5
-"""The number of failed tuples per operator that are logged individually."""
 
 
 class ExpressionParameters(Parameters):

@@ -14,6 +14,7 @@ from pydantic import Field
 from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.durable_files import write_whole
+from streams_orchestration.operators.errors import LOGGED
 
 OnUndeliverable = Annotated[
     Literal["fail", "route"],
@@ -25,8 +26,6 @@ OnUndeliverable = Annotated[
 DIRECTORY = "undeliverable"
 """The directory for tuples that were set aside, relative to the results."""
 REMEDY = "onUndeliverable: route sets such tuples aside and delivers the others"
-LOGGED = 5
-"""The number of tuples per delivery that are logged individually."""
 
 
 class Undeliverable(NamedTuple):

@@ -52,7 +52,7 @@ def started() -> float:
 
 
 def read(value: float, began: float) -> None:
-    """Use a reading of the database's clock from now on.
+    """Use a reading of the database's clock from now on. A slow reading does not replace a faster one.
 
     Args:
         value: the time that the database's clock showed, in unix seconds.

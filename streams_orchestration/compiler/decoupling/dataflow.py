@@ -147,10 +147,12 @@ def _frozen(kinds: Sequence[Kind], readers: Sequence[Sequence[int]]) -> set[int]
 
 
 class _Stream(NamedTuple):
-    """The amounts that an output carries: items and bytes."""
+    """The items of an output, and whether they can be sent to another machine."""
 
     card: float | None
+    """The number of items; None if it is unknown."""
     bytes: float
+    """The bytes of one item."""
     sendable: bool
 
     def prices(self, params: ProblemParameters) -> tuple[float, float]:

@@ -112,7 +112,7 @@ class _PlacementCheck:
         return (model.regions, self._physical.operators[operator].channels) if model.engine == "dataframe" else None
 
     def _contradiction(self, ids: tuple[str, str], tag: str, first: int, second: int, message: str) -> _Contradiction:
-        """Return a contradiction, under the first id if partition colocation joins the two, else under the second."""
+        """Return a contradiction; its code is `ids[0]` if partition colocation joins the operators, else `ids[1]`."""
         colocated = self._placements.colocated
         together = colocated.find(first) == colocated.find(second)
         why = "partition colocation" if together else "host isolation with host colocation"

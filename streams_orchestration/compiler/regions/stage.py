@@ -36,9 +36,9 @@ from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, Consis
 
 
 def regions_are_closed(done: Stages) -> Iterator[str]:
-    """Regions hold all that they reach, except starts and autonomous operators, and their ends are right.
+    """Yield what breaks a region: it holds all that it reaches, except starts and autonomous operators.
 
-    A23, A24, A32.
+    The ends of a region are its members without a consumer inside (A23, A24, A32).
     """
     logical, physical, regions = need(done.logical), need(done.physical), need(done.regions)
     starts = {operator for region in regions.expanded for operator in region.starts}

@@ -31,7 +31,7 @@ def start_findings(operator: LogicalOperator) -> Iterator[Finding]:
 
 
 def member_findings(operator: LogicalOperator, region: ConsistentRegion, *, start: bool) -> Iterator[Finding]:
-    """Yield the parameters of a member that its region does not allow."""
+    """Yield the code and the message for each parameter of a member that its region forbids or requires."""
     if not operator.standard:
         return
     parameters = operator.parameters

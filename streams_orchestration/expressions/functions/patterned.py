@@ -43,7 +43,7 @@ def saturated(seconds: float) -> int | None:
 
 
 def text_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
-    """Return the types of a function that parses a text by a pattern; a date or time needs none, so it is dropped."""
+    """Return the resolver of a function that parses texts by an optional pattern; dates and times ignore it."""
 
     def resolve(operands: Sequence[Operand]) -> Resolved | None:
         if not 1 <= len(operands) <= 2 or any(each.type.is_nested or each.type.is_interval for each in operands):
@@ -57,7 +57,7 @@ def text_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
 
 
 def text_number_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
-    """Return the types as `text_or` does; numbers are seconds for a timestamp, else their digits are parsed."""
+    """Return a resolver as `text_or` does; numbers are seconds for a timestamp, else their digits are parsed."""
 
     def resolve(operands: Sequence[Operand]) -> Resolved | None:
         number = operands[0].type if operands and operands[0].type.is_numeric else None

@@ -11,14 +11,12 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.contract import SourceOperator
 from streams_orchestration.operators.databases.values import attribute_values
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors import LOGGED, DataError
 from streams_orchestration.operators.formats.checks import NULL
 from streams_orchestration.operators.libraries import pa
 
 MALFORMED = ("table", "place", "column", "reason", "text")
 """The attributes, all of type string, that describe a row that does not fit."""
-LOGGED = 5
-"""The number of misfit rows that are logged individually."""
 OnBadTuple = Literal["fail", "drop", "stream"]
 
 

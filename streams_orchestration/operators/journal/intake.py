@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from streams_orchestration import world
+from streams_orchestration.operators.errors import LOGGED
 from streams_orchestration.operators.journal.records import Arrival
 from streams_orchestration.operators.journal.writing import Journal, JournalFullError
 
 FULL_PAUSE = 0.2
 """Seconds between attempts to write to a full journal."""
-LOGGED = 5
-"""The number of events of one kind that are logged individually."""
 
 log = logging.getLogger("streams.receiver")
 

@@ -14,7 +14,7 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, SourceOperator
 from streams_orchestration.operators.epoch_sink import waiting_directory
-from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.errors import LOGGED, DataError, UnknownAttributeError
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.journal.files import DamagedError, JournalFiles
@@ -27,8 +27,6 @@ from streams_orchestration.operators.messages.decoders import Bad, MessageFormat
 
 JOURNAL = "journal"
 """The name of the journal's directory among the files of its operator."""
-LOGGED = 5
-"""The number of bad messages that are logged individually."""
 LEAST_LIMIT = 8 << 20
 
 

@@ -285,7 +285,7 @@ class KafkaSink(EpochSink):
         return [None if isinstance(each, RefusedError) else each for each in values]
 
     def _connect_registry(self) -> None:
-        """Request the schema from the registry, before a transaction begins."""
+        """Create the encoder before a transaction begins, with the schema that the registry has or registers now."""
         settings = self.parameters
         if not is_registered(settings.format) or self.encoder is not None:
             return

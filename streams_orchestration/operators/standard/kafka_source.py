@@ -14,7 +14,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, SourceOperator
 from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.epoch_sink import waiting_directory
-from streams_orchestration.operators.errors import DataError, RefusedError, UnknownAttributeError
+from streams_orchestration.operators.errors import LOGGED, DataError, RefusedError, UnknownAttributeError
 from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.kafka.client import (
     KafkaAwayError,
@@ -39,8 +39,6 @@ from streams_orchestration.operators.read_ahead import ReadAhead
 from streams_orchestration.operators.states.rescaling import Route
 from streams_orchestration.operators.states.state import State
 
-LOGGED = 5
-"""The number of bad messages that are logged individually."""
 NEVER = float("-inf")
 
 
@@ -287,7 +285,7 @@ class KafkaSource(SourceOperator):
             )
             if self.parameters.on_lost_data == "fail":
                 message = (
-                    f"{text}: what the former one held and was not read is lost; with onLostData: skip the new one "
+                    f"{text}: unread messages of the deleted topic are lost; with onLostData: skip the new one "
                     "is read from its first message on, --fresh begins anew"
                 )
                 raise KafkaRefusedError(message)

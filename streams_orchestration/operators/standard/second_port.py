@@ -8,12 +8,11 @@ from typing import Any
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, Punctuation
+from streams_orchestration.operators.errors import LOGGED
 from streams_orchestration.operators.files.rows import Malformed
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.storage.port import File
 
-LOGGED = 5
-"""The number of malformed rows that are logged individually; then only every power of ten is logged."""
 _MALFORMED = {"file": "string", "line": "int64", "column": "string", "reason": "string", "text": "string"}
 
 

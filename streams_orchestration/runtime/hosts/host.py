@@ -245,7 +245,7 @@ class Host:
                 log.error("%s. %s; while nothing fails the application runs on", message, LOST_REMEDY)
 
     def _rotate_logs(self) -> None:
-        """Rotate the host's log and, if the host was a standby, the standby log, to which its JVM still writes."""
+        """Rotate the host's log and, where an agent runs, the log of standbys, to which a JVM may still write."""
         machine = os.environ.get(MACHINE)
         standby = () if machine is None else (self.home.standby_log(machine),)
         for path in (self.home.host_log(self.application, self.number), *standby):

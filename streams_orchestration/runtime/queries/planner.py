@@ -14,6 +14,7 @@ from pathlib import Path
 
 from streams_orchestration import world
 from streams_orchestration.operators.outside import is_outside
+from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
@@ -30,12 +31,12 @@ from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.answers import take_answers
 
-PAUSES = (0.002, 0.1)
-"""First and longest seconds between two looks at the catalog that find nothing to do; the pause doubles."""
+PAUSES = Pauses(first=0.002, longest=0.1)
+"""Pauses between two looks at the catalog that find nothing to do."""
 PATIENCE_SECONDS = 10.0
 """Seconds that one call waits for work before it returns to the engine."""
-IDLE_PAUSES = (0.01, 0.2)
-"""First and longest seconds until an idle source without a pause of its own is polled again; the pause doubles."""
+IDLE_PAUSES = Pauses(first=0.01, longest=0.2)
+"""Pauses until an idle source without a pause of its own is polled again."""
 OUTAGE_SECONDS = 0.25
 """Seconds that one call waits for an unreachable catalog before it returns to the engine."""
 
@@ -60,7 +61,7 @@ class Planner:
         """Seconds of the last commit, which the next commit records; they show how busy the catalog is."""
         self._sources_due = 0.0
         """The monotonic time at which a source may have tuples; the sources of a PE are polled together."""
-        self._idle_pause = IDLE_PAUSES[0]
+        self._idle_polls = 0
         self._opened: Catalog | None = None
         self._outage = Outage(log=_log_of(self.scratch.launched))
         self._done: tuple[list[TaskResult], float] | None = None
@@ -116,7 +117,7 @@ class Planner:
         world.sleep(max(not_before - world.monotonic(), 0.0))
         changes = self._catalog.changes
         until = world.monotonic() + self._patience
-        pause, longest = PAUSES
+        looks = 1
         while True:
             mark = changes.mark()
             began = world.monotonic()
@@ -144,10 +145,10 @@ class Planner:
                 return batch
             wake_at = min(until, self._sources_due) if began < self._sources_due else until
             if changes.wait(mark, wake_at - began):
-                world.sleep(max(began + pause - world.monotonic(), 0.0))
-                pause = min(2 * pause, longest)
+                world.sleep(max(began + PAUSES.after(looks) - world.monotonic(), 0.0))
+                looks += 1
             else:
-                pause = PAUSES[0]
+                looks = 1
 
     def tasks(self, batch: int) -> list[tuple[int, bytes]]:
         """Return the tasks of level 0 of the planned batch: the partition of each, and its plan as JSON.
@@ -240,11 +241,11 @@ class Planner:
         """Return the seconds until a source of the PE may have tuples: as the sources report, else a growing pause."""
         before = {name: offset for task in plan.inputs for name, offset in task.sources.items()}
         moved = {name for result in results for name, offset in result.sources.items() if offset != before.get(name)}
-        first, longest = IDLE_PAUSES
-        self._idle_pause = first if moved else min(2 * self._idle_pause, longest)
+        self._idle_polls = 1 if moved else self._idle_polls + 1
+        idle = IDLE_PAUSES.after(self._idle_polls)
         return min(
             (
-                result.pauses.get(name, 0.0 if name in moved else self._idle_pause)
+                result.pauses.get(name, 0.0 if name in moved else idle)
                 for result in results
                 for name in result.sources.keys() - set(result.exhausted)
             ),

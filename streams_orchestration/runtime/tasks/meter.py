@@ -124,7 +124,7 @@ class Meter:
         return paying
 
     def charge(self, account: Account, call: Callable[[], Result]) -> Result:
-        """Call a function for which this account pays."""
+        """Call a function, and charge its processor time to the account."""
         paying = self.switch(account)
         try:
             return call()

@@ -147,7 +147,7 @@ def check_cuts(
         catalog: the catalog of the application.
         application: the name of the application.
         units: the names of the units; None for all.
-        turn: a number that grows from look to look.
+        turn: a number that grows with each look and selects which `MOST_FILES` files are looked at.
 
     Returns:
         Unit -> the reason why it could not be reset.
