@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import dagster as dg
@@ -31,7 +33,8 @@ def looks(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> list[Application
         if statuses:
             runtime.status = statuses.pop(0)
 
-    monkeypatch.setattr(ops.time, "sleep", look)
+    # the module's own name: threads of other tests may sleep, too
+    monkeypatch.setattr(ops, "time", SimpleNamespace(sleep=look, monotonic=time.monotonic))
     monkeypatch.setattr(api, "now", lambda: NOW)
     return statuses
 

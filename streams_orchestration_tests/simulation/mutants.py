@@ -11,10 +11,12 @@ from types import FunctionType
 from typing import Any
 
 from streams_orchestration.runtime.deployment import reset
+from streams_orchestration.runtime.hosts import orphans
+from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.queries import commits
 from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.sinks import publishing, retraction
-from streams_orchestration.runtime.units import controller, garbage, roll_back
+from streams_orchestration.runtime.units import controller, garbage, region_machine, roll_back, watch
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,11 @@ MUTANTS: dict[str, Mutant] = {
         commits._fence, 'if row.unit_state in ("UNHEALTHY", LIMIT):', "if row.unit_state == LIMIT:"
     ),
     "a commit that was made is not known again": Mutant(commits._is_made, "return bool(token) and", "return False and"),
+    "a commit of another query counts as one's own": Mutant(
+        commits._is_made,
+        "return bool(token) and connection.scalar(mine) == token",
+        "return connection.scalar(mine) is not None",
+    ),
     "the last commit of an epoch tells nobody": Mutant(
         commits.commit_batch, "news = closes and row.unclosed <= 1", "news = False"
     ),
@@ -63,6 +70,19 @@ MUTANTS: dict[str, Mutant] = {
         Planner._finish,
         "    except CatalogUnavailableError:\n        raise\n",
         "    except CatalogUnavailableError:\n        self._planned = self._done = None\n        raise\n",
+    ),
+    "results are kept behind a commit that was refused": Mutant(
+        Planner._finish,
+        '        log.info("%s", error)\n        self._planned = self._done = None\n        return\n',
+        '        log.info("%s", error)\n        return\n',
+    ),
+    "a change between the look and the waiting is missed": Mutant(
+        Planner._next, "changes.wait(mark, wake_at - began)", "changes.wait(changes.mark(), wake_at - began)"
+    ),
+    "files are removed before the commit": Mutant(
+        watch.observe,
+        "        remove_files(catalog.store, garbage)\n",
+        "            remove_files(catalog.store, garbage)\n",
     ),
     "numbers of segments are used twice": Mutant(
         roll_back._at_cut,
@@ -80,6 +100,26 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a reset begins though a host is missing": Mutant(reset.begin_reset, "healthy=health.up", "healthy=True"),
     "a reset keeps the generation": Mutant(controller.advance, "generation += 1", "generation += 0"),
+    "a PE that has not begun anew counts as reset": Mutant(
+        region_machine._restored, "if not settings.members <= record.done:", "if False:"
+    ),
+    "an epoch is complete with its first PE": Mutant(
+        region_machine._stored, "if not settings.members <= record.done:", "if False:"
+    ),
+    "a reset repeats the number of its epoch": Mutant(
+        controller.advance,
+        "roll_back(connection, unit, record.current + 1)",
+        "roll_back(connection, unit, unit.completed_epoch)",
+    ),
+    "a replaced host goes on": Mutant(Presence.row, "if row.incarnation != self.incarnation:", "if False:"),
+    "a replaced host writes heartbeats": Mutant(
+        Presence._update, "h.c.id == self.host, h.c.incarnation == self.incarnation)", "h.c.id == self.host)"
+    ),
+    "hosts are killed as orphans though they are wanted": Mutant(
+        orphans.stop_orphans,
+        'elif host.pid is None and host.state == "STARTING":',
+        "elif False:",
+    ),
     "a file that was not moved counts as published": Mutant(
         publishing._publish, "_link(catalog, application, row)", "pass"
     ),
