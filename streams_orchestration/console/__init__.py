@@ -1,1 +1,1 @@
-"""The console: a web page that shows applications as they run, and what serves it."""
+"""The console: a web page that shows running applications, and the server of that page."""

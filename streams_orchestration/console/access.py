@@ -16,7 +16,7 @@ SHORTEST_TOKEN = 16
 
 @dataclass(slots=True)
 class Access:
-    """Decides who may use the console. Without a token everybody who can reach its loopback address may."""
+    """The rule who may use the console. Without a token, everybody who can reach its loopback address may."""
 
     host: str
     port: int
@@ -27,20 +27,20 @@ class Access:
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie: cookies are not kept apart by port."""
+        """The name of the session's cookie; it contains the port, since browsers share cookies between ports."""
         return f"streams_console_{self.port}"
 
     def is_own_host(self, host: str) -> bool:
-        """Return True if a request's Host is the console's; with a token, for any host, as only our page has a session.
+        """Return True if a request's header Host names the console.
 
-        With a token any name will do, since a page of another name has no session.
+        With a token any host is accepted, since a page under another name has no session.
         """
         if self.token is not None:
             return bool(host)
         return host in hosts_of((self.host, *LOOPBACK), self.port)
 
     def is_token(self, offered: str) -> bool:
-        """Return True if this is the token; the time of the comparison reveals nothing about it."""
+        """Return True if the text is the token; the time of the comparison does not depend on the text."""
         return self.token is not None and hmac.compare_digest(offered.encode(), self.token.encode())
 
     def begin_session(self) -> str:
@@ -52,7 +52,7 @@ class Access:
         return session
 
     def may_read(self, session: str | None, authorization: str) -> bool:
-        """Return True if a request of this session, or with this header, is answered."""
+        """Return True if a request with this session, or this header Authorization, may read."""
         if self.token is None or (session is not None and session in self._sessions):
             return True
         scheme, _, offered = authorization.partition(" ")

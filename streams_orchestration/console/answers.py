@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 LONGEST_BODY = 64 * 1024
-"""Bytes of a request."""
+"""Most bytes in the body of a request."""
 Answer = Callable[["Request"], Awaitable["Response"]]
 
 
@@ -24,11 +24,11 @@ class WrongRequestError(Exception):
 
 
 class UnknownPlanError(LookupError):
-    """A spec that the console was not started with, or a plan that is not kept any more."""
+    """The error that the console was not started with a spec, or that a plan is not kept any more."""
 
 
 def json_answer(read: Callable[[Request], Any]) -> Answer:
-    """Return a route that answers with a document, which is read in a thread."""
+    """Return a route that calls `read` in a thread and answers with its document, or with its error as JSON."""
     from starlette.responses import JSONResponse
 
     async def answer(request: Request) -> Response:
@@ -49,10 +49,10 @@ def json_answer(read: Callable[[Request], Any]) -> Answer:
 
 
 async def body_of(request: Request) -> dict[str, Any]:
-    """Return the JSON object that a request holds.
+    """Return the JSON object in the body of a request.
 
     Raises:
-        WrongRequestError: it holds none, or one that is too long, or with text that is no Unicode.
+        WrongRequestError: the body is too long, is no JSON object, or has text that is no Unicode.
     """
     body = b""
     try:
@@ -73,7 +73,7 @@ async def body_of(request: Request) -> dict[str, Any]:
 
 
 async def wrong_request(_request: Request, error: Exception) -> Response:
-    """Answer a request that cannot be answered, or whose sender has gone."""
+    """Answer status 400, with the error's message, to a wrong request or one whose sender has disconnected."""
     from starlette.responses import JSONResponse
 
     return JSONResponse({"error": str(error)}, 400)

@@ -1,4 +1,4 @@
-"""The console's ASGI application: its routes, and what they answer."""
+"""The console's ASGI application: its routes and their handlers."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def create_app(reader: Reader, access: Access, compilers: Compilers | None = Non
     """Return the application that serves the page, its documents and its events.
 
     Args:
-        reader: of the catalog, shared by all pages; it runs while the application does.
-        access: who is let in.
-        compilers: of the specs that may be compiled; none when left out.
+        reader: the reader of the catalog, which all pages share; it runs as long as the application.
+        access: the rule who may use the console.
+        compilers: the specs that pages may have compiled; by default there are none.
     """
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
@@ -64,7 +64,7 @@ def create_app(reader: Reader, access: Access, compilers: Compilers | None = Non
 
 
 def _routes(reader: Reader, access: Access, compilers: Compilers) -> list[BaseRoute]:
-    """Return every route; all but the page itself and the session are behind the token."""
+    """Return all routes. The guard demands the token for all except the pages, their files and the session."""
     from starlette.responses import FileResponse
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
@@ -103,7 +103,7 @@ class _Documents:
         self.samples = Samples(reader.home)
 
     def applications(self, _request: Request) -> list[dict[str, Any]]:
-        """Return the applications and their states."""
+        """Return the deployed applications with their states."""
         listed: list[dict[str, Any]] = []
         for name in self.reader.applications():
             with suppress(api.NotDeployedError):
@@ -115,7 +115,7 @@ class _Documents:
         return listed
 
     def graph(self, request: Request) -> dict[str, Any]:
-        """Return one view of the plan that runs."""
+        """Return the physical or logical graph of the deployed plan."""
         view = request.query_params.get("view", "physical")
         if view not in ("physical", "logical"):
             message = "view is `physical` or `logical`."
@@ -127,7 +127,7 @@ class _Documents:
         return self.reader.snapshot(request.path_params["name"])
 
     def subject(self, request: Request) -> dict[str, Any]:
-        """Return one operator, stream, PE or region."""
+        """Return the panel on one operator, stream, PE or region of a deployed application."""
         application = request.path_params["name"]
         kind, name = requested(request.query_params)
         compilation = self.reader.compilation(application)
@@ -135,13 +135,13 @@ class _Documents:
         return subject(compilation, kind, name, api.read_metrics(home, application), api.read_status(home, application))
 
     def history(self, request: Request) -> dict[str, Any]:
-        """Return the last quarter of an hour of an operator, or of `PE n`."""
+        """Return the history of an operator, or of `PE n`, over the last quarter of an hour."""
         self.reader.require(request.path_params["name"])
         history = self.reader.histories.get(request.path_params["name"], History())
         return history.document(request.query_params.get("name", ""))
 
     def sample(self, request: Request) -> dict[str, Any]:
-        """Tuples of a stream as it passes, or why they may not be seen."""
+        """Return a sample of a stream's tuples, or the reason why there is none."""
         application, stream = request.path_params["name"], request.query_params.get("stream", "")
         if not stream:
             message = "stream is the name of a stream."
@@ -152,7 +152,7 @@ class _Documents:
 
 
 def _session(access: Access) -> Answer:
-    """GET: whether what was sent is enough, and what may be done. POST: a token for a session."""
+    """Return the handler of sessions: GET tells what a request may do, POST exchanges a token for a session."""
     from starlette.responses import JSONResponse
 
     def described(request: Request) -> dict[str, bool]:
@@ -176,7 +176,7 @@ def _session(access: Access) -> Answer:
 
 
 def _reset(reader: Reader, access: Access) -> Answer:
-    """POST {unit, force}: a unit goes back to its last complete epoch; refused unless actions are allowed."""
+    """Return the handler of POST {unit, force}, which resets a unit; it refuses unless actions are allowed."""
     from starlette.responses import JSONResponse
 
     async def answer(request: Request) -> Response:
@@ -200,7 +200,7 @@ def _reset(reader: Reader, access: Access) -> Answer:
 
 
 def _events(reader: Reader) -> Answer:
-    """Server-sent events of one application."""
+    """Return the handler that streams the server-sent events of one application."""
     from starlette.responses import JSONResponse, StreamingResponse
 
     async def answer(request: Request) -> Response:

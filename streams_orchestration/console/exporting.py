@@ -1,4 +1,4 @@
-"""The console's graph of an application as one file, which needs neither the console nor a network."""
+"""The console's graph of an application as one HTML file, which needs neither the console nor a network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streams_orchestration.console.subjects import Kind, subject
 
 STATIC = Path(__file__).parent / "static"
 EXPLAINED = 300
-"""Most operators up to which the file also explains each part."""
+"""Most operators of an application whose file also explains each part."""
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' blob:; worker-src blob:; style-src 'unsafe-inline'; img-src data:"
 )
@@ -24,7 +24,7 @@ def draw_html(compilation: Compilation) -> str:
     """Return a page with both views of the graph, which folds, searches and shows details as the console does.
 
     Args:
-        compilation: of the application.
+        compilation: the compilation of the application.
     """
     document = {
         "graphs": {view: graph_of(compilation, view).document() for view in ("physical", "logical")},
@@ -53,7 +53,7 @@ def _file(name: str) -> str:
 
 
 def _subjects(compilation: Compilation) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the explanation of each part in the panel, by its kind and name."""
+    """Yield the kind and name of each part with its panel's content; nothing for more than `EXPLAINED` operators."""
     physical, logical = compilation.physical.operators, compilation.logical.operators
     if len(physical) > EXPLAINED:
         return

@@ -1,8 +1,8 @@
-"""A compiled application as the page draws it: operators in nested boxes, and the connections between them; pure.
+"""A compiled application as the page draws it: operators in nested boxes, and the connections between them.
 
-Boxes are PEs, composites, and replicas: all channels of a parallel region are one box, each channel a box in it. A box
-that would hold one thing only is left out. On the physical graph a box of composites or replicas stands around PEs
-where all operators of these PEs are in it, and inside of a PE where the PE holds more than it.
+Boxes are PEs, composites, replicas and channels: the channels of a parallel region are boxes in one box of replicas. A
+box with a single thing in it is left out. On the physical graph, a box of a composite or of replicas is drawn around
+PEs if it contains all their operators, and inside a PE if the PE contains more than the box.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from streams_orchestration.compiler.stages import STAGES
 
 View = Literal["physical", "logical"]
 Path = tuple[str, ...]
-"""Names of the boxes around something, the outermost first."""
+"""Names of nested boxes, the outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class GraphBox:
     kind: Literal["pe", "composite", "replicas", "channel"]
     label: str
     region: int = -1
-    """The consistent region of all that it holds; -1 when there is none, or more than one."""
+    """The consistent region of all operators in the box; -1 if they are in none or in several."""
     pe: int = -1
     host: int = -1
 
@@ -44,14 +44,14 @@ class GraphOperator:
     region: int
     pe: int
     marks: tuple[str, ...]
-    """Marks to be seen at a glance: splitters, start or end of a region, threads, locks."""
+    """Short remarks: splitters, start or end of a region, width, lock."""
     logical: str
-    """The logical operator, which leads from one view to the other."""
+    """The logical operator, by which the page finds the operator in the other view."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphEdge:
-    """A connection; operators are positions in the list of operators."""
+    """A connection; `source` and `target` are positions in the graph's list of operators."""
 
     source: int
     target: int
@@ -68,7 +68,7 @@ class GraphEdge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """All boxes and edges of one view."""
+    """The boxes, operators and edges of one view."""
 
     application: str
     view: View
@@ -77,7 +77,7 @@ class Graph:
     edges: tuple[GraphEdge, ...]
 
     def document(self) -> dict[str, Any]:
-        """Return the graph as JSON holds it."""
+        """Return the graph as a JSON document."""
         return asdict(self)
 
 
@@ -86,7 +86,7 @@ def graph_of(compilation: Compilation, view: View, upto: str = DEPLOYMENT) -> Gr
 
     Args:
         compilation: the application.
-        view: of it.
+        view: the logical graph, or the physical one.
         upto: the last stage of the compiler whose decisions are shown.
     """
     names = [stage.name for stage in STAGES]
@@ -152,7 +152,7 @@ def _physical(compilation: Compilation, decided: Set[str]) -> Graph:
 
 
 def _in_composites(compilation: Compilation, region_of: Sequence[int]) -> tuple[list[GraphBox], dict[int, str | None]]:
-    """Boxes of composites, replicas and channels, before there are PEs, and the innermost box of every operator."""
+    """Return the boxes of a graph before fusion, which has no PEs, and the innermost box of every operator."""
     paths = [_path(operator.name) for operator in compilation.physical.operators]
     tree = _Tree("")
     for operator, path in enumerate(paths):
@@ -166,7 +166,7 @@ def _in_composites(compilation: Compilation, region_of: Sequence[int]) -> tuple[
 
 
 def _in_pes(compilation: Compilation, region_of: Sequence[int]) -> tuple[list[GraphBox], dict[int, str | None]]:
-    """Boxes of PEs, with those around and inside of them, and the innermost box of every operator."""
+    """Return the boxes of PEs and the boxes around and inside them, and the innermost box of every operator."""
     physical, fusion = compilation.physical, compilation.fusion
     paths = [_path(operator.name) for operator in physical.operators]
     around = _Tree("")
@@ -244,7 +244,7 @@ def _edges(compilation: Compilation, decided: Set[str]) -> Iterator[GraphEdge]:
 
 
 def _path(name: str) -> Path:
-    """`P[1].H[5]` is in `P[*]`, in its channel `P[1]`, and in `P[1].H[*]`; the operator itself comes last."""
+    """Return the boxes around an operator, then itself: `P[1].H[5]` gives `P[*]`, `P[1]`, `P[1].H[*]`, `P[1].H[5]`."""
     path: list[str] = []
     before = ""
     for part in name.split("."):
@@ -278,7 +278,7 @@ def _one(regions: Sequence[int], members: Sequence[int]) -> int:
 
 @dataclass(slots=True)
 class _Tree:
-    """Boxes by path, with what they hold."""
+    """Boxes by their paths, each with its members and its direct children."""
 
     prefix: str
     held: dict[Path, list[int]] = field(default_factory=dict[Path, list[int]])
@@ -292,14 +292,14 @@ class _Tree:
             self.children.setdefault(path[: end - 1], set()).add(path[:end])
 
     def kept(self) -> dict[Path, list[int]]:
-        """Return the boxes that hold more than one thing, with everything in them."""
+        """Return path -> members, for the boxes with more than one direct child."""
         return {path: members for path, members in self.held.items() if len(self.children[path]) > 1}
 
     def box(self, path: Path, kept: dict[Path, list[int]]) -> str | None:
-        """Return the innermost kept box among those at the path and around it, or None."""
+        """Return the id of the innermost kept box at the path or around it; None if there is none."""
         inner = next((path[:end] for end in range(len(path), 0, -1) if path[:end] in kept), None)
         return None if inner is None else self.id(inner)
 
     def id(self, path: Path) -> str:
-        """Return the id of a box; unique over the graph."""
+        """Return the id of a box, which is unique in the graph."""
         return f"{self.prefix}/{path[-1]}"

@@ -1,4 +1,4 @@
-"""Guards every route: refuses foreign hosts and origins, and adds headers that restrict the browser."""
+"""The guard of every route, which refuses foreign hosts and origins, and adds headers that restrict the browser."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ HEADERS = {
 }
 PAGES = ("/", "/compile")
 OPEN = (*PAGES, "/static/", "/api/session")
-"""The pages themselves and the exchange of a token for a session; everything else needs that session."""
+"""Paths that need no session: the pages, their files, and the exchange of a token for a session."""
 
 log = logging.getLogger("streams.console")
 
 
 class Guard:
-    """ASGI middleware."""
+    """ASGI middleware that refuses requests that `access` does not allow."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self.app = app
         self.access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
+        """Pass a request on with restricting headers in its answer, or refuse it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

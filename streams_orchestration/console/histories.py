@@ -1,4 +1,4 @@
-"""History of operators and PEs over the last quarter of an hour, as far as this process has observed it."""
+"""The history of operators and PEs over the last quarter of an hour, as far as this process has observed it."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from math import isnan, nan
 from typing import Any
 
 SECONDS = 900.0
-"""Seconds that the history goes back."""
+"""Seconds for which the history goes back."""
 STEP = 5.0
-"""Seconds between two of its points."""
+"""Least seconds between two points of the history."""
 MOST = 4_000_000
-"""Numbers that are kept of one application: the points of a large one lie further apart."""
+"""Most numbers that are kept for one application; for a large one there are more seconds between two points."""
 SERIES = ("rate", "cores", "lag", "state")
-"""Tuples a second, processors, seconds, bytes."""
+"""The series of each name, in tuples a second, processors, seconds and bytes."""
 
 
 @dataclass(slots=True)
 class History:
-    """History of one deployed application; begins again when its operators change."""
+    """The history of one deployed application; it is cleared when the application's operators or PEs change."""
 
     names: tuple[str, ...] = ()
     """Operators, then `PE n`."""
     points: deque[tuple[float, array[float]]] = field(default_factory=deque[tuple[float, "array[float]"]])
-    """(unix seconds, all series of all names); NaN for what was not known."""
+    """(unix seconds, the values of all series, name by name); NaN for a value that was unknown."""
 
     def add(self, snapshot: dict[str, Any]) -> None:
-        """Add a point, unless the last one is younger than the step."""
+        """Add a snapshot as a point, unless the last point is too recent."""
         at = float(snapshot["at"])
         step = max(STEP, SECONDS * len(self.names) * len(SERIES) / MOST)
         if self.points and at - self.points[-1][0] < step:
@@ -45,7 +45,7 @@ class History:
             self.points.popleft()
 
     def document(self, name: str) -> dict[str, Any]:
-        """Return the series of an operator or `PE n` as JSON holds them; empty if nothing is known of it."""
+        """Return the series of an operator or `PE n` as a JSON document, with empty series for an unknown name."""
         if name not in self.names:
             return {"at": [], **{series: [] for series in SERIES}}
         first = self.names.index(name) * len(SERIES)

@@ -1,4 +1,4 @@
-"""The one reader of the catalog behind all pages: it keeps the last snapshots, and sends news to the pages."""
+"""The one reader of the catalog for all pages: it takes snapshots of applications and sends them to the pages."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from streams_orchestration.runtime import api
 SHOWN_SECONDS = 2.0
 """Seconds between two looks at an application that a page shows."""
 REST_SECONDS = 5.0
-"""Seconds between two looks at all others, for their history."""
+"""Seconds between two looks at all other applications, for their history."""
 SHARE, LONGEST_SECONDS = 0.01, 20.0
-"""Largest share of a processor for looks, and longest seconds between two looks: slow looks become less frequent."""
+"""Largest share of a processor for looks, and most seconds that a pause is stretched to when looks are slow."""
 BEAT_SECONDS = 3.0
-"""Seconds between two heartbeats to a page while there is no event: without them a page cannot tell a network that is
-silent from a reader that is slow."""
+"""Seconds between two heartbeats to a page while there is no event. By them a page knows that the network works and
+only the reader is slow."""
 STALE_SECONDS = 60.0
-"""Seconds without an event after which a page is told that what it shows is old."""
+"""Seconds without an event after which a page gets the message that its data is old."""
 log = logging.getLogger("streams.console")
 QUEUED = 2
-"""Snapshots that a page may be behind; older ones are dropped."""
+"""Most events that wait for a slow page; older ones are dropped."""
 
 
 @dataclass(slots=True)
 class Reader:
-    """Reads the applications of one state directory, or of one name only.
+    """The reader of all applications in one state directory, or of one application only.
 
-    Everything that reads is called in threads; pages, their queues and the loop belong to the event loop.
+    Methods that read the catalog are called in threads. The pages' queues are touched in the event loop only.
     """
 
     home: api.Home
@@ -53,7 +53,7 @@ class Reader:
     _costs: dict[str, float] = field(default_factory=dict[str, float])
     """Processor seconds of the last look at an application."""
     _latest: dict[str, tuple[float, str]] = field(default_factory=dict[str, tuple[float, str]])
-    """The last event of an application, and the time of `time.monotonic` when it was made."""
+    """Application -> the time of its last event by `time.monotonic`, and that event."""
     _errors: api.RecurringErrors = field(default_factory=lambda: api.RecurringErrors(log))
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
     _reading: threading.Lock = field(default_factory=threading.Lock)
@@ -65,10 +65,10 @@ class Reader:
         return names if self.only is None else tuple(name for name in names if name == self.only)
 
     def require(self, application: str) -> None:
-        """Raise an error for an application that is not shown here.
+        """Raise an error if the console shows another application only.
 
         Raises:
-            NotDeployedError: it is not deployed, or another one is asked for than the console shows.
+            NotDeployedError: the console does not show this application.
         """
         if self.only not in (None, application):
             raise api.NotDeployedError(application, (self.only or "",), self.home.root)
@@ -77,7 +77,7 @@ class Reader:
         """Return the current snapshot of an application.
 
         Raises:
-            NotDeployedError: it is not deployed, or not shown here.
+            NotDeployedError: the application is not deployed, or the console does not show it.
         """
         self.require(application)
         now = api.now()
@@ -88,10 +88,10 @@ class Reader:
         return taken
 
     def compilation(self, application: str) -> Compilation:
-        """Return the plan that an application runs with, read once for each deployment.
+        """Return the deployed plan of an application, which is read once for each deployment.
 
         Raises:
-            NotDeployedError: it is not deployed, or not shown here.
+            NotDeployedError: the application is not deployed, or the console does not show it.
         """
         self.require(application)
         status = api.read_status(self.home, application)
@@ -105,7 +105,7 @@ class Reader:
         return kept[1]
 
     async def run(self) -> None:
-        """Read until it is cancelled: what pages show soon again, the rest for its history."""
+        """Poll the shown applications often and all others every `REST_SECONDS`, until cancelled."""
         elapsed = REST_SECONDS
         while True:
             every = elapsed >= REST_SECONDS
@@ -118,7 +118,7 @@ class Reader:
             elapsed += pause
 
     def _names(self) -> list[str]:
-        """Return the applications to look at; those that pages show if there may be more."""
+        """Return all applications; only those that pages show if the catalog cannot be read."""
         try:
             return list(self.applications())
         except Exception as error:  # noqa: BLE001  the pages are told by what is read for them
@@ -132,7 +132,7 @@ class Reader:
             page.put_nowait(event)
 
     def _event(self, application: str) -> str:
-        """Return one server-sent event: a snapshot, or why there is none. Nothing that is wrong ends the reader."""
+        """Look at an application and return a server-sent event: a snapshot, or the error, which is never raised."""
         began = time.thread_time()
         try:
             event = _event_text("snapshot", self.snapshot(application))
@@ -150,7 +150,7 @@ class Reader:
         return event
 
     async def _present(self, application: str) -> str:
-        """Return the present event; many pages that are opened at once share one look."""
+        """Return an event that is at most `SHOWN_SECONDS` old; pages opened at once share one look."""
         async with self._looking:
             at, event = self._latest.get(application, (0.0, ""))
             if not event or time.monotonic() - at > SHOWN_SECONDS:
@@ -158,7 +158,7 @@ class Reader:
             return event
 
     async def events(self, application: str) -> AsyncIterator[str]:
-        """Yield the events for one page, from the present state until the page goes or the console stops."""
+        """Yield the events for one page, beginning with the current state, until the page or the console is closed."""
         page: asyncio.Queue[str | None] = asyncio.Queue()
         self._pages.setdefault(application, set()).add(page)
         try:
@@ -184,11 +184,11 @@ class Reader:
 
     @property
     def pages(self) -> int:
-        """Return the number of pages that listen."""
+        """The number of pages that receive events."""
         return sum(map(len, self._pages.values()))
 
     def close(self) -> None:
-        """End what pages are sent; from the event loop."""
+        """End the events of all pages; called in the event loop."""
         self._closed = True
         for pages in self._pages.values():
             for page in pages:
@@ -196,7 +196,7 @@ class Reader:
 
 
 def _quiet_event(quiet: float) -> str:
-    """Return a heartbeat, or after so many seconds without an event one that says so: the page would look current."""
+    """Return the event for a page without news for this many seconds: a heartbeat, or later a warning of old data."""
     if quiet < STALE_SECONDS:
         return _event_text("beat", {})
     message = f"Nothing was read for {quiet:.0f} s: the catalog does not answer."
@@ -204,15 +204,15 @@ def _quiet_event(quiet: float) -> str:
 
 
 def pause_after(cost: float, *, shown: bool) -> float:
-    """Seconds until the next look.
+    """Return the seconds until the next look.
 
     Args:
-        cost: processor seconds of the last one.
-        shown: a page is open.
+        cost: the processor seconds of the last look.
+        shown: True if a page is open.
     """
     return max(SHOWN_SECONDS if shown else REST_SECONDS, min(cost / SHARE, LONGEST_SECONDS))
 
 
 def _event_text(kind: str, document: dict[str, Any]) -> str:
-    """Return an event in the format of server-sent events; JSON holds no line break."""
+    """Return an event in the format of server-sent events, with the document as JSON in one line."""
     return f"event: {kind}\ndata: {json.dumps(document, default=str, allow_nan=False, separators=(',', ':'))}\n\n"

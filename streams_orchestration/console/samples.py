@@ -1,4 +1,4 @@
-"""Samples of streams for pages: the last one of a stream stays until another one comes."""
+"""Samples of streams for pages. The last sample of a stream is kept until there is another one."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime import api
 
 KEPT = 100
-"""Streams whose last sample is kept; the least recently used one is forgotten first."""
+"""Most streams whose last sample is kept; the least recently used stream is dropped first."""
 
 
 @dataclass(slots=True)
 class Samples:
-    """Samples of all streams that pages look at."""
+    """The last samples of the streams that pages show."""
 
     home: api.Home
     _last: OrderedDict[tuple[str, float, str], api.Sample] = field(
@@ -23,16 +23,16 @@ class Samples:
     )
 
     def document(self, application: str, deployed_at: float, compilation: Compilation, stream: str) -> dict[str, Any]:
-        """Return a sample as JSON holds it, or the reason why there is none.
+        """Return a JSON document with the last sample of a stream, and the reason if there is no new one.
 
         Args:
-            application: its name.
-            deployed_at: unix seconds; what was seen of an earlier deployment is not shown.
-            compilation: what it runs.
-            stream: physical or logical.
+            application: the application's name.
+            deployed_at: the time of the deployment, in unix seconds; samples of an earlier one are not shown.
+            compilation: the deployed compilation.
+            stream: the name of the stream, physical or logical.
 
         Raises:
-            NotDeployedError: the catalog does not know it.
+            NotDeployedError: the application is not deployed.
         """
         key = (application, deployed_at, stream)
         reason = None

@@ -1,4 +1,4 @@
-"""Serves the console until Ctrl-C or SIGTERM, which ends open pages at once."""
+"""The server of the console, which Ctrl-C or SIGTERM ends without waiting for open pages."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from streams_orchestration.operators.serving.own_pages import is_loopback
 from streams_orchestration.runtime import api
 
 CONNECTIONS = 128
-"""Most connections at a time, of which an open page has one to six; when all are taken, the oldest page gives way."""
+"""Most connections at a time; an open page has one to six. If all are taken, the oldest page loses its own."""
 STOP_SECONDS = 2
-"""Seconds that requests may take to end."""
+"""Seconds for which the server waits for requests under way before it ends."""
 
 
 class ConsoleError(api.StreamsRuntimeError):
-    """The console cannot be served."""
+    """The error that the console cannot be served."""
 
 
 def serve(
@@ -34,15 +34,15 @@ def serve(
     specs: tuple[Path, ...] = (),
     options: Options | None = None,
 ) -> int:
-    """Serve until Ctrl-C or SIGTERM.
+    """Serve the console until Ctrl-C or SIGTERM.
 
     Args:
-        home: state directory.
-        access: where, and who is let in.
-        application: the only one that is shown; None for all.
-        ready: called with the address to open once connections are taken.
-        specs: that pages may have compiled.
-        options: to compile them with; None for those of what is deployed, or the defaults.
+        home: the state directory.
+        access: the address to listen on, and the rule who may use the console.
+        application: the only application to show; None for all.
+        ready: a function that is called with the address to open as soon as the console accepts connections.
+        specs: the specs that pages may have compiled.
+        options: the compiler's options for the specs; None for those of the deployed application, or the defaults.
 
     Returns:
         The exit status, 0.
@@ -54,7 +54,7 @@ def serve(
     from streams_orchestration.operators.serving.http_server import HttpServer
 
     class Server(HttpServer):
-        """Ends what pages are sent as soon as it is to stop: it would wait for them."""
+        """A server that ends the events of pages when it is asked to stop, since it would wait for them otherwise."""
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             super().handle_exit(sig, frame)
@@ -76,14 +76,14 @@ def serve(
 
 
 def address(access: Access, page: str = "") -> str:
-    """Return the address to open: the token is in the fragment, which a browser sends to nobody."""
+    """Return the address to open, with the token in the fragment, which a browser never sends to a server."""
     host = "127.0.0.1" if access.host in ("0.0.0.0", "::") else access.host  # noqa: S104  it is compared only
     host = f"[{host}]" if ":" in host else host
     return f"http://{host}:{access.port}/{page}" + (f"#token={access.token}" if access.token is not None else "")
 
 
 def access_to(host: str, port: int, token: str | None, *, allow_actions: bool = False) -> Access:
-    """Return the access at an address: without a token everybody on loopback; elsewhere a token is made."""
+    """Return the access to a console at this address; away from loopback a missing token is generated."""
     if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(32)
     return Access(host, port, token, allow_actions)
@@ -96,7 +96,7 @@ def _require_token(access: Access) -> None:
 
 
 def _listen(host: str, port: int) -> Listener:
-    """Return a socket that takes connections, so that a page that is opened at once finds it."""
+    """Return a socket that accepts connections already, so that a page that is opened at once can connect."""
     try:
         return listen(host, port, Places(CONNECTIONS))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Snapshots of an application in the short form that every open page gets again and again; pure."""
+"""Snapshots of an application in the short form that every open page gets repeatedly."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from streams_orchestration.runtime import api
 
 Document = dict[str, Any]
 ENDED = ("COMPLETED", "STOPPED")
-"""States of applications and units in which nothing is expected of their hosts."""
+"""States of applications and units in which their hosts need not work."""
 
 
 def snapshot(
     status: api.ApplicationStatus, metrics: api.ApplicationMetrics, cuts: Mapping[str, Sequence[api.Cut]], now: float
 ) -> Document:
-    """Return the snapshot of one application as JSON holds it.
+    """Return the snapshot of one application as a JSON document.
 
-    Times are unix seconds of the catalog's clock. Rates are tuples a second, `cores` processors that are kept busy,
-    both over the last minute, and None where the PE does not run.
+    Times are unix seconds of the catalog's clock. Rates are in tuples a second, and `cores` is the number of processors
+    that are kept busy. Both are over the last minute, and None if the PE does not run.
 
     Args:
-        status: as read from the catalog.
-        metrics: of the same application.
+        status: the status of the application.
+        metrics: the metrics of the application.
         cuts: unit -> its last complete epochs, the oldest first.
         now: unix seconds.
     """
@@ -81,7 +81,7 @@ def snapshot(
 
 
 def _troubles(status: api.ApplicationStatus, now: float) -> dict[int, str]:
-    """Number of each PE that does not work though it should -> why: an error of its own, or its host is gone."""
+    """Return PE -> why it does not work although it should: its own error, or the failure of its host."""
     if status.state in ENDED:
         return {}
     ended = {pe for unit in status.units if unit.state in ENDED for pe in unit.pes}
@@ -94,9 +94,9 @@ def _troubles(status: api.ApplicationStatus, now: float) -> dict[int, str]:
 
 
 def _broken(status: api.ApplicationStatus, unit: api.UnitStatus, failed: Sequence[api.UnitFailure]) -> Document | None:
-    """Return since when a unit does not work, and why; None for one that needs no reset.
+    """Return since when a unit has not worked, and why; None if it needs no reset.
 
-    A lost host reports nothing: until the unit is known to be unhealthy, it is broken since the last sign of life.
+    If the unit's host is lost, it is the time of the host's last heartbeat.
     """
     failure = next((each for each in failed if each.unit == unit.name), None)
     if failure is None:
@@ -112,7 +112,7 @@ def _broken(status: api.ApplicationStatus, unit: api.UnitStatus, failed: Sequenc
 
 
 def _rounded(value: float | None) -> float | None:
-    """Round to four digits: more are not seen, and make a snapshot of thousands of operators twice as long."""
+    """Round to four digits, since more would make the snapshot of thousands of operators twice as long."""
     return None if value is None else float(f"{value:.4g}")
 
 

@@ -1,4 +1,4 @@
-"""Contents of the page's panel on one operator, stream, PE or region: what it is, why, and what it does."""
+"""The content of the page's panel on one operator, stream, PE or region: facts, explanations and measurements."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from streams_orchestration.runtime import api
 Kind = Literal["operator", "stream", "pe", "region"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 LINES = 30
-"""Last lines of a log that are shown."""
+"""Number of a log's last lines that are shown."""
 TAIL_BYTES = 64 * 1024
 Document = dict[str, Any]
 
 
 def requested(parameters: Mapping[str, str]) -> tuple[Kind, str]:
-    """Return the kind and the name of the subject of a request.
+    """Return the kind and the name of the subject in the parameters of a request.
 
     Raises:
-        WrongRequestError: it is none.
+        WrongRequestError: the kind is unknown, or the name is missing or is not a number where it must be one.
     """
     name = parameters.get("name", "")
     kind: Kind | None = next((each for each in KINDS if each == parameters.get("kind")), None)
@@ -45,17 +45,17 @@ def subject(
     metrics: api.ApplicationMetrics | None,
     status: api.ApplicationStatus | None,
 ) -> Document:
-    """Return the panel of one subject as JSON holds it.
+    """Return the panel of one subject as a JSON document.
 
     Args:
-        compilation: of the application.
-        kind: of the subject.
-        name: of an operator or a stream; the number of a PE or of a consistent region.
-        metrics: None for an application that is not deployed.
-        status: the same.
+        compilation: the compilation of the application.
+        kind: the kind of the subject.
+        name: the name of an operator or a stream, or the number of a PE or of a consistent region.
+        metrics: the metrics of the application; None if it is not deployed.
+        status: the status of the application; None if it is not deployed.
 
     Raises:
-        UnknownSubjectError: the application has nothing of that name.
+        UnknownSubjectError: the application has no subject of that name.
     """
     question = f"PE {name}" if kind == "pe" else f"{kind} {name}"
     document: Document = {"kind": kind, "name": name, "explanation": explain(compilation, question).document()}
@@ -89,7 +89,7 @@ def _operator(compilation: Compilation, name: str) -> Document:
 
 
 def _types(compilation: Compilation, model: LogicalOperator) -> dict[str, str]:
-    """Return the types of a standard operator's expressions by their parameters."""
+    """Return parameter -> the type of its expression, for a standard operator; empty for any other."""
     if not model.standard:
         return {}
     schemas: dict[int, str | None] = {}
@@ -114,7 +114,7 @@ def _stream(compilation: Compilation, name: str) -> Document:
 def _running(
     compilation: Compilation, kind: Kind, name: str, metrics: api.ApplicationMetrics, status: api.ApplicationStatus
 ) -> Document:
-    """Return the measurements and the log of a part."""
+    """Return the metrics of a subject, with the log of its PE for an operator or a PE; empty for a region."""
     if kind == "operator":
         measured = next((asdict(each) for each in metrics.operators if each.name == name), None)
         number = next(

@@ -1,4 +1,4 @@
-"""Choices of a page for a compilation, and the compile options for them: read as the command line reads them."""
+"""A page's choices for a compilation, converted to compiler options in the same way as on the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streams_orchestration.model.application import Application
 from streams_orchestration.model.secrets import without_secrets
 
 MOST = 200
-"""Values or widths that a page may set, and characters of each."""
+"""Most entries in each mapping of choices, and most characters of a name or text."""
 TYPES: Mapping[str, click.ParamType] = {
     "fusion": CHOICES["fusion"],
     "pes": PES,
@@ -23,7 +23,7 @@ TYPES: Mapping[str, click.ParamType] = {
     "channel_fusion": CHOICES["channel_fusion"],
     "threading": CHOICES["threading"],
 }
-"""Field of `Options` -> what may be written for it, besides widths, values and `faithful`."""
+"""Field of `Options` -> the type that converts its text; widths, values and `faithful` are apart."""
 LABELS = {
     "fusion": "Fusion",
     "pes": "Target number of PEs",
@@ -34,19 +34,19 @@ LABELS = {
 
 
 class ChoiceError(ValueError):
-    """A page's choice is not possible; the message is that of the command line."""
+    """The error that a page's choice is not possible, mostly with the message of the command line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Texts as a user writes them; what is not there stays as it is."""
+    """The choices of a user as texts; an option without a choice stays unchanged."""
 
     submission: Mapping[str, str] = field(default_factory=dict[str, str])
     """Submission-time value -> text."""
     widths: Mapping[str, str] = field(default_factory=dict[str, str])
     """Parallel region -> width."""
     plain: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Field of `Options` -> text, empty for none."""
+    """Field of `Options` -> text; an empty text stands for the option's default."""
     faithful: bool | None = None
 
     @classmethod
@@ -54,7 +54,7 @@ class Choices:
         """Read choices from JSON: `{"set": {}, "width": {}, "options": {}, "faithful": true}`; each may be left out.
 
         Raises:
-            ChoiceError: it has another form.
+            ChoiceError: the document has another form.
         """
         if not isinstance(document, dict) or document.keys() - {"set", "width", "options", "faithful"}:
             message = "choices are a mapping of set, width, options and faithful."
@@ -70,14 +70,15 @@ class Choices:
         return cls(_texts(document, "set"), _texts(document, "width"), plain, faithful)
 
     def options(self, base: Options, application: Application) -> Options:
-        """Return the options to compile with.
+        """Return the options of the compilation: the base, changed by the choices.
 
         Args:
-            base: where nothing is chosen.
-            application: whose texts stay as they are, since a text could name a file or code.
+            base: the options without any choice.
+            application: the application, which declares the types of the values.
 
         Raises:
-            ChoiceError: a value that the command line refuses, or a text.
+            ChoiceError: the command line would refuse a choice, or it changes a value of type rstring, which could
+                name a file.
         """
         submission = dict(base.submission)
         for name, text in self.submission.items():
@@ -118,12 +119,12 @@ def _converted(flag: str, type_: click.ParamType, text: str) -> Any:
 
 
 def controls(application: Application, options: Options, regions: tuple[ParallelRegion, ...] | None) -> dict[str, Any]:
-    """Return the choices that a page has, with those that are made.
+    """Return the controls of a page as a JSON document: each option that can be chosen, with its current value.
 
     Args:
-        application: as far as it could be read.
-        options: that it is compiled with.
-        regions: parallel regions; None where it could not be compiled.
+        application: the application, as far as its spec could be read.
+        options: the options with which it is compiled.
+        regions: the parallel regions; None if the application did not compile.
     """
     values = {name: options.submission.get(name, _text(each.default)) for name, each in application.submission.items()}
     shown = without_secrets(values)
@@ -144,7 +145,7 @@ def controls(application: Application, options: Options, regions: tuple[Parallel
 
 
 def changed_options(before: Options, now: Options) -> Iterator[tuple[str, str, str]]:
-    """Yield a row for each changed option; widths are left to the comparison of the plans."""
+    """Yield (kind, name, old -> new) for each changed option except widths, which the comparison of plans shows."""
     old, new = without_secrets(before.submission), without_secrets(now.submission)
     for name in dict.fromkeys((*old, *new)):
         if before.submission.get(name) != now.submission.get(name):

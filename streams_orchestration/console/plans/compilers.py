@@ -1,4 +1,4 @@
-"""Compiles specs for pages: each in a process of its own, one at a time, within bounds; plans are kept for a while."""
+"""The compiler for pages: each spec in a process of its own, one at a time, within limits of time and memory."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from streams_orchestration.runtime import api
 SECONDS = 60.0
 """Most seconds of a compilation."""
 KEPT = 8
-"""Plans that are kept for questions of pages; the least recently used one is dropped first."""
+"""Most plans that are kept for later requests of pages; the least recently used one is dropped first."""
 WAITING = 4
-"""Pages that may wait for their turn."""
+"""Most pages that may wait for their turn."""
 _COMMAND = [sys.executable, "-m", "streams_orchestration.console.plans.worker"]
 
 
 class BusyError(Exception):
-    """Too many pages wait."""
+    """The error that too many pages wait for a compilation."""
 
 
 @dataclass(slots=True)
 class Compilers:
-    """The specs that were named on the command line, and the plans that came of them.
+    """The specs that were named on the command line, and the plans that were compiled from them.
 
-    `compile` belongs to the event loop, and waits for its process in a thread.
+    `compile` is called in the event loop, and waits for its process in a thread.
     """
 
     home: api.Home
     specs: tuple[Path, ...] = ()
     options: Options | None = None
-    """Options of the command line."""
+    """Options of the command line; None if it has none."""
     seconds: float = SECONDS
     _plans: OrderedDict[str, Compilation] = field(default_factory=OrderedDict[str, Compilation])
     _keeping: threading.Lock = field(default_factory=threading.Lock)
@@ -56,27 +56,29 @@ class Compilers:
     _waiting: int = 0
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _spare: subprocess.Popen[bytes] | None = None
-    """Loaded already, so that a page need not wait for that."""
+    """A process that has loaded the compiler and waits for work, so that a page need not wait for the loading."""
     _running: subprocess.Popen[bytes] | None = None
     _closed: bool = False
 
     def prepare(self) -> None:
-        """Start the process of the next compilation."""
+        """Start the process of the next compilation, unless it waits already."""
         if self._spare is None and self.specs and not self._closed:
             self._spare = subprocess.Popen(
                 _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
             )
 
     async def compile(self, spec: str, choices: object, before: object) -> dict[str, Any]:
-        """Compile one of the specs.
+        """Compile one of the specs, keep the plan, and return the document for the page.
 
         Args:
-            spec: as it was named on the command line.
-            choices: see `Choices.of`.
-            before: choices to compare with; None for nothing.
+            spec: the spec, as it was named on the command line.
+            choices: the page's choices, as `Choices.of` reads them.
+            before: the choices to compare with; None for no comparison.
 
         Raises:
-            UnknownPlanError, BusyError, ChoiceError: see there.
+            UnknownPlanError: the console was not started with this spec.
+            BusyError: too many pages wait.
+            ChoiceError: a choice is not possible, or the compilation took too long or ended.
         """
         path = next((each for each in self.specs if str(each) == spec), None)
         if path is None:
@@ -95,7 +97,7 @@ class Compilers:
         return document | {"spec": spec, "plan": None if compilation is None else self.keep(compilation)}
 
     def keep(self, compilation: Compilation) -> str:
-        """Keep a plan for a while; its number."""
+        """Keep a plan until `KEPT` others are used later, and return its number."""
         with self._keeping:
             self._made += 1
             number = str(self._made)
@@ -105,10 +107,10 @@ class Compilers:
         return number
 
     def plan(self, number: str) -> Compilation:
-        """Return a plan that was made.
+        """Return the kept plan of this number.
 
         Raises:
-            UnknownPlanError: it is not kept any more.
+            UnknownPlanError: the plan is not kept any more.
         """
         with self._keeping:
             if number not in self._plans:
@@ -149,7 +151,7 @@ class Compilers:
             self.prepare()
 
     def close(self) -> None:
-        """End the process that waits for work, and the one that compiles."""
+        """End the process that waits for work, and the process that compiles."""
         self._closed = True
         if self._running is not None:
             _kill(self._running)
@@ -168,6 +170,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process with all processes that it has started."""
+    """Kill a process and all processes in its group, which it has started."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

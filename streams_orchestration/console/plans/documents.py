@@ -1,4 +1,4 @@
-"""Documents that the compile view shows of a compilation, and of two that are compared; pure."""
+"""Documents for the compile view, made from one compilation or from the comparison of two."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Document = dict[str, Any]
 
 
 def stages_document(compilation: Compilation, before: Compilation | None = None) -> list[Document]:
-    """Return every stage with its figures, earlier figures where they differ, and its decisions."""
+    """Return a document for each stage: its figures, those of the plan before if they differ, and its decisions."""
     decided = decisions(compilation)
     return [
         {
@@ -62,7 +62,7 @@ def diagnostics_document(diagnostics: tuple[Diagnostic, ...]) -> list[Document]:
 
 
 def comparison_document(comparison: Comparison, before: Options, now: Options) -> Document:
-    """Return a comparison in the words of `streams diff`."""
+    """Return the comparison of two plans as a document, in the words of `streams diff`."""
     change, outcome = comparison.change, comparison.outcome
     document: Document = {"changes": [*changed_options(before, now), *width_rows(change)]}
     if outcome is None:
@@ -78,7 +78,7 @@ def comparison_document(comparison: Comparison, before: Options, now: Options) -
 
 
 def redeploy_document(outcome: Redeployment) -> Document:
-    """Return the outcome of a redeploy in the words of `streams redeploy --dry-run`."""
+    """Return the outcome of a redeploy as a document, in the words of `streams redeploy --dry-run`."""
     return {
         "columns": OUTCOME_COLUMNS,
         "rows": outcome_rows(outcome),

@@ -1,4 +1,4 @@
-"""The routes of the compile view."""
+"""The routes of the compile view and their handlers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def plan_routes(reader: Reader, compilers: Compilers) -> list[BaseRoute]:
-    """Specs, their plans, and the plans of what is deployed."""
+    """Return the routes for specs, for compiled plans, and for the plans of deployed applications."""
     from starlette.responses import JSONResponse
     from starlette.routing import Route
 
@@ -58,11 +58,11 @@ class _Documents:
         self.compilers = compilers
 
     def listed(self, _request: Request) -> dict[str, Any]:
-        """Return the specs that may be compiled, and the applications that are deployed."""
+        """Return the specs that may be compiled, and the deployed applications."""
         return {"specs": list(map(str, self.compilers.specs)), "applications": list(self.reader.applications())}
 
     def deployed(self, request: Request) -> dict[str, Any]:
-        """Return the plan that an application runs with; its spec is not read."""
+        """Return the stages of an application's deployed plan, and the plan's number; the spec is not read."""
         name = request.path_params["name"]
         compilation = self.reader.compilation(name)
         return {
@@ -71,7 +71,7 @@ class _Documents:
         }  # fmt: skip
 
     def graph(self, request: Request) -> dict[str, Any]:
-        """Return the graph as it is after one of the stages."""
+        """Return the graph of a plan as it is after one of the stages."""
         stage = request.query_params.get("stage", "")
         if stage not in BY_NAME:
             message = f"stage is one of {', '.join(BY_NAME)}."
@@ -80,6 +80,6 @@ class _Documents:
         return graph_of(self.compilers.plan(request.path_params["number"]), view, stage).document()
 
     def subject(self, request: Request) -> dict[str, Any]:
-        """Return one operator, stream, PE or region."""
+        """Return the panel on one operator, stream, PE or region of a plan."""
         kind, name = requested(request.query_params)
         return subject(self.compilers.plan(request.path_params["number"]), kind, name, None, None)

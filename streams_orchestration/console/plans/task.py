@@ -1,4 +1,4 @@
-"""One compilation for a page: what is wanted, and what comes of it."""
+"""One compilation for a page: its task and its answer."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Task:
     """A compilation that a page requests."""
 
     spec: Path
-    """Named on the command line of the console."""
+    """Path of the spec, as named on the command line of the console."""
     home: Path
-    """State directory."""
+    """Path of the state directory."""
     options: Options | None
     """Options of the command line; None for those of the deployed application, or the defaults."""
     choices: Choices
@@ -52,14 +52,14 @@ class Answer:
 
     document: Document
     compilation: str | None = None
-    """Compilation as JSON, with PE numbers as deployed; None for one with errors."""
+    """The compilation as JSON, with the PE numbers of the deployed plan; None if the spec has errors."""
 
 
 def answer(task: Task) -> Answer:
-    """Compile, and compare with the plan before and with what is deployed; changes nothing.
+    """Compile a spec, and compare the plan with that of the earlier choices and with the deployed one; deploy nothing.
 
     Raises:
-        ChoiceError: what is chosen cannot be.
+        ChoiceError: a choice is not possible.
     """
     application, diagnostics = read_application(task.spec)
     if application is None:
@@ -91,7 +91,7 @@ def answer(task: Task) -> Answer:
 
 
 def _base(task: Task, deployed: Compilation | None) -> tuple[Options, tuple[str, ...]]:
-    """Return the options that hold without a choice, and the deployed application's options that are left out."""
+    """Return the options without any choice, and notes on deployed options that do not fit the spec any more."""
     if task.options is not None:
         return task.options, ()
     return (Options(), ()) if deployed is None else fitting(task.spec, options_of(deployed))
@@ -114,7 +114,7 @@ def _comparison(
 
 
 def _redeploy(home: api.Home, compilation: Compilation) -> Document:
-    """Return the result of `streams redeploy --dry-run`."""
+    """Return the preview of a redeploy with this compilation, or the errors that prevent it."""
     try:
         return redeploy_document(api.preview_redeploy(home, deployable(compilation)))
     except ApplicationError as error:

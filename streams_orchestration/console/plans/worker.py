@@ -1,4 +1,4 @@
-"""A process that does one task: it runs the code of a spec, and is ended when its time is over."""
+"""A process that does one task: it runs the code of a spec, and the console ends it when its time is over."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from streams_orchestration.model.secrets import masked
 from streams_orchestration.runtime import api
 
 SECONDS = 90
-"""Most seconds of processor time: nothing else ends the worker if the console is killed meanwhile."""
+"""Most seconds of processor time; only this limit ends the worker if the console is killed."""
 MEMORY = 4 * 1024**3
-"""Bytes that it may use."""
+"""Most bytes of memory that the process may use."""
 
 
 def _main() -> None:
