@@ -52,7 +52,7 @@ def subject(
         kind: the kind of the subject.
         name: the name of an operator or a stream, or the number of a PE or of a consistent region.
         metrics: the metrics of the application; None if it is not deployed.
-        status: the status of the application; None if it is not deployed.
+        status: the status of the application; None without a deployment.
 
     Raises:
         UnknownSubjectError: the application has no subject of that name.
