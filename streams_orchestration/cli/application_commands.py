@@ -40,7 +40,7 @@ MAX_ROWS = 40
 @click.option(
     "--available-now",
     is_flag=True,
-    help="Take only what is there now, complete the epoch, and stop. The next run goes on behind it.",
+    help="Take only the input that is there now, complete the epoch, and stop. The next run goes on after that input.",
 )
 @click.option(
     "--max-rows",
@@ -55,12 +55,13 @@ MAX_ROWS = 40
 def run() -> None:
     """Compile an application, run it to its end, show the result.
 
-    Ctrl-C stops it cleanly, and running it again goes on from there. What fails goes back to its last complete epoch.
+    Ctrl-C stops the application cleanly, and the next run goes on from there. A region or PE that fails is reset to its
+    last complete epoch. An application that is complete goes on if there is more input.
     With --available-now each source is asked once where its input ends, and the run stops when everything up to there
-    is delivered: windows stay open, and state is kept. A schedule may run it so. An application that is complete goes
-    on when there is more input.
-    With --from it begins where a savepoint was taken; state that does not fit keeps it from that, unless --drop-state
-    says that it may be lost. Options of the compiler that are left out are as deployed, unless it starts anew.
+    is delivered. Windows stay open, and state is kept, so a schedule can repeat this run.
+    With --from the application begins with the state of a savepoint. It is refused if a state does not fit, unless
+    --drop-state allows that state to be lost. Compiler options that are left out have their deployed values, unless the
+    application starts anew.
     """
 
 
@@ -75,8 +76,9 @@ def run() -> None:
 def deploy() -> None:
     """Compile an application and start it in the background.
 
-    With --from it begins where a savepoint was taken; state that does not fit keeps it from that, unless --drop-state
-    says that it may be lost. Options of the compiler that are left out are as deployed, unless it starts anew.
+    With --from the application begins with the state of a savepoint. It is refused if a state does not fit, unless
+    --drop-state allows that state to be lost. Compiler options that are left out have their deployed values, unless the
+    application starts anew.
     """
 
 
@@ -85,7 +87,9 @@ def deploy() -> None:
 @kept_compile_options
 @fresh_option
 @revert_option
-@click.option("--dry-run", is_flag=True, help="Show what would become of units, operators and their state; do nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show the effects on units, operators and their state, without changing anything."
+)
 @drop_state_option
 @within_option(
     "Allow the changed units this long to reach a cut, and again to complete an epoch. After that the old plan is "
@@ -94,13 +98,13 @@ def deploy() -> None:
 @document_option
 @loaded(f"{CLI}.redeploying:redeploy")
 def redeploy() -> None:
-    """Deploy again, with the options of the compiler that it is deployed with, and those that are given.
+    """Deploy an application again, with its deployed compiler options and the options that are given.
 
-    What does not change runs on. What does is brought to its last cut and goes on there with the new plan: state,
-    positions and results are kept. When an operator of the new plan fails, or a unit completes no epoch in time, the
-    plan before is brought back at its cut, and the exit status is 1. Options of the compiler that are given here stay
-    until another redeploy says otherwise. If the new plan would lose state that --drop-state does not name, nothing is
-    changed and the exit status is 1; --dry-run shows it.
+    Units that do not change run on. Changed units stop at their last cut and go on from there with the new plan: state,
+    positions and results are kept. If an operator of the new plan fails, or a unit completes no epoch in time, the old
+    plan is restored at its cut and the exit status is 1. Compiler options that are given stay until another redeploy
+    changes them. If the new plan would lose state that --drop-state does not name, nothing is changed and the exit
+    status is 1; --dry-run shows that loss.
     """
 
 
@@ -112,14 +116,14 @@ def redeploy() -> None:
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="Kill a host that has not ended by then.",
+    help="Kill a host that has not ended after this many seconds.",
 )
 @document_option
 @loaded(f"{CLI}.deploying:cancel")
 def cancel() -> None:
-    """Stop an application; its state is kept.
+    """Stop an application and keep its state.
 
-    Deploying or running it again goes on from there.
+    Deploying or running the application again goes on from there.
     """
 
 
@@ -128,13 +132,13 @@ def cancel() -> None:
 @click.option(
     "--unit",
     shell_complete=complete_unit,
-    help="Reset only `region-0`, or `pe-3` for a PE in no region. Without it all that have failed are reset.",
+    help="Reset only this unit: `region-0`, or `pe-3` for a PE in no region. [default: all units that have failed]",
 )
-@click.option("--force", is_flag=True, help="Reset even if it has failed as often in a row as it may.")
+@click.option("--force", is_flag=True, help="Reset even a unit that has no attempt left.")
 @document_option
 @loaded(f"{CLI}.deploying:reset")
 def reset() -> None:
-    """Bring a failed region or PE back to its last complete epoch."""
+    """Reset failed regions and PEs to their last complete epoch."""
 
 
 @command()
@@ -145,25 +149,26 @@ def reset() -> None:
 def route() -> None:
     """Set aside the tuples that the target of a SINK can never take.
 
-    It acts on the epochs that are complete now: one such tuple holds its epoch up, and redeploys with it. The others of
-    the epoch are delivered. For epochs to come write `onUndeliverable: route` into the spec.
+    Such a tuple blocks the delivery of its epoch, and redeploys until then. The other tuples of the epoch are
+    delivered. The command acts on the epochs that are complete now; for later epochs write `onUndeliverable: route`
+    into the spec.
     """
 
 
 @command()
 @click.argument("application", metavar="[APP]", required=False, shell_complete=complete_application)
-@click.option("--metrics", "measured", is_flag=True, help="Show everything that was measured, too; JSON always has it.")
+@click.option("--metrics", "measured", is_flag=True, help="Show all metrics, too; JSON always has them.")
 @click.option(
     "--timeline",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.svg",
-    help="Draw its regions' cuts, failures and resets over time into a file instead.",
+    help="Draw the application's cuts, failures and resets over time into a file, instead of showing its status.",
 )
-@click.option("--watch", is_flag=True, help="Show it anew every two seconds, until Ctrl-C.")
+@click.option("--watch", is_flag=True, help="Show the status anew every two seconds, until Ctrl-C.")
 @format_option
 @loaded(f"{CLI}.observing:status")
 def status() -> None:
-    """Show what one application does, or all that are deployed."""
+    """Show the status of one application, or an overview of all that are deployed."""
 
 
 @command()
@@ -172,7 +177,10 @@ def status() -> None:
 @format_option
 @loaded(f"{CLI}.samples:sample")
 def sample() -> None:
-    """Show tuples of a stream between PEs, of the last batch; of what was deployed with STREAMS_SAMPLES only."""
+    """Show tuples of the last batch of a stream between PEs.
+
+    The application must be deployed with the variable STREAMS_SAMPLES.
+    """
 
 
 @command()
@@ -183,13 +191,13 @@ def sample() -> None:
     default=2.0,
     show_default=True,
     metavar="SECONDS",
-    help="Wait this long between two looks.",
+    help="Wait this many seconds before the status is read again.",
 )
 @loaded(f"{CLI}.top.command:top")
 def top() -> None:
-    """Show what runs, what is slow and what has failed, as `htop` does for processes; `h` there shows its keys.
+    """Show running, slow and failed parts of applications, as `htop` does for processes; the key `h` shows all keys.
 
-    Where standard output or input is no terminal, the table is written once. The terminal needs the extra `top`.
+    If standard output or input is no terminal, the table is written once. On a terminal the extra `top` is needed.
     """
 
 
@@ -198,12 +206,13 @@ def top() -> None:
     "--serve",
     type=Address(),
     metavar="[HOST:]PORT",
-    help="Serve them for Prometheus until Ctrl-C; on 127.0.0.1 if no host is named.",
+    help="Serve the metrics for Prometheus until Ctrl-C; on 127.0.0.1 if no host is named.",
 )
 @click.option(
     "--otlp",
     is_flag=True,
-    help="Send them by OpenTelemetry's protocol until Ctrl-C, as the OTEL_... variables say; needs the extra `otlp`.",
+    help="Send the metrics by OpenTelemetry's protocol until Ctrl-C, as the OTEL_... variables say. This needs the "
+    "extra `otlp`.",
 )
 @loaded(f"{CLI}.exposing:metrics")
 def metrics() -> None:
@@ -215,8 +224,8 @@ def metrics() -> None:
 @click.option(
     "--pe", type=click.IntRange(min=0), metavar="N", shell_complete=complete_pe, help="Show the log of this PE only."
 )
-@click.option("--lines", type=click.IntRange(min=0), default=40, show_default=True, help="Show so many last lines.")
-@click.option("--follow", "-f", is_flag=True, help="Go on with what is written from now, until Ctrl-C.")
+@click.option("--lines", type=click.IntRange(min=0), default=40, show_default=True, help="Show this many last lines.")
+@click.option("--follow", "-f", is_flag=True, help="Go on showing new lines as they are written, until Ctrl-C.")
 @format_option
 @loaded(f"{CLI}.logs:logs")
 def logs() -> None:
@@ -231,7 +240,7 @@ def logs() -> None:
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help="Measure this long; Ctrl-C ends it early, with what was measured.",
+    help="Measure for this many seconds. Ctrl-C ends the measurement early and keeps it.",
 )
 @click.option(
     "--format",
@@ -244,11 +253,12 @@ def logs() -> None:
     "--compare",
     type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
     metavar="FILE",
-    help="Show what this decision promised beside what is measured. The application runs with it.",
+    help="Show the prediction of this decoupling decision, with which the application is deployed, beside the "
+    "measurement.",
 )
 @loaded(f"{CLI}.profiling:profile")
 def profile() -> None:
-    """Measure what a running application costs: operators, streams, PEs.
+    """Measure the costs of a running application's operators, streams and PEs.
 
-    The profile is what `--profile` takes: `streams decouple SPEC --profile FILE` and the commands that compile.
+    The option --profile of `streams decouple` and of the commands that compile takes the profile.
     """

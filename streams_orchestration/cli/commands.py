@@ -29,7 +29,7 @@ from streams_orchestration.cli.options import SpecOrApplication, compile_options
 from streams_orchestration.cli.savepoint_commands import savepoint
 
 CLI = "streams_orchestration.cli"
-_COMPLETION_HELP = """Print a script that has the shell complete commands, options, applications, specs and operators.
+_COMPLETION_HELP = """Print a script that lets a shell complete commands, options, applications, specs and operators.
 
 \b
 bash: eval "$(streams completion bash)"     in ~/.bashrc
@@ -51,7 +51,11 @@ def streams() -> None:
 
 @command()
 @click.option(
-    "--port", type=click.IntRange(1, 65535), default=3000, show_default=True, help="Listen here on 127.0.0.1."
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=3000,
+    show_default=True,
+    help="Listen on this TCP port of 127.0.0.1.",
 )
 @click.option(
     "--specs",
@@ -66,7 +70,8 @@ def streams() -> None:
     "hosts",
     multiple=True,
     metavar="HOST[:PORT]",
-    help="Answer requests with this Host, too, which a proxy in front passes on. Others are refused.",
+    help="Answer requests with this value of the header Host, too, which a proxy in front passes on. All other values "
+    "are refused.",
 )
 @loaded(f"{CLI}.serving:ui")
 def ui() -> None:
@@ -81,40 +86,41 @@ def ui() -> None:
     "--token",
     metavar="TEXT",
     envvar="STREAMS_CONSOLE_TOKEN",
-    help="Let in only who has this token, of at least 16 characters; better in STREAMS_CONSOLE_TOKEN, since others can "
-    "see commands. Away from loopback one is made when this is left out.",
+    help="Let in only users with this token, of at least 16 characters. Set it in STREAMS_CONSOLE_TOKEN, since "
+    "others see command lines. Away from loopback, a token is generated if none is given.",
 )
-@click.option("--allow-actions", is_flag=True, help="Let the page reset regions and PEs; else it only reads.")
+@click.option("--allow-actions", is_flag=True, help="Let the page reset regions and PEs; by default it only reads.")
 @compile_options
 @loaded(f"{CLI}.consoles:console")
 def console() -> None:
-    """Serve a page that shows applications as they run, and specs as they are compiled, until Ctrl-C.
+    """Serve a page that shows running applications and compiled specs, until Ctrl-C.
 
-    All applications that are deployed are shown, or one. Of each SPEC the page shows what every stage of the compiler
-    decided; widths and options can be changed there, and the plans are compared. The options of the compiler are for
-    one SPEC; without them an application that is deployed keeps its own. The address is written to standard output.
+    Without APP all deployed applications are shown. For each SPEC the page shows the decisions of every stage of the
+    compiler. Widths and options can be changed there, and plans compared. The compiler options here are for one SPEC;
+    without them a deployed application keeps its own. The address is written to standard output.
     """
 
 
 @click.group(cls=Group)
 def catalog() -> None:
-    """Show or upgrade the catalog that STREAMS_CATALOG names, or that is in the state directory."""
+    """Show or upgrade the catalog, which STREAMS_CATALOG names or which is in the state directory."""
 
 
 @catalog.command()
 @document_option
 @loaded(f"{CLI}.catalogs:show")
 def show() -> None:
-    """Show where the catalog is, the revision of its tables, and what is deployed in it."""
+    """Show the catalog's place, the revision of its tables, and the applications that are deployed in it."""
 
 
 @catalog.command()
 @document_option
 @loaded(f"{CLI}.catalogs:upgrade")
 def upgrade() -> None:
-    """Bring the catalog to this version of the product, all or nothing; what it holds is kept.
+    """Upgrade the catalog to this version of the product, all or nothing; its content is kept.
 
-    It is refused while a host runs, which needs the tables as they are. `streams run` and `streams deploy` do it, too.
+    The upgrade is refused while a host runs, since hosts need the tables as they are. `streams run` and `streams
+    deploy` upgrade the catalog, too.
     """
 
 
@@ -134,7 +140,7 @@ class _NewName(click.ParamType):
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write it into this directory. [default: a directory of its name]",
+    help="Write the application into this directory. [default: a directory of its name]",
 )
 @document_option
 @loaded(f"{CLI}.initializing:init")

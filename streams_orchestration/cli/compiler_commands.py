@@ -20,7 +20,7 @@ from streams_orchestration.cli.options import (
 from streams_orchestration.compiler.option_types import WIDTH, FiniteRange
 
 CLI = "streams_orchestration.cli"
-_EXPLAIN_HELP = """Say why an application is compiled as it is, with the numbers of the rules that decided.
+_EXPLAIN_HELP = """Explain the compiler's decisions on a part of an application, with the numbers of their rules.
 
 WHAT is one of these:
 
@@ -47,21 +47,21 @@ A code alone, in place of SPEC, gives its cause and remedy.
 @output_option
 @loaded(f"{CLI}.compiling:compile_application")
 def compile_() -> None:
-    """Compile an application and show the plan; nothing is run."""
+    """Compile an application and show the plan, without running anything."""
 
 
 @command()
 @click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=Spec(), shell_complete=complete_spec)
 @compile_options
-@click.option("--queries", is_flag=True, help="Have Spark analyse the queries, too. It needs Java, and some seconds.")
+@click.option("--queries", is_flag=True, help="Let Spark analyse the queries, too. This needs Java and some seconds.")
 @document_option
 @loaded(f"{CLI}.checking:check")
 def check() -> None:
-    """Check all that running an application needs, without running it: for CI.
+    """Check that applications can run here, without running them, for example in CI.
 
-    Every error is reported at once: those of `compile`, and what `run` would find before it starts: parameters, types
-    of expressions, schemas, files, packages, the code of operators. The exit status is 1 if any SPEC has errors. It
-    does not look at what is deployed; `streams redeploy SPEC --dry-run` does.
+    All errors are reported at once: those of `compile`, and those that `run` would find before it starts, in
+    parameters, types of expressions, schemas, files, packages and the code of operators. The exit status is 1 if any
+    SPEC has errors. Deployed applications are not looked at; `streams redeploy SPEC --dry-run` compares with them.
     """
 
 
@@ -92,17 +92,17 @@ def explain() -> None:
 @output_option
 @loaded(f"{CLI}.diffing:diff")
 def diff() -> None:
-    """Show what changes when parallel regions get other widths.
+    """Show what changes if parallel regions get other widths, without running anything.
 
-    The other options say what runs now. Operators that stay keep their numbers, and only the PEs of those that change
-    are restarted; nothing is run.
+    The other options describe the application as it runs now. Operators that stay keep their numbers, and only PEs with
+    changed operators are restarted.
     """
 
 
 @command()
 @click.argument("problem", metavar="SPEC|PROBLEM", type=Spec())
 @click.option("--machines", type=click.IntRange(1, 1000), metavar="K", help="Use this many machines. [default: 2]")
-@click.option("--pe", type=click.IntRange(min=0), metavar="N", help="Part this PE. [default: the busiest]")
+@click.option("--pe", type=click.IntRange(min=0), metavar="N", help="Split this PE. [default: the busiest]")
 @click.option(
     "--solver",
     type=click.Choice(["highs", "search"], case_sensitive=False),
@@ -117,26 +117,27 @@ def diff() -> None:
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="Answer after this time with the best decision so far, and its bound.",
+    help="Answer after this many seconds, with the best decision so far and its bound.",
 )
 @click.option(
     "--gap",
     type=FiniteRange(min=0, max=1),
     metavar="PART",
-    help="Accept a decision that is this close to the best. [default: 0, 0.0001 for large problems]",
+    help="Accept a decision whose relative difference from the best is at most this. [default: 0, 0.0001 for large "
+    "problems]",
 )
 @compile_options
 @format_option
 @output_option
 @loaded(f"{CLI}.decoupling:decouple")
 def decouple() -> None:
-    """Decide which operators to move apart.
+    """Decide which operators to move to PEs or machines of their own.
 
-    SPEC is an application: with what `streams profile` measured (--profile), the operators of a PE are parted, each
-    part to be a PE of its own. The document that --output writes is what `streams deploy --decoupling` takes.
+    For the SPEC of an application, split the operators of a PE into parts, each to be a PE of its own, by the costs
+    that `streams profile` measured (--profile). `streams deploy --decoupling` takes the document that --output writes.
 
-    PROBLEM names operators with their costs and what keeps them together. The answer has the smallest peak load of a
-    machine, and among such answers the smallest sum; the bound says how good any decision can be.
+    A PROBLEM is a document with operators, their costs and constraints. The answer has the smallest peak load of a
+    machine, and among such answers the smallest sum of loads. The bound is the best peak load that is possible.
     """
 
 
@@ -147,13 +148,13 @@ def decouple() -> None:
     "--format",
     "format_",
     type=click.Choice(["text", "svg", "html"]),
-    help="Write this format; html is one file to fold and search in. [default: svg or html if the file of --output "
-    "ends so, else text]",
+    help="Write this format; html is one file in which boxes fold and names can be searched. [default: svg or html if "
+    "the file of --output ends so, else text]",
 )
 @output_option
 @loaded(f"{CLI}.drawing:graph")
 def graph() -> None:
-    """Draw operators, channels, PEs, regions, queues and copies."""
+    """Draw the operators, channels, PEs, regions, queues and copies of an application."""
 
 
 @command()
@@ -164,8 +165,9 @@ def graph() -> None:
 @output_option
 @loaded(f"{CLI}.drawing:lineage")
 def lineage() -> None:
-    """Show what NAME comes from and what comes from it.
+    """Show everything upstream and downstream of NAME.
 
-    APP is an application that is deployed, or one under specs, or the path of a spec. NAME is a source, PE, stream,
-    sink, operator or stage of the compilation; the spec itself when left out. The options are for what is not deployed.
+    APP is the name of an application that is deployed or that has a spec under specs, or the path of a spec. NAME is a
+    source, PE, stream, sink, operator or stage of the compilation, by default the spec. The compiler options are for an
+    application that is not deployed.
     """

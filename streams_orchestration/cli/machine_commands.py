@@ -25,16 +25,16 @@ machine_argument = click.argument("name", metavar="MACHINE")
     default=0,
     show_default=True,
     metavar="N",
-    help="Keep N hosts ready, each with its engine up; one takes the place of a host that died.",
+    help="Keep N spare hosts with a running engine, so that one can replace a host that died.",
 )
 @loaded(f"{WORK}:agent")
 def agent() -> None:
     """Register this machine, and start, watch and end the hosts that are wanted here, until Ctrl-C.
 
-    While any machine is registered, hosts are started by agents only. All machines use one catalog, in PostgreSQL,
-    which STREAMS_CATALOG names, and one storage, which STREAMS_STORAGE names: an object store, or a directory that all
-    of them mount at the same path. Each machine has a state directory of its own (STREAMS_HOME); without
-    STREAMS_STORAGE, all machines mount the same one. Hosts outlive the agent; one that is started again takes them
+    While any machine is registered, only agents start hosts. All machines share one catalog in PostgreSQL, which
+    STREAMS_CATALOG names, and one storage, which STREAMS_STORAGE names: an object store, or a directory that all of
+    them mount at the same path. Each machine has a state directory of its own (STREAMS_HOME); without STREAMS_STORAGE
+    all machines mount the same state directory. Hosts outlive the agent, and an agent that is started again takes them
     over.
     """
 
@@ -44,16 +44,16 @@ def agent() -> None:
 @click.pass_context
 @loaded(f"{WORK}:list_")
 def machines() -> None:
-    """Show the machines that agents have registered, or drain, resume and remove one."""
+    """Show the registered machines, or drain, resume or remove a machine."""
 
 
 @machines.command()
 @machine_argument
-@within_option("Allow each application this long to reach a cut. After that it runs on where it is.")
+@within_option("Allow each application this long to reach a cut. After that it stays on the machine.")
 @document_option
 @loaded(f"{WORK}:drain")
 def drain() -> None:
-    """Start no more hosts on a machine, and have those that are there go on elsewhere, with all state kept."""
+    """Start no more hosts on a machine, and move its hosts to other machines, with all state kept."""
 
 
 @machines.command()
@@ -61,7 +61,7 @@ def drain() -> None:
 @document_option
 @loaded(f"{WORK}:resume")
 def resume() -> None:
-    """Start hosts on a machine again that was drained."""
+    """Let a drained machine take hosts again."""
 
 
 @machines.command()
@@ -69,4 +69,4 @@ def resume() -> None:
 @document_option
 @loaded(f"{WORK}:remove")
 def remove() -> None:
-    """Forget a machine whose agent has ended."""
+    """Remove a machine whose agent has ended from the catalog."""

@@ -91,11 +91,11 @@ revert_option = click.option(
     "--revert",
     is_flag=True,
     is_eager=True,
-    help="Restore the plan before the last redeploy; the name of the application is enough then. Once that redeploy is "
-    "no longer on trial, this is a redeploy itself and keeps the current state.",
+    help="Restore the plan before the last redeploy; SPEC may then be the application's name. Once that redeploy is no "
+    "longer on trial, this is a redeploy itself and keeps the current state.",
 )
 application_argument = click.argument("application", metavar="APP", shell_complete=complete_application)
-fresh_option = click.option("--fresh", is_flag=True, help="Drop what is kept of an earlier run and start anew.")
+fresh_option = click.option("--fresh", is_flag=True, help="Drop the state and results of earlier runs and start anew.")
 format_option = click.option(
     "--format",
     "format_",
@@ -129,7 +129,7 @@ from_option = click.option(
     "origin",
     metavar="SAVEPOINT",
     shell_complete=complete_savepoint,
-    help="Start from a savepoint: its name, or the directory that it was exported to.",
+    help="Start from this savepoint: its name, or the directory to which it was exported.",
 )
 
 
@@ -195,13 +195,14 @@ width_option = compiler_option(
     type=WIDTH,
     metavar="PATTERN=N",
     multiple=True,
-    help="Set the width of the parallel regions whose logical name fits the pattern (* allowed); strongest of all.",
+    help="Set the width of the parallel regions whose logical name matches the pattern (* allowed). It overrides every "
+    "other width.",
 )
 decoupling_option = compiler_option(
     "--decoupling",
     type=_Document("streams_orchestration.model.assignment_document:read_assignment"),
     metavar="FILE",
-    help="Split PEs by this decision of `streams decouple`, so that operators go to machines of their own.",
+    help="Split PEs by this decision of `streams decouple`, so that the parts can run on other machines.",
 )
 name_option = compiler_option(
     "--name",
@@ -244,17 +245,22 @@ _OPTIONS = (
         show_default=True,
         help="Choose which channels may share PEs.",
     ),
-    compiler_option("--threading", type=CHOICES["threading"], help="Use this model where no annotation names one."),
+    compiler_option(
+        "--threading", type=CHOICES["threading"], help="Use this threading model where no annotation names one."
+    ),
     compiler_option(
         "--profile",
         "profiles",
         type=_Document("streams_orchestration.model.profile_document:read_profile"),
         metavar="FILE",
         multiple=True,
-        help="Fuse by the rates and costs that `streams profile` measured; of several the largest count.",
+        help="Fuse by the rates and costs that `streams profile` measured. Of several profiles, the largest "
+        "values count.",
     ),
     decoupling_option,
-    compiler_option("--faithful", is_flag=True, help="Plan as Streams does, without our improvements."),
+    compiler_option(
+        "--faithful", is_flag=True, help="Plan exactly as IBM Streams does, without this product's improvements."
+    ),
 )
 _PLAIN = ("fusion", "pes", "pe_capacity", "channel_fusion", "threading", "decoupling", "faithful")
 """Options that the compiler takes unchanged."""

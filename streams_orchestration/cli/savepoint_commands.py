@@ -18,10 +18,11 @@ name_argument = click.argument("name", metavar="[NAME]", required=False)
 
 @click.group(cls=Group)
 def savepoint() -> None:
-    """Keep where an application stands, with its state, to start from it later, elsewhere, or under another name.
+    """Take and manage savepoints: copies of an application's state and positions to start from later or elsewhere.
 
-    A savepoint is kept until it is removed, whatever becomes of its application. `streams run` and `streams deploy`
-    start from one with --from. SAVEPOINT is a name, or APP/NAME where several applications have one of that name.
+    A savepoint is kept until it is removed, even if its application is gone. `streams run` and `streams deploy` start
+    an application from a savepoint with --from, also under another name. SAVEPOINT is a name, or APP/NAME if several
+    applications have a savepoint of that name.
     """
 
 
@@ -32,10 +33,10 @@ def savepoint() -> None:
 @document_option
 @loaded(f"{WORK}:create")
 def create() -> None:
-    """Take a savepoint of an application, which stands still for a moment and runs on.
+    """Take a savepoint of an application, which pauses for a moment and runs on.
 
-    Without NAME it is called by the time. An application that was stopped amid an epoch is started for as long as it
-    needs to come to a cut; nothing new comes in meanwhile.
+    Without NAME the savepoint is named after the current time. An application that was stopped within an epoch is
+    started until it reaches a cut, without taking new input.
     """
 
 
@@ -52,7 +53,7 @@ def list_() -> None:
 @document_option
 @loaded(f"{WORK}:show")
 def show() -> None:
-    """Show what a savepoint holds: states, positions, where its sinks wrote."""
+    """Show the states and positions in a savepoint, and the places to which its sinks wrote."""
 
 
 @savepoint.command()
@@ -61,7 +62,7 @@ def show() -> None:
 @document_option
 @loaded(f"{WORK}:export")
 def export() -> None:
-    """Write a savepoint into a directory that is complete by itself, and checked: for another place, or for good."""
+    """Export a savepoint into a directory, complete and checked, for another state directory or to archive it."""
 
 
 @savepoint.command("import")
@@ -70,7 +71,7 @@ def export() -> None:
 @document_option
 @loaded(f"{WORK}:import_")
 def import_() -> None:
-    """Import an exported savepoint into this state directory, under its name or another one."""
+    """Import an exported savepoint into this state directory, under its own name or as NAME."""
 
 
 @savepoint.command()
@@ -78,4 +79,4 @@ def import_() -> None:
 @document_option
 @loaded(f"{WORK}:remove")
 def remove() -> None:
-    """Remove a savepoint. What was exported or started from it is not touched."""
+    """Remove a savepoint. Exported copies, and applications that started from it, are not touched."""
