@@ -1,4 +1,4 @@
-"""Writes `functions.py` from the table of functions and that of output functions: `make docs`."""
+"""The generator of `functions.py` from the tables of functions and output functions: `make docs`."""
 
 from __future__ import annotations
 

@@ -31,12 +31,12 @@ def selected(
     """Return the `output` clause and the tuple type of a selection from a stream.
 
     Args:
-        columns: attributes by their names, and expressions that have one.
+        columns: the names of attributes, and expressions that have a name.
         named: attribute -> expression.
         ddl: the tuple type of the stream.
 
     Raises:
-        BuildError: an expression has no name or no type, or two have one name.
+        BuildError: an expression has no name or no type, or two have the same name.
     """
     known = {each.name: each for each in parse_schema(ddl).attributes}
     output: dict[str, Any] = {}
@@ -101,12 +101,12 @@ def summarised(output: Mapping[str, str | Summary], keys: Sequence[str], ddl: st
 
 
 def refuse_misfits(node: DraftNode, inputs: Sequence[str | None], outputs: Sequence[str | None]) -> None:
-    """Check an operator whose parameters were made of columns.
+    """Check that an operator's parameters, which were made of columns, fit the tuple types of its streams.
 
     Args:
-        node: its invocation.
-        inputs: the tuple type of each input port, None where it is not known here.
-        outputs: the same of each output port.
+        node: the invocation of the operator.
+        inputs: the tuple type of each input port; None if it is not known here.
+        outputs: the tuple type of each output port, or None in the same case.
 
     Raises:
         BuildError: an expression does not fit the streams.

@@ -167,7 +167,7 @@ class DraftGraph:
     streams: dict[DraftOutput, str] = field(default_factory=dict[DraftOutput, str])
     taken: set[str] = field(default_factory=set[str])
     inner: set[DraftNode] = field(default_factory=set["DraftNode"])
-    """Invocations whose output is read in the same statement."""
+    """Invocations whose output another invocation reads in the same statement, so that no variable names them."""
 
     def name_all(self) -> None:
         """Name all invocations and their streams. Explicit names are reserved first."""

@@ -1,4 +1,4 @@
-"""Writes `operators.py` from the parameters of the standard operators: `make docs`."""
+"""The generator of `operators.py` from the parameters of the standard operators: `make docs`."""
 
 from __future__ import annotations
 

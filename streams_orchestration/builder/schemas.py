@@ -27,7 +27,7 @@ def ddl_of(schema: SchemaLike) -> str:
     A field whose type includes None becomes a nullable attribute; any other field is `NOT NULL`.
 
     Raises:
-        TypeError: it is no tuple type, or a field has a type that attributes cannot have.
+        TypeError: the schema is no tuple type, or a field has a type that attributes cannot have.
     """
     if isinstance(schema, str):
         return schema

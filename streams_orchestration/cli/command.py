@@ -1,4 +1,4 @@
-"""Base classes of all commands: their invocation, `-q` and `-v`, and the sections of their help."""
+"""Base classes of all commands, which add `-q` and `-v` and divide the help on options into sections."""
 
 from __future__ import annotations
 

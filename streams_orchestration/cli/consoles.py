@@ -1,4 +1,4 @@
-"""`streams console`: the page that shows applications as they run, and specs as they are compiled."""
+"""`streams console`: serve the page that shows running applications and compiled specs."""
 
 from __future__ import annotations
 

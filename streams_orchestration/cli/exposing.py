@@ -1,4 +1,4 @@
-"""`streams metrics`: the metrics of all applications for Prometheus and OpenTelemetry."""
+"""`streams metrics`: write, serve or send the metrics of all applications, for Prometheus and OpenTelemetry."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Operation(Protocol):
         ...
 
     def result(self) -> object:
-        """Raise the operation's error if it failed; else return nothing of use."""
+        """Raise the operation's error if it failed; the returned value has no meaning."""
         ...
 
 

@@ -93,7 +93,7 @@ class Foreground:
 
         Raises:
             HostLaunchError: a host or a PE did not start.
-            StreamsRuntimeError, ApplicationError: see `bring_up`.
+            StreamsRuntimeError, ApplicationError: the application cannot be deployed; `bring_up` lists the reasons.
         """
         brought = api.bring_up(self._home, wanted, request)
         if brought.restored is not None:

@@ -19,7 +19,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """A context manager in which the first Ctrl-C or SIGTERM only requests a stop; the second one interrupts."""
+    """A context manager in which the first Ctrl-C or SIGTERM requests a stop; the second raises KeyboardInterrupt."""
 
     def __init__(self, on_first: Callable[[], None]) -> None:
         self._on_first = on_first

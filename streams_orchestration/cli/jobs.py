@@ -27,7 +27,7 @@ from streams_orchestration.runtime import api
 
 CANCEL_SECONDS = 60.0
 _ONE_JOB = threading.Lock()
-"""Lets one job run at a time, since two runs that configure logging on threads of a process block each other."""
+"""The lock for one job at a time, since two runs that configure logging on threads of a process block each other."""
 
 
 def last_options(home: api.Home, application: str) -> Options:

@@ -1,4 +1,4 @@
-"""`streams agent` and `streams machines`: the machines on which hosts run."""
+"""`streams agent` and `streams machines`: run the agent of this machine, and list and manage all machines."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def progress_table(
     Args:
         status: the status of the application.
         rates: PE -> rows a second, if known.
-        now: unix seconds.
+        now: the current time, in unix seconds.
         reported: the failed units whose failures are shown elsewhere; the first line names them.
     """
     head = Text.assemble((status.application, "bold"), "  ", styled_state(status.shown_state))

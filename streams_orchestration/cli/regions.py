@@ -18,7 +18,7 @@ def region_lines(status: api.ApplicationStatus, now: float, failing: Collection[
 
     Args:
         status: the status of the application.
-        now: unix seconds.
+        now: the current time, in unix seconds.
         failing: the units whose failure is shown elsewhere.
     """
     lines: list[Text] = []

@@ -1,4 +1,4 @@
-"""`streams ui`: Dagster's UI and daemon."""
+"""`streams ui`: serve Dagster's UI and run its daemon."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class History:
     """The history of one deployed application; it is cleared when the application's operators or PEs change."""
 
     names: tuple[str, ...] = ()
-    """Operators, then `PE n`."""
+    """The names of the operators, then `PE n` for each PE."""
     points: deque[tuple[float, array[float]]] = field(default_factory=deque[tuple[float, "array[float]"]])
     """(unix seconds, the values of all series, name by name); NaN for a value that was unknown."""
 

@@ -26,7 +26,7 @@ def snapshot(
         status: the status of the application.
         metrics: the metrics of the application.
         cuts: unit -> its last complete epochs, the oldest first.
-        now: unix seconds.
+        now: the current time, in unix seconds.
     """
     busy: dict[int, float] = {}
     for operator in metrics.operators:
@@ -96,7 +96,7 @@ def _troubles(status: api.ApplicationStatus, now: float) -> dict[int, str]:
 def _broken(status: api.ApplicationStatus, unit: api.UnitStatus, failed: Sequence[api.UnitFailure]) -> Document | None:
     """Return since when a unit has not worked, and why; None if it needs no reset.
 
-    If the unit's host is lost, it is the time of the host's last heartbeat.
+    If the unit's host is lost, the unit has not worked since the host's last heartbeat.
     """
     failure = next((each for each in failed if each.unit == unit.name), None)
     if failure is None:

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 _MANY = 200_000
-"""The number of new objects from which on a first collection of them takes 20 ms or more."""
+"""The number of new objects from which their first collection takes 20 ms or more."""
 
 
 @contextmanager

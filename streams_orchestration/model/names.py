@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterable
 
 APPLICATION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-"""Matches names of applications, which are in names of files and values of Dagster's tags: those have at most 63."""
+"""Matches names of applications. They become parts of file names and values of Dagster's tags, so at most 63 characters
+are allowed."""
 IDENTIFIER_RULE = "letters, digits and _, not starting with a digit"
 APPLICATION_RULE = f"{IDENTIFIER_RULE}, 63 characters at most"
 LONGEST_NAME = 200
-"""Characters of the full name of an operator or stream; names of files and marks have it with something around it."""
+"""Most characters in the full name of an operator or stream, since names of files contain it with more around it."""
 
 
 def nearest_name(word: str, known: Iterable[str]) -> str | None:

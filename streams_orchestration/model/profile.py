@@ -45,7 +45,7 @@ class PassageCost:
     per_byte: float
 
     def of(self, tuples: float, bytes: float) -> float:
-        """Return the processor seconds of passing so many tuples with so many bytes in total."""
+        """Return the processor seconds of passing this many tuples with this many bytes in total."""
         return self.per_tuple * tuples + self.per_byte * bytes
 
 

@@ -47,14 +47,14 @@ class Scalar(NamedTuple):
     """A scalar of a YAML file that is the value of a key, or an entry of a list.
 
     Attributes:
-        path: the keys that lead to it, with dots; entries of lists add nothing.
-        value: as YAML reads it.
-        owner: the number of the `parameters` mapping that it stands in.
-        owner_line: the line of the key of that mapping.
+        path: the keys that lead to the scalar, joined by dots; entries of lists add nothing.
+        value: the value as YAML reads it.
+        owner: the number of the `parameters` mapping that contains the scalar.
+        owner_line: the line of the key `parameters` of that mapping.
         source: the text of the whole file.
-        start: where the scalar begins in the file, from 0.
-        end: where it ends.
-        style: `|`, `>`, a quote, or empty for a plain one.
+        start: the index in `source` at which the scalar begins.
+        end: the index in `source` at which the scalar ends.
+        style: `|`, `>` or the quote around the scalar; empty for a plain scalar.
     """
 
     path: str
@@ -79,10 +79,10 @@ def place_of_parameter(operator: Location, parameter: str, text: str, offset: in
     """Return the place of a character in an operator's parameter, or None if the file does not contain the text.
 
     Args:
-        operator: where the operator begins.
-        parameter: its keys with dots, such as `output.n`, or its first key.
-        text: of the parameter; one that holds a submission-time value stands otherwise in the file.
-        offset: of the character in the text, from 0; its length for the place behind it.
+        operator: the place at which the operator begins.
+        parameter: the keys of the parameter joined by dots, such as `output.n`, or the first of them.
+        text: the parameter's text. With a submission-time value in it, it differs from the file and is not found.
+        offset: the index of the character in the text; the length of the text stands for the place after it.
     """
     try:
         scalars = _scalars(operator.file, Path(operator.file).stat().st_mtime_ns)
@@ -100,7 +100,12 @@ def place_of_parameter(operator: Location, parameter: str, text: str, offset: in
 
 @functools.lru_cache(maxsize=4)
 def _scalars(file: str, changed: int) -> tuple[Scalar, ...]:
-    """Return the scalars in the parameters of a YAML file; none of a file in another language."""
+    """Return the scalars in the parameters of a YAML file; none if the file is not YAML or cannot be read.
+
+    Args:
+        file: the path of the file.
+        changed: the file's time of change; it is part of the cache's key, so that a changed file is read again.
+    """
     del changed
     try:
         source = Path(file).read_bytes().decode("utf-8-sig")
@@ -112,7 +117,7 @@ def _scalars(file: str, changed: int) -> tuple[Scalar, ...]:
 def _parameters_in(source: str) -> Iterator[Scalar]:
     parse = cast("Callable[..., Iterable[Any]]", yaml.parse)  # pyright: ignore[reportUnknownMemberType]
     keys: list[str | None] = []
-    """For every open container, the key whose value comes next, or None where a key comes next; empty in a list."""
+    """For every open container, the key whose value comes next; None if a key comes next, empty in a list."""
     owner, owner_line = 0, 0
     for event in parse(source, Loader=LOADER):
         if isinstance(event, yaml.CollectionStartEvent):

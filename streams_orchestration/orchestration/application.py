@@ -211,7 +211,9 @@ def watched_specs(
 def built_alone(
     spec: WatchedSpec, resource: StreamsResource, resource_key: str, **settings: Any
 ) -> tuple[WatchedSpec, dg.Definitions]:
-    """Return an application's spec and definitions; if building fails, the spec has the problem and they show it.
+    """Return an application's spec and definitions.
+
+    If the definitions cannot be built, the spec gets the problem, and the definitions only show it.
 
     Args:
         spec: the spec of the application.

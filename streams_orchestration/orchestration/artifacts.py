@@ -21,7 +21,7 @@ from streams_orchestration.orchestration.versions import content_version
 from streams_orchestration.runtime import api
 
 SPEC = "spec"
-"""The input of the first stage, next to the names of stages in `StageDocument.inputs`."""
+"""Name of the spec in `StageDocument.inputs`, whose other names are those of stages."""
 
 
 class StageMissingError(api.StreamsRuntimeError):

@@ -1,4 +1,4 @@
-"""Links from Dagster's assets to the console, where its address is known."""
+"""Links from Dagster's assets to the console, if the console's address is set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks of a running application, computed from its status alone.
+"""The checks of a running application, computed from its status and that of the machines.
 
 They check that units work and are stable, that cuts complete in time and can be restored, and that machines and storage
 are reachable.
@@ -68,7 +68,7 @@ def judge(
 
     Args:
         status: the status of the application.
-        now: unix seconds.
+        now: the current time, in unix seconds.
         machines: the registered machines.
     """
     late: list[str] = []

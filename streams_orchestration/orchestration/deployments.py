@@ -79,7 +79,7 @@ def shown_rows(sink: api.SinkStatus, limit: int) -> list[dict[str, Any]]:
 
 
 def deployed_options(home: api.Home, application: str) -> Options | None:
-    """Return the deployed application's compiler options; None if it is not deployed, or by another product version."""
+    """Return the compiler options of a deployed application; None if it is not deployed, or by another version."""
     deployed = _deployed(home, application)
     return None if deployed is None else options_of(deployed)
 

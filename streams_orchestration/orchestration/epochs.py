@@ -33,7 +33,7 @@ class Epoch:
     """A complete epoch in one life of an application."""
 
     number: int = 0
-    """0 before the first one."""
+    """The number of the epoch; 0 before the first one is complete."""
     life: str = ""
 
     @classmethod

@@ -55,7 +55,7 @@ def render_lineage(graph: nx.DiGraph[str], name: str) -> str:
     if a longer path connects them.
 
     Raises:
-        UnknownNameError: see `find`.
+        UnknownNameError: no node or several nodes have the name.
     """
     node = find(graph, name)
     graph = _without_shortcuts(graph)
@@ -79,7 +79,7 @@ def lineage_document(graph: nx.DiGraph[str], name: str) -> dict[str, Any]:
     make; it is left out if there are none.
 
     Raises:
-        UnknownNameError: see `find`.
+        UnknownNameError: no node or several nodes have the name.
     """
     node = find(graph, name)
     before, after = sorted(nx.ancestors(graph, node)), sorted(nx.descendants(graph, node))

@@ -371,7 +371,7 @@ def _record(
     status: api.ApplicationStatus,
     timeline: str | None = None,
 ) -> None:
-    """Record the status on the application's assets, as output of the step if it computes the deployment.
+    """Record the status on the assets: as the step's output if the step computes the deployment, else as events.
 
     Args:
         context: the context of the op.

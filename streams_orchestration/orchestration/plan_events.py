@@ -70,7 +70,7 @@ def plan_event(
 
 
 def _keeps_state(instance: dg.DagsterInstance, key: dg.AssetKey, since: float) -> dg.AssetCheckEvaluation:
-    """Return the passed check `redeploy_keeps_state` of a new plan, as the run that redeployed it evaluated it, if any.
+    """Return the passed check `redeploy_keeps_state` of a new plan: that of the run that redeployed, or a new one.
 
     Args:
         instance: the Dagster instance, which has the evaluation if a run of Dagster redeployed.

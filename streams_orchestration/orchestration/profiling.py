@@ -149,7 +149,7 @@ def compare(context: dg.OpExecutionContext, streams: StreamsResource, keys: Asse
 
 
 def profile_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
-    """Return the job that measures the running application, decides what to move, and compares the last prediction.
+    """Return the job that measures the running application, decides what to move, and checks the last prediction.
 
     Args:
         application: the application's name.

@@ -63,7 +63,7 @@ def deployment_events(
         instance: the Dagster instance, which has the earlier events.
         status: the status of the application.
         metrics: the metrics of the application.
-        now: unix seconds.
+        now: the current time, in unix seconds.
         judgements: the results of all checks of the deployment.
         more: further metadata of the observation.
     """
@@ -84,7 +84,7 @@ def deployment_event(
         keys: the keys of the application's assets.
         status: the status of the application.
         metrics: the metrics of the application.
-        now: unix seconds.
+        now: the current time, in unix seconds.
         more: further metadata of the observation.
     """
     metadata: dict[str, dg.MetadataValue] = {
@@ -120,7 +120,7 @@ def progress_events(
         keys: the keys of the application's assets.
         status: the status of the application.
         metrics: the metrics of the application.
-        now: unix seconds.
+        now: the current time, in unix seconds.
         seen: the outcome of the look.
         preview: the function that reads the first rows of a sink.
         instance: the Dagster instance, which has the earlier events.

@@ -91,7 +91,7 @@ def available_schedule(
 
 
 def nightly(application: str) -> str:
-    """Return a cron expression for a time between three and four at night; the minute depends on the name."""
+    """Return a cron expression for a time between three and four at night, which depends on the application's name."""
     return f"{_minute(application)} 3 * * *"
 
 

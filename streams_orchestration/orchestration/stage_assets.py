@@ -301,9 +301,10 @@ def chosen(
     store: ArtifactStore,
     home: api.Home,
 ) -> Options:
-    """Return the compiler options of a run: its config's, and for those left out the definitions' or the deployed ones.
+    """Return the compiler options of a run.
 
-    The deployed ones are taken with `keep`, and with `decision_gain`, which also adds the stored decision.
+    An option that the run's config leaves out has the value in the definitions, or with `keep` or `decision_gain` the
+    deployed value. With `decision_gain` the options also contain the stored decision.
 
     Raises:
         NotDecoupledError: the stored decision promises too little, or does not exist.

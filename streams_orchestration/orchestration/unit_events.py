@@ -55,11 +55,11 @@ def unit_metadata(status: api.ApplicationStatus, now: float) -> dict[str, dg.Met
 
 
 def recovery_metadata(unit: api.UnitStatus, now: float) -> dict[str, dg.MetadataValue]:
-    """Return the number of resets of a unit, the last cause, and its last recoveries; empty if it was never reset.
+    """Return the number of resets, the last cause and the last recoveries of a unit; empty if it has never failed.
 
     Args:
         unit: the unit of recovery.
-        now: unix seconds.
+        now: the current time, in unix seconds.
     """
     if not (unit.resets or unit.cause or unit.lost):
         return {}

@@ -18,7 +18,7 @@ class Row:
     """One application, region, PE or operator with its figures; a figure is None if it is unknown."""
 
     path: tuple[str, ...]
-    """The names of what contains it, from the application inwards, then its own name."""
+    """The names of the row's containers, from the application inwards, then its own name."""
     kind: Literal["application", "region", "pe", "operator"]
     state: str = ""
     trouble: str = ""

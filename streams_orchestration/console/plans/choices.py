@@ -23,7 +23,8 @@ TYPES: Mapping[str, click.ParamType] = {
     "channel_fusion": CHOICES["channel_fusion"],
     "threading": CHOICES["threading"],
 }
-"""Field of `Options` -> the type that converts its text; widths, values and `faithful` are apart."""
+"""Field of `Options` -> the type that converts its text. Widths, submission-time values and `faithful` are converted
+separately."""
 LABELS = {
     "fusion": "Fusion",
     "pes": "Target number of PEs",

@@ -97,7 +97,7 @@ class Compilers:
         return document | {"spec": spec, "plan": None if compilation is None else self.keep(compilation)}
 
     def keep(self, compilation: Compilation) -> str:
-        """Keep a plan until `KEPT` others are used later, and return its number."""
+        """Keep a plan until `KEPT` other plans have been used more recently, and return its number."""
         with self._keeping:
             self._made += 1
             number = str(self._made)
