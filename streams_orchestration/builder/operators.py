@@ -30,7 +30,7 @@ def Aggregate(
 
     Args:
         window: Window clause, such as tumbling, punct().
-        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         group_by: Attributes whose values form a group.
         partition_by: Attributes whose values each have their own window.
         output: Maps an attribute to an output function such as Average(e). Other attributes come from groupBy and partitionBy.
@@ -62,7 +62,7 @@ def Barrier(
     """Submits one combined tuple once every input port has delivered a matching tuple.
 
     Args:
-        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         partition_by: Attributes whose values match tuples: one list for all ports, or a list for each port.
         output: Maps an attribute to an expression. An attribute of several ports is named in0_name, in1_name and so on.
     """
@@ -172,7 +172,7 @@ def DeDuplicate(
     """Passes a tuple to output port 0 if its key is not remembered, otherwise to port 1 if that is connected.
 
     Args:
-        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         key: List of expressions that form the key; all attributes by default.
         count: Number of further tuples for which a key is remembered.
         delta: Growth of deltaAttribute for which a key is remembered.
@@ -226,7 +226,7 @@ def DeltaSink(
         partition_by: Columns that the table is partitioned by.
         create_table: Create the table if it is missing.
         add_columns: Add a column to the table for each attribute that has none.
-        on_undeliverable: of a tuple that the target can never take; route: it is set aside, the others are delivered.
+        on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others.
         storage: Options of the object store that holds the table.
     """
     return named_use(
@@ -336,7 +336,7 @@ def DynamicFilter(
     Args:
         key: List of expressions over input port 0 that form the key of a tuple.
         add_key: List of expressions over port 1. Their key lets tuples pass from then on.
-        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         remove_key: List of expressions over port 2. Their key stops tuples from then on.
     """
     return named_use("DynamicFilter", {"key": key, "addKey": add_key, "onError": on_error, "removeKey": remove_key})
@@ -440,7 +440,7 @@ def Filter(*, on_error: Literal["fail", "skip", "route"] | None = None, filter: 
     """Passes a tuple to output port 0 if `filter` is true, otherwise to port 1 if that is connected.
 
     Args:
-        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         filter: A condition for tuples to pass. If omitted, every tuple passes.
     """
     return named_use("Filter", {"onError": on_error, "filter": filter})
@@ -459,7 +459,7 @@ def Format(
     """Formats each tuple as a row that ends with a line feed, as bytes or text.
 
     Args:
-        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
         format: Format of a row, which ends with a line feed: csv, line, jsonl.
@@ -490,7 +490,7 @@ def Functor(
     """Submits a tuple with the attributes of the output stream, which are computed or copied by name.
 
     Args:
-        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         filter: A condition. Tuples for which it is not true are dropped.
         output: Maps an attribute to an expression; other attributes keep their values. A list has one map for each output port.
     """
@@ -507,7 +507,7 @@ def Gate(
 
     Args:
         max_unacked_tuple_count: Most tuples that may have passed without being acknowledged.
-        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         num_tuples_to_ack: An expression over input port 1: the number of tuples that one of its tuples acknowledges.
     """
     return named_use(
@@ -540,7 +540,7 @@ def HttpSink(
         format: jsonl: one object per line. json: an array of objects. csv: names, then rows.
         batch_size: Most tuples in one request.
         suppress: Attributes that are left out.
-        on_undeliverable: of a tuple that the target can never take; route: it is set aside, the others are delivered.
+        on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others.
         visibility: read_uncommitted: post tuples with their batch.
     """
     return named_use(
@@ -648,7 +648,7 @@ def IcebergSink(
         partition_by: Columns that the table is partitioned by.
         create_table: Create the table if it is missing.
         add_columns: Add a column to the table for each attribute that has none.
-        on_undeliverable: of a tuple that the target can never take; route: it is set aside, the others are delivered.
+        on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others.
     """
     return named_use(
         "IcebergSink",
@@ -716,7 +716,7 @@ def Join(
 
     Args:
         window: Sliding window clause for both streams, or a list with one for each.
-        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         equality_lhs: Attributes of port 0 that are compared with those of equalityRHS.
         equality_rhs: Attributes of port 1 that are compared with those of equalityLHS.
         match: A further condition that a pair must meet.
@@ -775,7 +775,7 @@ def KafkaSink(
         timestamp: Attribute that holds the time of the message. Default: the time of sending.
         headers: Maps a header to an attribute.
         suppress: Attributes that are not in the value.
-        on_undeliverable: of a tuple that the target can never take; route: it is set aside, the others are delivered.
+        on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others.
         visibility: read_uncommitted: send messages with their batch; a reset does not take them back.
     """
     return named_use(
@@ -959,7 +959,7 @@ def MetricsSink(
 
     Args:
         metrics: An expression, or several expressions. Each tuple sets a metric to the value; null leaves it unchanged.
-        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         names: Names of the metrics. Default: the texts in metrics.
         descriptions: Descriptions of the metrics for readers.
         initial_values: Values before the first tuple. Default: 0.
@@ -1141,7 +1141,7 @@ def Punctor(
     Args:
         punctuate: A condition. A tuple for which it is true gets a window marker.
         position: Whether the marker is before or after the tuple.
-        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         output: Maps an attribute to an expression. Other attributes keep their values.
     """
     return named_use("Punctor", {"punctuate": punctuate, "position": position, "onError": on_error, "output": output})
@@ -1219,7 +1219,7 @@ def Sort(
 
     Args:
         sort_by: List of expressions in order of precedence.
-        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         window: Window clause. A sliding window must be a count.
         order: ascending or descending, for all sort keys or for each.
         partition_by: Attributes whose values each have their own window.
@@ -1248,7 +1248,7 @@ def Split(
     """Sends each tuple to output ports, at most once to each. The order of tuples is kept on every port.
 
     Args:
-        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         index: An expression for the port number, modulo the number of ports. A tuple with a negative or null number is dropped.
         file: CSV file of keys with their ports: `UA,0,2`, `default,1`.
         key: An expression whose value, as text, is looked up in the file.
@@ -1298,7 +1298,7 @@ def SqlSink(
         suppress: Attributes that are not written.
         key: Attributes of the key. A tuple replaces the row with the same key.
         create_table: Create the table if it is missing.
-        on_undeliverable: of a tuple that the target can never take; route: it is set aside, the others are delivered.
+        on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others.
         visibility: read_uncommitted: write rows with their batch; a reset does not take them back.
     """
     return named_use(
@@ -1373,7 +1373,7 @@ def Switch(
 
     Args:
         status: A condition over input port 1. True closes the switch; anything else opens it.
-        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         initial_status: The switch is closed at the beginning.
     """
     return named_use("Switch", {"status": status, "onError": on_error, "initialStatus": initial_status})

@@ -24,7 +24,7 @@ OnError = Annotated[
     Literal["fail", "skip", "route"],
     Field(
         alias="onError",
-        description="policy for a tuple or group without a value: stop the application, skip it, or send it to a port",
+        description="Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.",
     ),
 ]
 REASON = "reason"

@@ -20,7 +20,7 @@ OnUndeliverable = Annotated[
     Literal["fail", "route"],
     Field(
         alias="onUndeliverable",
-        description="of a tuple that the target can never take; route: it is set aside, the others are delivered",
+        description="Policy for a tuple that the target can never take. route: set it aside and deliver the others.",
     ),
 ]
 DIRECTORY = "undeliverable"

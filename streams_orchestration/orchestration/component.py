@@ -151,7 +151,7 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
     )
     resource_key: str | None = Field(
         default=None,
-        description="Key of the resource; by default `streams`, or a name that another directory's path gives.",
+        description="Key of the resource; by default `streams`, or a name made from another directory's path.",
     )
     submission: dict[str, str | int | float | bool] = Field(default_factory=dict, description="Submission-time values.")
     widths: dict[str, int] = Field(default_factory=dict, description="Widths of parallel regions by name pattern.")
@@ -160,18 +160,18 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
     )
     pes: int | None = Field(default=None, description="Number of PEs to aim at.")
     pe_capacity: float | None = Field(default=None, description="Processors that a PE may keep busy, by the profile.")
-    profile: str | None = Field(default=None, description="Path of a profile, as for --profile, from the same place.")
-    decoupling: str | None = Field(default=None, description="Path of a decision, as for --decoupling.")
+    profile: str | None = Field(default=None, description="Path of a profile, from the directory of defs.yaml.")
+    decoupling: str | None = Field(default=None, description="Path of a decision, from the directory of defs.yaml.")
     redeploy: str | None = Field(
-        default=None, description="Cron expression of the redeploy schedule, which starts off; nightly by default."
+        default=None, description="Cron expression of the redeploy schedule, which is off at first; nightly by default."
     )
     available: str | None = Field(
         default=None,
-        description="Cron expression of the schedule that takes what is there, which starts off; by default every "
-        "quarter of an hour.",
+        description="Cron expression of the schedule of bounded runs, which is off at first; by default every quarter "
+        "of an hour.",
     )
     measure: str | None = Field(
-        default=None, description="Cron expression of the profile schedule, which starts off; hourly by default."
+        default=None, description="Cron expression of the profile schedule, which is off at first; hourly by default."
     )
     translation: Annotated[
         TranslationFn[dg.AssetSpec] | None,
@@ -181,12 +181,12 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
         default=None, description="Time zone of the cron expressions, an IANA name; UTC by default."
     )
     strict: bool = Field(
-        default=False, description="Errors of the spec fail the load, and so `dg check defs`, not just its check."
+        default=False, description="Let errors of the spec fail the load, and so `dg check defs`, not only its check."
     )
     gain: float = Field(
-        default=GAIN, description="Predicted speed-up from which the sensor, which starts off, applies a decision."
+        default=GAIN, description="Least predicted gain at which the sensor, which is off at first, applies a decision."
     )
-    rescale: Rescale = Field(default_factory=Rescale, description="When the sensor APP__rescale changes a width.")
+    rescale: Rescale = Field(default_factory=Rescale, description="Conditions on which APP__rescale changes a width.")
 
     _keys: AssetKeys = PrivateAttr(default_factory=AssetKeys)
     _description: tuple[str, str] | None = PrivateAttr(default=None)

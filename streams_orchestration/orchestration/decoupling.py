@@ -31,7 +31,7 @@ def gain_sensor(application: str, gain: float, key: str, keys: AssetKeys) -> dg.
         name=sensor_name(application, "decoupling_gain"),
         job_name=job_name(application, "decouple"),
         default_status=dg.DefaultSensorStatus.STOPPED,
-        description=f"Applies a decision that promises {application} at least {gain:g} times what it takes now. "
+        description=f"Applies a decision that promises {application} at least {gain:g} times its present throughput. "
         "State, positions and results are kept; a decision that would lose state is refused.",
         tags={APPLICATION_TAG: application},
     )

@@ -75,8 +75,8 @@ def redeploy_job(application: str, assets: Sequence[dg.AssetKey], *, keep: bool 
         config={"ops": {f"{application}__{LOGICAL}": {"config": {"keep": True}}}} if keep else None,
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
-        description=f"Put {application} as its spec is now in the place of what is deployed, which keeps its state. "
-        "What would lose state is refused, and what then fails is taken back.",
+        description=f"Compile the current spec of {application} and let its plan replace the deployed one, with its "
+        "state kept. A redeploy that would lose state is refused, and one that fails is reverted.",
     )
 
 
@@ -93,8 +93,8 @@ def available_job(application: str, assets: Sequence[dg.AssetKey]):
         config={"ops": {f"{application}__{LOGICAL}": {"config": {"keep": True}}}},
         executor_def=dg.in_process_executor,
         tags=job_tags(application) | {dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_AVAILABLE_RUNTIME)},
-        description=f"Have {application} take what is there now, complete the epoch, and stop. The next run goes on "
-        "behind it.",
+        description=f"Let {application} process the data that is available now, complete the epoch, and stop. The next "
+        "run goes on after that data.",
     )
 
 
@@ -153,7 +153,7 @@ def reset_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
         name=job_name(application, "reset"),
         executor_def=dg.in_process_executor,
         tags=job_tags(application) | {PRIORITY_TAG: URGENT},
-        description=f"Bring a consistent region, or an autonomous PE, of {application} back to its last cut.",
+        description=f"Reset a consistent region, or an autonomous PE, of {application} to its last cut.",
     )
     def reset() -> None:
         record(key, keys, application)(await_unit(key)(claim(key)()))
@@ -169,7 +169,7 @@ def any_reset_job(key: str) -> dg.JobDefinition:
         name="reset",
         executor_def=dg.in_process_executor,
         tags={dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_RUNTIME), PRIORITY_TAG: URGENT},
-        description="Bring a unit of an application that has no definitions here back to its last cut. The run's tag "
+        description="Reset a unit of an application that has no definitions here to its last cut. The run's tag "
         f"`{APPLICATION_TAG}` names the application.",
     )
     def reset() -> None:

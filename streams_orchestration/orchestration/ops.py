@@ -53,7 +53,7 @@ class DeployApplication(dg.Config):
     fresh: bool = Field(default=False, description="Drop the state, streams and results that are kept, and start anew.")
     redeploys: bool = Field(
         default=True,
-        description="Another plan takes the place of the deployed one, with state kept; else it is refused.",
+        description="Let another plan replace the deployed one and keep its state. If false, another plan is refused.",
     )
     drop_state: list[str] = Field(
         default=[], description="Operators whose state may be lost when another plan takes over, as --drop-state names."
@@ -65,15 +65,15 @@ class DeployApplication(dg.Config):
     )
     savepoint: str = Field(
         default="",
-        description="The application is not deployed, or is with `fresh`: it begins where this savepoint was taken. "
-        "NAME, APP/NAME or a directory.",
+        description="Begin with the state of this savepoint: NAME, APP/NAME or a directory. The application must not "
+        "be deployed, unless `fresh` is set.",
     )
 
 
 class LaunchHosts(dg.Config):
     """The config of the op that launches hosts."""
 
-    asked_at: float | None = Field(default=None, description="Unix seconds of the request; start-up counts from there.")
+    asked_at: float | None = Field(default=None, description="Unix seconds of the request, from which start-up counts.")
 
 
 class AwaitHeartbeats(dg.Config):
@@ -81,7 +81,7 @@ class AwaitHeartbeats(dg.Config):
 
     timeout: float = Field(default=180.0, gt=0, description="Seconds until every PE must have given a heartbeat.")
     taken: float = Field(
-        default=3600.0, gt=0, description="Seconds until a run of what is there must have taken it; then the run fails."
+        default=3600.0, gt=0, description="Seconds in which a bounded run must process all available data, or fail."
     )
 
 
@@ -96,15 +96,15 @@ class ResetUnit(dg.Config):
 
     unit: str = Field(
         default="",
-        description="`region-0` for a consistent region, `pe-3` for an autonomous PE; left out: all that have failed.",
+        description="`region-0` for a consistent region, `pe-3` for an autonomous PE; by default all failed units.",
     )
     generation: int | None = Field(
         default=None, description="The generation that failed; nothing is done when the unit is past it already."
     )
     deployment: int | None = Field(
-        default=None, description="Unix seconds when what failed was deployed; nothing is done for a later deployment."
+        default=None, description="Unix seconds of the deployment that failed; nothing is done for a later deployment."
     )
-    force: bool = Field(default=False, description="Reset even if no attempt is left; as many as configured are added.")
+    force: bool = Field(default=False, description="Reset even if no attempt is left, and add the configured attempts.")
 
 
 def _patient(op: Callable[..., Result]) -> Callable[..., Result]:

@@ -72,7 +72,7 @@ def available_schedule(
         cron_schedule=cron,
         execution_timezone=timezone,
         default_status=dg.DefaultScheduleStatus.STOPPED,
-        description=f"Has {application} take what is there, complete the epoch, and stop.",
+        description=f"Lets {application} process the data that is available, complete the epoch, and stop.",
     )
     @under_key(key)
     def take_available(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
@@ -130,7 +130,7 @@ def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None
         cron_schedule=cron,
         execution_timezone=timezone,
         default_status=dg.DefaultScheduleStatus.STOPPED,
-        description=f"Compiles {source.name} anew and redeploys it, with its state kept, when that has changed it.",
+        description=f"Compiles {source.name} and, if its plan has changed, redeploys it with its state kept.",
     )
     @under_key(source.resource)
     def redeploy_what_changed(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:

@@ -75,7 +75,7 @@ def failed_units_sensor(
         # The daemon looks every 5 s; an interval of 5 s would beat against that and make it 10.
         minimum_interval_seconds=1,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Resets what fails of the applications, and records what they have done.",
+        description="Resets the failed units of applications, and records their epochs and results.",
     )
     @under_key(key)
     def failed_units(context: dg.SensorEvaluationContext, streams: StreamsResource) -> dg.SensorResult | dg.SkipReason:

@@ -24,7 +24,7 @@ class CompileOptions(dg.Config):
 
     keep: bool = Field(
         default=False,
-        description="What is left out is as deployed (as last compiled where nothing is), not as the definitions say.",
+        description="Options that are left out have their deployed (else last compiled) values, not the definitions'.",
     )
     submission: dict[str, str] = Field(default_factory=dict, description="Submission-time values by name.")
     widths: list[Width] = Field(
@@ -35,7 +35,7 @@ class CompileOptions(dg.Config):
     pe_capacity: float | None = Field(
         default=None,
         gt=0,
-        description="Processors that a PE may keep busy when fusion goes by the operators of a profile.",
+        description="Processors that a PE may keep busy when automatic fusion uses a profile of operators.",
     )
     channel_fusion: Literal["default", "noChannelInfluence", "channelIsolation", "channelExlocation"] = "default"
     threading: Literal["default", "manual", "automatic", "dynamic", "dedicated"] = "default"
