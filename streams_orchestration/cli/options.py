@@ -112,7 +112,7 @@ document_option = click.option(
     expose_value=False,
     help="Write text to read, or one JSON document and nothing else, to standard output.",
 )
-"""The option `--format` of commands that write their result with `answer`, which looks at the format itself."""
+"""The option `--format` of commands that write their result with `answer`, which reads the choice itself."""
 output_option = click.option(
     "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write to a file instead."
 )

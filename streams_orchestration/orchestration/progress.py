@@ -144,9 +144,10 @@ def _was_recorded_by_run(instance: dg.DagsterInstance, event: Event, now: float)
 
 
 def news(instance: dg.DagsterInstance, event: dg.AssetMaterialization) -> dg.AssetMaterialization | dg.AssetObservation:
-    """Return the event of a PE, stream or sink unchanged if a later epoch has brought new data, else as an observation.
+    """Return the event of a PE, stream or sink unchanged if it has news, else as an observation.
 
-    The event of a PE that does not work is always an observation.
+    News is new data of a later epoch, or the first complete epoch of a life. The event of a PE that does not work is
+    always an observation.
     """
     epoch = epoch_of(event)
     if epoch is not None and epoch.number and event.metadata.get("streams/state") not in _NOT_WORKING:
