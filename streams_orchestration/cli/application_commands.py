@@ -149,9 +149,9 @@ def reset() -> None:
 def route() -> None:
     """Set aside the tuples that the target of a SINK can never take.
 
-    Such a tuple blocks the delivery of its epoch, and redeploys until then. The other tuples of the epoch are
-    delivered. The command acts on the epochs that are complete now; for later epochs write `onUndeliverable: route`
-    into the spec.
+    One such tuple blocks the delivery of its whole epoch, and every redeploy. When it is set aside, the other tuples of
+    the epoch are delivered. The command acts on the epochs that are complete now; for later epochs write
+    `onUndeliverable: route` into the spec.
     """
 
 

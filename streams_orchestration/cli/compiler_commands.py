@@ -137,7 +137,7 @@ def decouple() -> None:
     that `streams profile` measured (--profile). `streams deploy --decoupling` takes the document that --output writes.
 
     A PROBLEM is a document with operators, their costs and constraints. The answer has the smallest peak load of a
-    machine, and among such answers the smallest sum of loads. The bound is the best peak load that is possible.
+    machine, and among such answers the smallest sum of loads. No decision can have a peak load below the bound.
     """
 
 
