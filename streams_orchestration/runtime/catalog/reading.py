@@ -25,13 +25,13 @@ class CatalogRow:
         return [cls(*row) for row in cls._execute(connection, statement, parameters)]
 
     @classmethod
-    def one(cls, connection: Connection, statement: Executable) -> Self:
+    def one(cls, connection: Connection, statement: Executable, parameters: Mapping[str, Any] | None = None) -> Self:
         """Return the only row.
 
         Raises:
             NoResultFound, MultipleResultsFound: there are none, or several.
         """
-        return cls(*cls._execute(connection, statement).one())
+        return cls(*cls._execute(connection, statement, parameters).one())
 
     @classmethod
     def one_or_none(

@@ -172,17 +172,51 @@ def late_outputs(connection: Connection, application: str, pe: int, completed: i
     return max((int(count) for count in counts), default=0)
 
 
+_s, _f, _p, _u = tables.sink, tables.sink_file, tables.pe, tables.unit
+_ITS_PE = (_p, (_p.c.application == _f.c.application) & (_p.c.id == _f.c.pe))
+_ITS_UNIT = (_u, (_u.c.application == _p.c.application) & (_u.c.name == _p.c.unit))
+_LAG = (
+    select(func.count(_f.c.epoch.distinct()))
+    .join(*_ITS_PE)
+    .join(*_ITS_SINK)
+    .where(
+        *(_f.c.application == bindparam("of"), _f.c.epoch <= bindparam("completed"), ~_f.c.published, ~_f.c.retracted),
+        *(_p.c.unit == bindparam("in_unit"), ~_GATHERED),
+    )
+    .group_by(_f.c.operator)
+)
+_seen = _f.c.published & ~_f.c.retracted
+_open = case((_f.c.epoch > tables.SHOWN_EPOCH, 1), else_=0)
+_COUNTS = (
+    select(
+        _f.c.operator,
+        func.sum(case((_seen, 1), else_=0)).label("visible"),
+        func.sum(case((_seen, _f.c.rows), else_=0)).label("visible_rows"),
+        func.sum(case((_seen, _open), else_=0)).label("uncommitted"),
+        func.sum(case((_seen, _open * _f.c.rows), else_=0)).label("uncommitted_rows"),
+        func.sum(case((_seen | _f.c.retracted, 0), else_=1)).label("waiting"),
+        func.sum(case((_seen | _f.c.retracted, 0), else_=_f.c.rows)).label("waiting_rows"),
+        func.sum(case((_seen | _f.c.retracted | _GATHERED, 0), else_=1 - _open)).label("late"),
+        func.min(case((~_seen & ~_f.c.retracted, _f.c.epoch))).label("first_waiting"),
+    )
+    .join(*_ITS_SINK)
+    .join(*_ITS_PE)
+    .join(*_ITS_UNIT)
+    .where(_f.c.application == bindparam("of"))
+    .group_by(_f.c.operator)
+)
+_SHOWN = (
+    select(_s.c.operator, tables.SHOWN_EPOCH.label("shown"))
+    .join(_p, (_p.c.application == _s.c.application) & (_p.c.id == _s.c.pe))
+    .join(*_ITS_UNIT)
+    .where(_s.c.application == bindparam("of"))
+)
+_SINKS = select(_s).where(_s.c.application == bindparam("of")).order_by(_s.c.operator)
+
+
 def sinks_lag(connection: Connection, application: str, unit: str, completed: int) -> bool:
     """Return True if so many complete epochs of a sink are not visible yet that the unit must not end another one."""
-    f, p = tables.sink_file, tables.pe
-    late = (f.c.application == application, f.c.epoch <= completed, ~f.c.published, ~f.c.retracted, p.c.unit == unit)
-    counts = connection.scalars(
-        select(func.count(f.c.epoch.distinct()))
-        .join(p, (p.c.application == f.c.application) & (p.c.id == f.c.pe))
-        .join(*_ITS_SINK)
-        .where(*late, ~_GATHERED)
-        .group_by(f.c.operator)
-    )
+    counts = connection.scalars(_LAG, {"of": application, "in_unit": unit, "completed": completed})
     return any(count >= OUTSTANDING_LIMIT for count in counts)
 
 
@@ -196,41 +230,11 @@ def troubled(catalog: Catalog, application: str) -> list[str]:
 
 def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ...]:
     """Return the status of all sinks of an application, ordered by name."""
-    s, f, p, u = tables.sink, tables.sink_file, tables.pe, tables.unit
-    seen = f.c.published & ~f.c.retracted
-    open_ = case((f.c.epoch > tables.SHOWN_EPOCH, 1), else_=0)
-    counts = {
-        row.operator: row
-        for row in connection.execute(
-            select(
-                f.c.operator,
-                func.sum(case((seen, 1), else_=0)).label("visible"),
-                func.sum(case((seen, f.c.rows), else_=0)).label("visible_rows"),
-                func.sum(case((seen, open_), else_=0)).label("uncommitted"),
-                func.sum(case((seen, open_ * f.c.rows), else_=0)).label("uncommitted_rows"),
-                func.sum(case((seen | f.c.retracted, 0), else_=1)).label("waiting"),
-                func.sum(case((seen | f.c.retracted, 0), else_=f.c.rows)).label("waiting_rows"),
-                func.sum(case((seen | f.c.retracted | _GATHERED, 0), else_=1 - open_)).label("late"),
-                func.min(case((~seen & ~f.c.retracted, f.c.epoch))).label("first_waiting"),
-            )
-            .join(*_ITS_SINK)
-            .join(p, (p.c.application == f.c.application) & (p.c.id == f.c.pe))
-            .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
-            .where(f.c.application == application)
-            .group_by(f.c.operator)
-        )
-    }
-    shown = {
-        row.operator: int(row.shown)
-        for row in connection.execute(
-            select(s.c.operator, tables.SHOWN_EPOCH.label("shown"))
-            .join(p, (p.c.application == s.c.application) & (p.c.id == s.c.pe))
-            .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
-            .where(s.c.application == application)
-        )
-    }
+    of = {"of": application}
+    counts = {row.operator: row for row in connection.execute(_COUNTS, of)}
+    shown = {row.operator: int(row.shown) for row in connection.execute(_SHOWN, of)}
     statuses: list[SinkStatus] = []
-    for row in SinkRow.all(connection, select(s).where(s.c.application == application).order_by(s.c.operator)):
+    for row in SinkRow.all(connection, _SINKS, of):
         now = counts.get(row.operator)
         statuses.append(
             SinkStatus(

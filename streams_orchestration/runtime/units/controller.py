@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
@@ -22,11 +22,14 @@ from streams_orchestration.runtime.units.roll_back import roll_back
 from streams_orchestration.runtime.units.unit_facts import ENDED, Health, advanced, read_facts
 from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS, log_event, record_of, settings_of, store
 
+_UNIT = select(tables.unit).where(
+    tables.unit.c.application == bindparam("of"), tables.unit.c.name == bindparam("named")
+)
+
 
 def unit_row(connection: Connection, application: str, unit: str) -> UnitRow:
     """Return the row of a unit."""
-    u = tables.unit
-    return UnitRow.one(connection, select(u).where(u.c.application == application, u.c.name == unit))
+    return UnitRow.one(connection, _UNIT, {"of": application, "named": unit})
 
 
 def units_with_news(

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import HostRow
 from streams_orchestration.runtime.units.failures import PeCondition, health_of
 from streams_orchestration.runtime.units.status import HostStatus
 from streams_orchestration.runtime.units.unit_facts import Health
+
+# made once: making a statement takes longer than running it
+_p, _h = tables.pe, tables.host
+_HOSTS = select(_h).where(_h.c.application.in_(bindparam("applications", expanding=True)))
+_PES = select(
+    *(_p.c.application, _p.c.unit, _p.c.host, _p.c.id, _p.c.state, _p.c.error, _p.c.kind, _p.c.outside, _p.c.final)
+).where(_p.c.application.in_(bindparam("applications", expanding=True)))
+_PES_OF_UNITS = _PES.where(_p.c.unit.in_(bindparam("units", expanding=True)))
 
 
 def read_health(
@@ -34,15 +42,11 @@ def read_healths(
     Returns:
         Application -> unit -> its health.
     """
-    p, h = tables.pe, tables.host
-    hosts = {
-        (row.application, row.id): HostStatus.of(row, now)
-        for row in HostRow.all(connection, select(h).where(h.c.application.in_(applications)))
-    }
+    these = {"applications": list(applications)}
+    hosts = {(row.application, row.id): HostStatus.of(row, now) for row in HostRow.all(connection, _HOSTS, these)}
     pes_of: dict[tuple[str, str], list[PeCondition]] = {}
-    columns = (p.c.application, p.c.unit, p.c.host, p.c.id, p.c.state, p.c.error, p.c.kind, p.c.outside, p.c.final)
-    these = () if units is None else (p.c.unit.in_(units),)
-    for row in PeCondition.all(connection, select(*columns).where(p.c.application.in_(applications), *these)):
+    statement, named = (_PES, {}) if units is None else (_PES_OF_UNITS, {"units": list(units)})
+    for row in PeCondition.all(connection, statement, {**these, **named}):
         pes_of.setdefault((row.application, row.unit), []).append(row)
     health: dict[str, dict[str, Health]] = {application: {} for application in applications}
     for (application, unit), pes in pes_of.items():

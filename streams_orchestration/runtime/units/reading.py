@@ -32,9 +32,15 @@ from streams_orchestration.runtime.units.unit_store import times_of, tries_of
 from streams_orchestration.runtime.units.wishes import misplaced
 
 FULL_BYTES = 4 * 1024 * 1024
-_WANTED = select(tables.application.c.wanted, tables.application.c.state).where(
-    tables.application.c.name == bindparam("of")
-)
+# made once: making a statement takes longer than running it
+_a, _u, _e, _h, _p = tables.application, tables.unit, tables.unit_event, tables.host, tables.pe
+_WANTED = select(_a.c.wanted, _a.c.state).where(_a.c.name == bindparam("of"))
+_APPLICATION = select(_a).where(_a.c.name == bindparam("of"))
+_UNITS = select(_u).where(_u.c.application == bindparam("of"))
+_EVENTS = select(_e).where(_e.c.application == bindparam("of")).order_by(_e.c.number)
+_HOSTS = select(_h).where(_h.c.application == bindparam("of")).order_by(_h.c.id)
+_PES = select(_p).where(_p.c.application == bindparam("of")).order_by(_p.c.id)
+_MACHINES = select(tables.machine)
 
 
 def deployed_applications(home: Home) -> tuple[str, ...]:
@@ -70,10 +76,9 @@ def application_row(connection: Connection, home: Home, application: str) -> App
     Raises:
         NotDeployedError: the catalog does not know the application.
     """
-    a = tables.application
-    row = ApplicationRow.one_or_none(connection, select(a).where(a.c.name == application))
+    row = ApplicationRow.one_or_none(connection, _APPLICATION, {"of": application})
     if row is None:
-        known = tuple(connection.scalars(select(a.c.name).order_by(a.c.name)))
+        known = tuple(connection.scalars(select(_a.c.name).order_by(_a.c.name)))
         raise NotDeployedError(application, known, home.root)
     return row
 
@@ -103,19 +108,19 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
     """Return the status of an application's hosts, PEs and units, read in an open transaction."""
     row, now = application_row(connection, home, application), clock.now()
     state = _state(row.wanted, row.state)
-    u, e, h, p = tables.unit, tables.unit_event, tables.host, tables.pe
-    units = UnitRow.all(connection, select(u).where(u.c.application == application))
+    of = {"of": application}
+    units = UnitRow.all(connection, _UNITS, of)
     events: dict[str, list[UnitEvent]] = defaultdict(list)
-    for event in UnitEventRow.all(connection, select(e).where(e.c.application == application).order_by(e.c.number)):
+    for event in UnitEventRow.all(connection, _EVENTS, of):
         events[event.unit].append(
             UnitEvent(event.at, event.kind, event.generation, event.epoch, event.attempts, event.seconds, event.cause)
         )
     generations = {unit.name: unit.generation for unit in units}
     logs, disk = home.logs(application), _disk_error(home)
-    hosts = HostRow.all(connection, select(h).where(h.c.application == application).order_by(h.c.id))
-    rows = PeRow.all(connection, select(p).where(p.c.application == application).order_by(p.c.id))
+    hosts = HostRow.all(connection, _HOSTS, of)
+    rows = PeRow.all(connection, _PES, of)
     placed = any(host.machine is not None for host in hosts)
-    machines = {each.name: each for each in MachineRow.all(connection, select(tables.machine))} if placed else {}
+    machines = {each.name: each for each in MachineRow.all(connection, _MACHINES)} if placed else {}
     wrong = misplaced([row for row in hosts if row.machine is not None and HostStatus.of(row, now).alive], machines)
     statuses: dict[int, HostStatus] = {}
     for host in hosts:

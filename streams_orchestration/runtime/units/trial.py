@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
@@ -33,9 +33,12 @@ def read_trial(connection: Connection, application: str) -> TrialRow | None:
     return TrialRow.one_or_none(connection, select(_t).where(_t.c.application == application))
 
 
+_STATE = select(_t.c.state).where(_t.c.application == bindparam("of"))
+
+
 def is_on_trial(connection: Connection, application: str) -> bool:
     """Return True if the last redeploy of an application is not decided yet."""
-    return connection.scalar(select(_t.c.state).where(_t.c.application == application)) == "OPEN"
+    return connection.scalar(_STATE, {"of": application}) == "OPEN"
 
 
 def open_trial(

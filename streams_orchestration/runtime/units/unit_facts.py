@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import UnitRow
@@ -84,6 +84,12 @@ class Facts:
         return all(member.final for member in self.members)
 
 
+_p = tables.pe
+_MEMBERS = select(_p.c.id, _p.c.unit, _p.c.epoch, _p.c.final, _p.c.running).where(
+    _p.c.application == bindparam("of"), _p.c.unit.in_(bindparam("units", expanding=True))
+)
+
+
 def read_facts(connection: Connection, units: Iterable[UnitRow], health: Mapping[str, Health]) -> dict[str, Facts]:
     """Return the facts of units of one application, by name.
 
@@ -94,11 +100,9 @@ def read_facts(connection: Connection, units: Iterable[UnitRow], health: Mapping
     """
     rows = {unit.name: unit for unit in units}
     members: dict[str, list[Member]] = {name: [] for name in rows}
-    p = tables.pe
     if rows:
-        application = next(iter(rows.values())).application
-        mine = (p.c.application == application, p.c.unit.in_(list(rows)))
-        for row in connection.execute(select(p.c.id, p.c.unit, p.c.epoch, p.c.final, p.c.running).where(*mine)):
+        named = {"of": next(iter(rows.values())).application, "units": list(rows)}
+        for row in connection.execute(_MEMBERS, named):
             runs = row.final or row.running == rows[row.unit].generation
             members[row.unit].append(Member(row.id, row.epoch, row.final, runs))
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, select, update
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
@@ -17,6 +17,12 @@ from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.controller import advance, units_with_news
 from streams_orchestration.runtime.units.health import read_health
 from streams_orchestration.runtime.units.trial import decide, is_on_trial
+
+# made once: making a statement takes longer than running it
+_a, _u = tables.application, tables.unit
+_WANTED = select(_a.c.wanted, _a.c.runs_until).where(_a.c.name == bindparam("of"))
+_UNITS = select(_u).where(_u.c.application == bindparam("of"))
+_NAMED_UNITS = _UNITS.where(_u.c.name.in_(bindparam("names", expanding=True)))
 
 
 def observe(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> tuple[str, ...]:
@@ -30,10 +36,9 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
     Returns:
         The units whose state was written.
     """
-    a, u = tables.application, tables.unit
     now = clock.now()
     with catalog.read() as connection:
-        row = connection.execute(select(a.c.wanted, a.c.runs_until).where(a.c.name == application)).one_or_none()
+        row = connection.execute(_WANTED, {"of": application}).one_or_none()
     if row is not None and row.runs_until is not None and row.runs_until <= now:
         _stop(catalog, application, now)
         return ()
@@ -41,8 +46,8 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
         return ()
     with catalog.read() as connection:
         names = None if units is None else tuple(units)
-        these = () if names is None else (u.c.name.in_(names),)
-        rows = UnitRow.all(connection, select(u).where(u.c.application == application, *these))
+        statement, named = (_UNITS, {}) if names is None else (_NAMED_UNITS, {"names": names})
+        rows = UnitRow.all(connection, statement, {"of": application, **named})
         news = units_with_news(connection, rows, read_health(connection, application, now, names), now)
         on_trial = is_on_trial(connection, application)
     for unit in news:
