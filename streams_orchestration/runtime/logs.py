@@ -25,7 +25,12 @@ _AGAIN_SECONDS = 5.0
 
 def pe_logger(path: str, limit: int = LOG_BYTES) -> logging.Logger:
     """Return the logger for the log of one PE, for its host and its planner; arguments as in `operator_logger`."""
-    return _writing(logging.getLogger(f"streams.host.{Path(path).stem}"), path, limit)
+    logger = logging.getLogger(f"streams.host.{Path(path).stem}")
+    for handler in list(logger.handlers):
+        if isinstance(handler, _PeHandler) and handler.path != Path(path):  # of an application before in this process
+            logger.removeHandler(handler)
+            handler.close()
+    return _writing(logger, path, limit)
 
 
 class OperatorLogger(logging.Logger):
@@ -88,18 +93,18 @@ class _PeHandler(logging.FileHandler):
 
     def __init__(self, path: str, limit: int) -> None:
         super().__init__(path, encoding="utf-8", errors="backslashreplace")
-        self._path = Path(path)
+        self.path = Path(path)
         self._limit = limit
         self._next = 0.0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record, and rotate the log if it is too long."""
-        super().emit(record)
-        with contextlib.suppress(OSError):  # a disk that is full; the log goes on as it is
+        """Write a record, and rotate the log if it is too long. A log that cannot be opened again loses the record."""
+        with contextlib.suppress(OSError):  # its directory is gone, or a disk is full; the log goes on as it is
+            super().emit(record)
             longer = self._limit and self.stream and os.fstat(self.stream.fileno()).st_size > self._limit
             if longer and world.monotonic() >= self._next:
                 self._next = world.monotonic() + _AGAIN_SECONDS
-                if rotate(self._path, self._limit):
+                if rotate(self.path, self._limit):
                     self._next = 0.0
 
 

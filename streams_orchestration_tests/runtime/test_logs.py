@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import gc
 import logging
+import shutil
 from pathlib import Path
 
-from streams_orchestration.runtime.logs import operator_logger
+from streams_orchestration.runtime.logs import operator_logger, pe_logger
 
 
 def test_all_operators_of_a_pe_write_to_its_log(tmp_path: Path):
@@ -31,3 +32,24 @@ def test_a_log_is_closed_when_no_operator_has_it_any_more(tmp_path: Path):
     gc.collect()
     assert file.closed
     assert set(logging.Logger.manager.loggerDict) == before, "the registry keeps its loggers for ever"
+
+
+def test_a_pe_of_another_application_in_the_same_process_writes_to_its_own_log(tmp_path: Path):
+    before, path = tmp_path / "before" / "pe-7.log", tmp_path / "now" / "pe-7.log"
+    pe_logger(str(before)).info("one")
+    shutil.rmtree(before.parent)
+    pe_logger(str(path)).info("two")
+    assert path.read_text().endswith("INFO two\n")
+    assert not before.parent.exists()
+
+
+def test_a_log_whose_directory_is_gone_loses_lines_and_stops_nothing(tmp_path: Path):
+    path = tmp_path / "gone" / "pe-8.log"
+    logger = pe_logger(str(path))
+    (handler,) = logger.handlers
+    handler.close()
+    shutil.rmtree(path.parent)
+    logger.info("lost")
+    path.parent.mkdir()
+    logger.info("kept")
+    assert path.read_text().endswith("INFO kept\n")
