@@ -19,6 +19,11 @@ from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
 from streams_orchestration.runtime import api
 
+_AT_REST = {
+    "STOPPED": "it goes on, with the spec as it is then, when it is redeployed by hand",
+    "COMPLETED": "nothing of it could go on with another plan",
+}
+
 
 def profile_schedule(
     application: str, job: dg.JobDefinition, cron: str, timezone: str | None = None, key: str = RESOURCE_KEY
@@ -107,12 +112,6 @@ def quarterly(application: str) -> str:
 
 def _minute(application: str) -> int:
     return crc32(application.encode()) % 60
-
-
-_AT_REST = {
-    "STOPPED": "it goes on, with the spec as it is then, when it is redeployed by hand",
-    "COMPLETED": "nothing of it could go on with another plan",
-}
 
 
 def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None = None) -> dg.ScheduleDefinition:

@@ -16,8 +16,17 @@ from streams_orchestration.runtime.processes import ProcessIdentity, is_alive, k
 
 STALL_SECONDS = 10.0
 """Seconds after which a stopped process is killed. Its tasks are then run again elsewhere."""
+LOOK_SECONDS = 1.0
+"""Seconds between two looks for threads or engines that hang."""
+HEARTBEAT_SECONDS = 5.0
+"""Seconds between two heartbeats. A heartbeat that the catalog did not take is retried after `LOOK_SECONDS`, so that a
+host is seen alive soon after an outage (`SETTLE_SECONDS`)."""
+STUCK_SECONDS = 60.0
+"""Seconds without a turn of the main loop after which the heartbeat stops, so that others see a host that hangs."""
+ENGINE_SECONDS = 300.0
+"""Seconds that the main loop may wait for its engine to start, on a busy machine or for resources of a cluster."""
 
-log = logging.getLogger("streams.stalls")
+log = logging.getLogger("streams.host")
 
 
 class Stalls:
@@ -50,19 +59,6 @@ def _stands_still(process: ProcessIdentity) -> bool:
         return is_alive(process.pid, process.started) and psutil.Process(process.pid).status() == psutil.STATUS_STOPPED
     except psutil.Error:
         return False
-
-
-LOOK_SECONDS = 1.0
-"""Seconds between two looks for threads or engines that hang."""
-HEARTBEAT_SECONDS = 5.0
-"""Seconds between two heartbeats. A heartbeat that the catalog did not take is retried after `LOOK_SECONDS`, so that a
-host is seen alive soon after an outage (`SETTLE_SECONDS`)."""
-STUCK_SECONDS = 60.0
-"""Seconds without a turn of the main loop after which the heartbeat stops, so that others see a host that hangs."""
-ENGINE_SECONDS = 300.0
-"""Seconds that the main loop may wait for its engine to start, on a busy machine or for resources of a cluster."""
-
-log = logging.getLogger("streams.host")
 
 
 class Heart:
