@@ -39,10 +39,10 @@ class Deployed:
         self.cursor: str | None = None
         self.status, self.now = running(), NOW
 
-    def look(self, status: ApplicationStatus | None = None) -> list[Any]:
-        """Have the sensor look, and record its events."""
+    def look(self, status: ApplicationStatus | None = None, *, after: float = 2.0) -> list[Any]:
+        """Have the sensor look so many simulated seconds after its last look, and record its events."""
         self.runtime.status = status or self.status
-        self.now += 2.0
+        self.now += after
         assert self.defs.resources is not None
         tick = self.defs.resolve_sensor_def(SENSOR).evaluate_tick(
             dg.build_sensor_context(
@@ -126,7 +126,7 @@ def test_checks_stand_soon_after_a_run_that_failed_before_it_evaluated_them(depl
     deployed.look()
     deployed.runtime.status = deployed.status
     deployed.run("demo__redeploy")
-    until(lambda: deployed.look() and not deployed.not_evaluated(DEPLOYMENT), "checks are not evaluated")
+    until(lambda: deployed.look(after=0.0) and not deployed.not_evaluated(DEPLOYMENT), "checks are not evaluated")
     spec.write_text(spec.read_text().replace("n % 2", "m % 2"))
     job = deployed.defs.resolve_job_def("demo__redeploy")
     assert not job.execute_in_process(instance=deployed.instance, raise_on_error=False).success
@@ -149,7 +149,7 @@ def test_checks_stand_soon_after_a_run_beside_which_the_sensor_has_recorded_some
     deployed.status = deployed.runtime.status = running(fingerprint="other")
     deployed.run("demo__redeploy")
     assert deployed.not_evaluated(DEPLOYMENT) == {"cuts_are_fresh"}
-    until(lambda: deployed.look() and not deployed.not_evaluated(DEPLOYMENT), "checks are not evaluated")
+    until(lambda: deployed.look(after=0.0) and not deployed.not_evaluated(DEPLOYMENT), "checks are not evaluated")
     assert not deployed.look()
 
 
