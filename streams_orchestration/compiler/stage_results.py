@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from streams_orchestration.compiler.logical_graph import Mutates
+from streams_orchestration.operators.event_time.role import EventTimeMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,46 @@ class ConsistentRegion:
     ends: tuple[int, ...]
     autonomous_ports: tuple[tuple[int, tuple[int, ...]], ...]
     restart: RestartPolicy = DEFAULT_RESTART
+
+
+@dataclass(frozen=True, slots=True)
+class EventTimeGraph:
+    """An event-time graph: what annotations of one attribute, type and resolution reach, where they meet (EV8)."""
+
+    index: int
+    attribute: str
+    type: str
+    """The type of the attribute in Spark's DDL: bigint, timestamp or timestamp_ntz."""
+    resolution: Literal["Milliseconds", "Microseconds", "Nanoseconds"]
+    sources: tuple[int, ...]
+    """The annotated operators of the logical graph."""
+    operators: tuple[int, ...]
+    """The operators of the logical graph with a connection or an output port in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventTimeOperator:
+    """A replica of an operator in an event-time graph."""
+
+    operator: int
+    graph: int
+    mode: EventTimeMode
+    lag: float
+    """The greatest lag that reaches it, in seconds (EV8)."""
+    minimum_gap: float
+    """The greatest least distance of watermarks that reaches it, in seconds (EV8)."""
+    connections: tuple[int, ...]
+    """The numbers of the event-time connections into it in the physical graph (EV6)."""
+    outputs: tuple[int, ...]
+    """Its output ports in the graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventTimeMap:
+    """The event-time graphs, and the replicas in them in the order of the physical graph."""
+
+    graphs: tuple[EventTimeGraph, ...] = ()
+    operators: tuple[EventTimeOperator, ...] = ()
 
 
 class PeInputPort(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any
 
 from streams_orchestration.operators.arrow_types import row_layout, type_name
 from streams_orchestration.operators.errors import ConstTupleError, DataError
+from streams_orchestration.operators.event_time.watermarks import Watermarks
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 
@@ -24,9 +25,16 @@ class TupleBatch:
     copied.
     """
 
-    __slots__ = ("_arrow", "_bytes", "_mutable", "_unwritten", "_written", "origin")
+    __slots__ = ("_arrow", "_bytes", "_mutable", "_unwritten", "_written", "origin", "watermarks")
 
-    def __init__(self, arrow: pa.RecordBatch, *, mutable: bool = True, nbytes: int | None = None) -> None:
+    def __init__(
+        self,
+        arrow: pa.RecordBatch,
+        *,
+        mutable: bool = True,
+        nbytes: int | None = None,
+        watermarks: Watermarks | None = None,
+    ) -> None:
         self._arrow = arrow
         self._bytes = nbytes
         self._mutable = mutable
@@ -35,6 +43,8 @@ class TupleBatch:
         self.origin = ""
         """The file and rows that the tuples were read from, for error messages; empty unless they came through a queue.
         """
+        self.watermarks = watermarks
+        """The watermarks among the tuples; None without any. Parts of the batch keep those that belong to them."""
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any], schema: pa.Schema) -> TupleBatch:
@@ -164,17 +174,17 @@ class TupleBatch:
         """Return the tuples as a read-only batch, for a non-mutating port."""
         if not self._mutable and not self._written:
             return self
-        return TupleBatch(self.arrow, mutable=False, nbytes=self._bytes)
+        return TupleBatch(self.arrow, mutable=False, nbytes=self._bytes, watermarks=self.watermarks)
 
     def own(self) -> TupleBatch:
         """Return the tuples as a writable batch without copying, for a mutating port that receives the original."""
-        return self if self._mutable else TupleBatch(self.arrow, nbytes=self._bytes)
+        return self if self._mutable else TupleBatch(self.arrow, nbytes=self._bytes, watermarks=self.watermarks)
 
     def copy(self, attributes: tuple[str, ...] | None = None) -> TupleBatch:
         """Return a writable copy. If the operator declares which attributes it mutates, only those are copied."""
         source = self.arrow
         names = source.schema.names if attributes is None else [n for n in source.schema.names if n in attributes]
-        copied = TupleBatch(source, nbytes=self._bytes)
+        copied = TupleBatch(source, nbytes=self._bytes, watermarks=self.watermarks)
         for name in names:
             array = source.column(name)
             if pa.types.is_primitive(array.type) and array.null_count == 0:
@@ -207,15 +217,37 @@ class TupleBatch:
 
     def filter(self, mask: Any) -> TupleBatch:
         """Return the tuples where the boolean mask is true."""
-        return TupleBatch(self.arrow.filter(_as_array(mask, pa.bool_())))
+        chosen = _as_array(mask, pa.bool_())
+        marks = self.watermarks
+        if marks is not None:
+            marks = marks.filtered(pc.fill_null(chosen, fill_value=False).to_numpy(zero_copy_only=False))
+        return TupleBatch(self.arrow.filter(chosen), watermarks=marks)
 
     def take(self, indexes: Any) -> TupleBatch:
-        """Return the tuples at the given positions, in the order of the positions."""
-        return TupleBatch(self.arrow.take(_as_array(indexes, pa.int64())))
+        """Return the tuples at the given positions, in the order of the positions.
+
+        The result has the watermarks of the batch if the positions ascend, else none.
+        """
+        positions = _as_array(indexes, pa.int64())
+        marks = self.watermarks
+        if marks is not None:
+            order = positions.to_numpy(zero_copy_only=False)
+            marks = marks.taken(order) if (order[1:] >= order[:-1]).all() else None
+        return TupleBatch(self.arrow.take(positions), watermarks=marks)
 
     def slice(self, start: int, length: int | None = None) -> TupleBatch:
         """Return `length` consecutive tuples from `start` on, without copying; without `length`, all the rest."""
-        return TupleBatch(self.arrow.slice(start, length))
+        part = self.arrow.slice(start, length)
+        marks = None if self.watermarks is None else self.watermarks.sliced(start, part.num_rows)
+        return TupleBatch(part, watermarks=marks)
+
+    def bare(self) -> TupleBatch:
+        """Return the tuples without watermarks."""
+        return self if self.watermarks is None else self.with_watermarks(None)
+
+    def with_watermarks(self, watermarks: Watermarks | None) -> TupleBatch:
+        """Return the tuples with other watermarks; the tuples may be written to if they could be before."""
+        return TupleBatch(self.arrow, mutable=self._mutable, nbytes=self._bytes, watermarks=watermarks)
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """Return the tuples as dictionaries."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from streams_orchestration.expressions.times import expected_zone
 from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.metrics import Metrics
 from streams_orchestration.operators.region import RegionRole, not_the_trigger
@@ -67,6 +68,8 @@ class OperatorContext:
     """The application's time zone, as an IANA name."""
     region: RegionRole | None = None
     """The operator's role in its consistent region; None outside of regions."""
+    event_time: EventTimeRole | None = None
+    """The operator's role in an event-time graph; None outside of such graphs."""
     make_consistent: Callable[[], None] = not_the_trigger
     """End the epoch of an operator-driven region (B26) with the current micro-batch.
 

@@ -80,6 +80,11 @@ class Operator:
     passes_marks: ClassVar[bool] = True
     """True if window marks are forwarded at once to the ports that preserve them; else the operator submits them
     itself."""
+    places_watermarks: ClassVar[bool] = False
+    """True if `process` takes batches with watermarks and puts these into the batches that it submits, as `filter`,
+    `slice` and `take` do; else it is called for the tuples between two watermarks, and submits no watermark itself.
+    Watermarks that it does not submit to a port follow when it returns.
+    """
     pure: bool = False
     """True if `process` has no side effects and depends only on its tuples, so it can be repeated to find a bad tuple.
     """
@@ -248,7 +253,7 @@ class Operator:
             ResultError: the port does not exist, or the tuples do not have its type.
         """
         check_tuples(batch, port, self.context.outputs)
-        if len(batch):
+        if len(batch) or batch.watermarks is not None:
             self.context.submit(port, batch)
 
     def punctuate(self, mark: Punctuation, port: int = 0) -> None:

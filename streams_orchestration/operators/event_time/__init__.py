@@ -1,0 +1,1 @@
+"""Event time: watermarks between tuples, and an operator's role in an event-time graph."""

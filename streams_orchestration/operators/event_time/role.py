@@ -1,0 +1,34 @@
+"""The role of an operator in an event-time graph, in ticks of its event-time attribute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+EventTimeMode = Literal["outputEventTime", "inputWatermark", "heldInput", "manual"]
+"""The origin of an operator's watermark.
+
+- outputEventTime: the times of the tuples that it submits (EV17).
+- inputWatermark: the least watermark of its connections (EV19).
+- heldInput: the lesser of this and the least time among the tuples that it keeps (EV62).
+- manual: the operator sets it (EV23).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class EventTimeRole:
+    """The facts about the event-time graph that a replica of an operator may use."""
+
+    attribute: str
+    """The event-time attribute; `a.b` for the field b of a."""
+    ticks: int
+    """The number of its ticks in a second: 1,000 for milliseconds, 1,000,000 for microseconds."""
+    mode: EventTimeMode
+    lag: int
+    """The lag in ticks (EV17)."""
+    minimum_gap: int
+    """The least distance between two watermarks of a source in ticks (EV18)."""
+    ports: tuple[int, ...] = ()
+    """The input ports that event-time connections enter, ascending."""
+    outputs: tuple[int, ...] = ()
+    """The output ports in the graph (EV4, EV5), ascending."""
