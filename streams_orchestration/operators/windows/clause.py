@@ -13,6 +13,8 @@ Time comes from an attribute, never from the clock, so a replay gives the same w
   with their windows, least recently used first: `partitionAge(seconds)` when a tuple is that much later than the last
   one of a partition, `partitionCount(n)` when there would be more partitions, and `tupleCount(n)` when all windows
   together have more tuples.
+
+Aggregate and Sort have windows of event time besides, which `operators/event_time/clause.py` parses.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import Literal, get_args
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.event_time.clause import EVENT_TIME_KINDS, refuse_event_time_parts
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 
@@ -151,8 +154,15 @@ def parse_window(text: str, *, least: int = 1) -> Window:
             raise ValueError(message)
         partitions = _partition_policy(behind[0], text) if behind else None
     if kind not in ("tumbling", "sliding"):
-        message = f"{text!r} is no window{nearest(kind, ('tumbling', 'sliding'))}; windows are like {_SYNTAX}"
+        if kind in EVENT_TIME_KINDS:
+            message = (
+                f"{text!r} is a window of event time, which this operator does not have; windows are like {_SYNTAX}"
+            )
+            raise ValueError(message)
+        near = nearest(kind, ("tumbling", "sliding", *EVENT_TIME_KINDS))
+        message = f"{text!r} is no window{near}; windows are like {_SYNTAX}, or 'timeInterval, intervalDuration(10.0)'"
         raise ValueError(message)
+    refuse_event_time_parts(text)
     tumbling = kind == "tumbling"
     if not 1 <= len(policies) <= (1 if tumbling else 2):
         message = f"{text!r}: a {kind} window has {'one policy' if tumbling else 'an eviction and a trigger policy'}"
