@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan
@@ -11,7 +11,7 @@ from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.query_columns import QueryColumns, is_same_query
-from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, RegionMap, ThreadPlan
+from streams_orchestration.compiler.stage_results import CopyPlan, EventTimeMap, FusionPlan, RegionMap, ThreadPlan
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
@@ -32,6 +32,7 @@ class Compilation:
     diagnostics: tuple[Diagnostic, ...] = ()
     deployment: DeploymentPlan | None = None
     """The deployment plan; None until the last stage has run."""
+    event_time: EventTimeMap = field(default_factory=EventTimeMap)
     query_columns: tuple[QueryColumns, ...] = ()
     """The columns of operators that are Spark queries; empty until Spark analyses them for a deployment."""
 

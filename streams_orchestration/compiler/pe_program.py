@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from streams_orchestration.model.engines import EngineKind
+from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.region import RegionRole
 
 
@@ -88,6 +89,11 @@ class OperatorProgram:
     """The number of the PE that the operator reports: that of the PE before decoupling."""
     time_zone: str = "UTC"
     """Time zone of its expressions or its query, an IANA name."""
+    event_time: EventTimeRole | None = None
+    """Its role in an event-time graph; None outside of such graphs."""
+    entries: dict[int, str] = field(default_factory=dict[int, str])
+    """The numbers of its event-time connections -> the names of their streams in the transport, which are the names of
+    the connections in its state."""
 
 
 @dataclass(frozen=True, slots=True)

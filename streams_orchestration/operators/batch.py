@@ -7,9 +7,9 @@ from typing import Any
 
 from streams_orchestration.operators.arrow_types import row_layout, type_name
 from streams_orchestration.operators.errors import ConstTupleError, DataError
-from streams_orchestration.operators.event_time.watermarks import Watermarks
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.watermarks import Watermarks
 
 _NOTHING: dict[str, np.ndarray] = {}
 """The initial value of `_written`, shared by all batches so that an unwritten batch needs no dictionary of its own."""
@@ -25,7 +25,7 @@ class TupleBatch:
     copied.
     """
 
-    __slots__ = ("_arrow", "_bytes", "_mutable", "_unwritten", "_written", "origin", "watermarks")
+    __slots__ = ("_arrow", "_bytes", "_mutable", "_unwritten", "_written", "connection", "origin", "watermarks")
 
     def __init__(
         self,
@@ -43,6 +43,8 @@ class TupleBatch:
         self.origin = ""
         """The file and rows that the tuples were read from, for error messages; empty unless they came through a queue.
         """
+        self.connection = ""
+        """The name of the event-time connection on which the tuples come, if they came through a queue."""
         self.watermarks = watermarks
         """The watermarks among the tuples; None without any. Parts of the batch keep those that belong to them."""
 
@@ -76,6 +78,11 @@ class TupleBatch:
     def concat(cls, batches: Iterable[TupleBatch], schema: pa.Schema) -> TupleBatch:
         """Return the tuples of all batches, one after another."""
         return cls.from_table(pa.Table.from_batches([batch.arrow for batch in batches], schema=schema))
+
+    @classmethod
+    def bearing(cls, watermarks: Watermarks, schema: pa.Schema) -> TupleBatch:
+        """Return a batch without tuples that has the watermarks."""
+        return cls(pa.RecordBatch.from_pylist([], schema=schema), watermarks=watermarks)
 
     def __len__(self) -> int:
         return self._arrow.num_rows

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from streams_orchestration.compiler.deployment.errors import CannotRunError
 from streams_orchestration.compiler.deployment.pe_graph import PeGraph
-from streams_orchestration.compiler.deployment.pe_streams import PeStreams
+from streams_orchestration.compiler.deployment.pe_streams import PeStreams, stream_name
 from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
 from streams_orchestration.compiler.pe_program import Delivery, Direct, Exchange, OperatorProgram, Remote, Split
 from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.model.schema import parse_schema
+from streams_orchestration.operators.event_time.role import TICKS, EventTimeRole, whole_ticks_up
 from streams_orchestration.operators.region import RegionRole
 
 
@@ -58,7 +59,37 @@ class OperatorPrograms:
             query=self._query(index),
             pe=self.graph.pe.original,
             time_zone=self.graph.compilation.logical.time_zone,
+            event_time=self._event_time(index),
+            entries=self._entries(index),
         )
+
+    def _event_time(self, index: int) -> EventTimeRole | None:
+        found = self.graph.event_time.get(index)
+        if found is None:
+            return None
+        graph = self.graph.compilation.event_time.graphs[found.graph]
+        ticks = TICKS[graph.type]
+        ports = {self.graph.physical.connections[number].target_port for number in found.connections}
+        return EventTimeRole(
+            attribute=graph.attribute,
+            ticks=ticks,
+            mode=found.mode,
+            lag=whole_ticks_up(found.lag, ticks),
+            minimum_gap=whole_ticks_up(found.minimum_gap, ticks),
+            ports=tuple(sorted(ports)),
+            outputs=found.outputs,
+        )
+
+    def _entries(self, index: int) -> dict[int, str]:
+        """Return the numbers of the operator's event-time connections, with the names of their streams."""
+        found = self.graph.event_time.get(index)
+        connections = self.graph.physical.connections
+        names: dict[int, str] = {}
+        for number in () if found is None else found.connections:
+            c = connections[number]
+            output = PeOutputPort(c.source, c.source_port, c.splitter, c.channel)
+            names[number] = stream_name(self.graph.compilation, output)
+        return names
 
     def _query(self, index: int) -> tuple[str, ...]:
         members = sorted(self.graph.members) if self.graph.logical_of[index].engine == "dataframe" else ()

@@ -46,6 +46,7 @@ class PeGraph:
         self.physical = physical
         self.logical_of = {i: logical.operators[physical.operators[i].logical] for i in pe.operators}
         self.implementations = {i: load_operator(self.logical_of[i]) for i in pe.operators}
+        self.event_time = {each.operator: each for each in compilation.event_time.operators}
         self.queues = {(queue.operator, queue.port) for queue in compilation.threads.queues}
         self.outgoing: dict[tuple[int, int], list[int]] = defaultdict(list)
         self.incoming: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -77,7 +78,15 @@ class PeGraph:
     def _is_stateful(self, operator: int) -> bool:
         own = (number for key, numbers in self.splitters.items() if key[0] == operator for number in numbers)
         round_robin = any(self.physical.splitters[number].policy == "roundRobin" for number in own)
-        return self.logical_of[operator].stateful or keeps_tuples(self.implementations[operator]) or round_robin
+        own_state = self.logical_of[operator].stateful or keeps_tuples(self.implementations[operator])
+        return own_state or round_robin or self._keeps_watermark(operator)
+
+    def _keeps_watermark(self, operator: int) -> bool:
+        """Return True if the watermark that the operator sends on depends on more than the batch that enters it."""
+        event_time = self.event_time.get(operator)
+        if event_time is None or not event_time.outputs:
+            return False
+        return event_time.mode != "inputWatermark" or len(event_time.connections) > 1
 
     def inside_ports(self, operators: Collection[int]) -> set[tuple[int, int]]:
         """Return the input ports of some operators that are fed from inside the PE."""

@@ -1,1 +1,1 @@
-"""Event time: watermarks between tuples, and an operator's role in an event-time graph."""
+"""Event time: an operator's role in an event-time graph, and its watermark."""

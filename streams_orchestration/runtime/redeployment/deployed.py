@@ -29,7 +29,7 @@ from streams_orchestration.runtime.programs.stored_compilation import read_store
 from streams_orchestration.runtime.redeployment.predicting import read_prediction
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
-from streams_orchestration.runtime.tasks.instances import SPLITTERS
+from streams_orchestration.runtime.tasks.instances import OF_RUNTIME
 from streams_orchestration.runtime.tasks.state_files import check_state, read_state
 from streams_orchestration.runtime.tasks.stored_states import newest_states
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog
@@ -149,7 +149,7 @@ def state_facts(state: State, chain: StoredState) -> StateFacts | None:
 
     A state without tables counts each of its values as a row.
     """
-    parts = {name: part for name, part in state.items() if name != SPLITTERS}
+    parts = {name: part for name, part in state.items() if name not in OF_RUNTIME}
     if not parts:
         return None
     keys = {name: tuple(part.keys_schema.names) if isinstance(part, KeyedState) else () for name, part in parts.items()}

@@ -16,7 +16,7 @@ from streams_orchestration.operators.states.state import State
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.proof import prove
 from streams_orchestration.runtime.redeployment.routes import SplitterRoute
-from streams_orchestration.runtime.tasks.instances import SPLITTERS
+from streams_orchestration.runtime.tasks.instances import OF_RUNTIME, SPLITTERS, WATERMARK
 
 REPLICAS_AT_ONCE = 4
 """Most replicas whose states are proved, read or written at the same time."""
@@ -34,7 +34,8 @@ def carried_state(
 ) -> dict[str, Any]:
     """Return a state that is carried over undivided, converted to the operator's current types.
 
-    A round-robin position is kept if the splitter has the same number of channels; otherwise it starts anew.
+    A round-robin position is kept if the splitter has the same number of channels; otherwise it starts anew. All
+    connections begin with the operator's watermark (EV45).
 
     Args:
         operator: the operator of the new plan, after `setup`.
@@ -45,12 +46,12 @@ def carried_state(
     Raises:
         StateRefusedError: the state cannot be converted to the operator's types.
     """
-    own = {name: part for name, part in state.items() if name != SPLITTERS}
+    own = {name: part for name, part in state.items() if name not in OF_RUNTIME}
     converted = dict(_converted(operator, own)) if own else {}
     before, after = (dict(_round_robins(each)) for each in (former, program))
     positions = state.get(SPLITTERS, {})
     kept = {name: positions[name] for name in positions if name in after and before.get(name) == after[name]}
-    return converted | ({SPLITTERS: kept} if kept else {})
+    return converted | ({SPLITTERS: kept} if kept else {}) | _common_watermark([state])
 
 
 def divided_states(operator: Operator, move: StateMove, states: Sequence[State]) -> list[dict[str, Any]]:
@@ -72,7 +73,7 @@ def divided_states(operator: Operator, move: StateMove, states: Sequence[State])
         raise ValueError(message)
     name = operator.context.name
     before, after = SplitterRoute(move.before), SplitterRoute(move.after)
-    plain: list[State] = [{part: value for part, value in state.items() if part != SPLITTERS} for state in states]
+    plain: list[State] = [{part: value for part, value in state.items() if part not in OF_RUNTIME} for state in states]
     own: list[State] = plain if move.source else [_converted(operator, state) if state else {} for state in plain]
     _prove(operator, [place.operator for place in move.sources], own, before)
     try:
@@ -82,7 +83,14 @@ def divided_states(operator: Operator, move: StateMove, states: Sequence[State])
     if len(divided) != len(move.targets):
         raise StateRefusedError(name, f"was divided into {len(divided)} parts for {len(move.targets)} channels")
     _prove(operator, [place.operator for place in move.targets], divided, after)
-    return [dict(state) for state in divided]
+    watermark = _common_watermark([state for state in states if state])
+    return [dict(state) | (watermark if state else {}) for state in divided]
+
+
+def _common_watermark(states: Sequence[State]) -> dict[str, Any]:
+    """Return the part with the least watermark of replicas, or no part if one of them has none (EV46)."""
+    reached = [state.get(WATERMARK, {}).get("watermark") for state in states]
+    return {} if None in reached or not reached else {WATERMARK: {"watermark": min(reached)}}
 
 
 def _prove(operator: Operator, names: Sequence[str], states: Sequence[State], route: SplitterRoute) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -16,6 +17,17 @@ from streams_orchestration.runtime.tasks.meter import Meter
 
 T = TypeVar("T")
 _PRODUCT = __name__.partition(".")[0]
+
+
+FRAMES_OF_OPERATOR = 20
+"""The most stack frames of Python between an operator that submits and the operator that is called, with a margin."""
+
+
+def allow_calls(operators: int) -> None:
+    """Raise Python's recursion limit to what a chain of `operators` operators in one PE needs."""
+    needed = 1_000 + FRAMES_OF_OPERATOR * operators
+    if sys.getrecursionlimit() < needed:
+        sys.setrecursionlimit(needed)
 
 
 class OperatorCalls:

@@ -13,7 +13,7 @@ from streams_orchestration.runtime.programs.batches import BatchPlan, SinkFile, 
 from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.storage.waiting import hand_over
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
-from streams_orchestration.runtime.tasks.instances import SPLITTERS, Instance
+from streams_orchestration.runtime.tasks.instances import SPLITTERS, WATERMARK, Instance
 from streams_orchestration.runtime.tasks.state_files import state_data, write_state_file
 
 
@@ -60,6 +60,8 @@ class Checkpoint:
             state = dict(self._calls.call(program, lambda: check_state(operator.checkpoint())))
             if instance.round_robin:
                 state[SPLITTERS] = dict(instance.round_robin)
+            if instance.watermark is not None:
+                state[WATERMARK] = instance.watermark.dump()
             if state or instance.state is not None:
                 store = partial(self._store, program, state, instance)
                 stored = self._calls.meter.charge(self._calls.meter.operators[program.index], store)

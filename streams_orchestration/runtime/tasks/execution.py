@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -32,30 +31,22 @@ from streams_orchestration.operators.contract import (
 )
 from streams_orchestration.operators.encoding import forget
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.event_time.calling import call_between, call_whole
 from streams_orchestration.operators.results import check_nothing, type_text
+from streams_orchestration.operators.watermarks import Watermarks
 from streams_orchestration.runtime.errors import OperatorFailure
 from streams_orchestration.runtime.programs.batches import BatchPlan, Segment, TaskInput, TaskResult
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.storage.directories import Directories
-from streams_orchestration.runtime.tasks.calls import OperatorCalls, at_mark
+from streams_orchestration.runtime.tasks.calls import OperatorCalls, allow_calls, at_mark
 from streams_orchestration.runtime.tasks.checkpoint import Checkpoint
 from streams_orchestration.runtime.tasks.instances import Instance, InstanceCache, make_instance
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
 from streams_orchestration.runtime.tasks.outbox import NewSender, Outbox, frozen
 from streams_orchestration.runtime.tasks.places import Place
-from streams_orchestration.runtime.tasks.routing import hash_channels, round_robin_channels, split
+from streams_orchestration.runtime.tasks.routing import hash_channels, round_robin_channels, split_tuples
 from streams_orchestration.runtime.tasks.selection import selected
 from streams_orchestration.runtime.transport.segments import Item, SegmentError, read_segment
-
-FRAMES_OF_OPERATOR = 20
-"""The most stack frames of Python between an operator that submits and the operator that is called, with a margin."""
-
-
-def allow_calls(operators: int) -> None:
-    """Raise Python's recursion limit to what a chain of `operators` operators in one PE needs."""
-    needed = 1_000 + FRAMES_OF_OPERATOR * operators
-    if sys.getrecursionlimit() < needed:
-        sys.setrecursionlimit(needed)
 
 
 class TaskRun:
@@ -118,6 +109,8 @@ class TaskRun:
                 sources[name] = produced.offset
                 if produced.exhausted:
                     (exhausted if known is None else reached).append(name)
+                    if known is None:
+                        self._end_watermark(self._source(name)[0])
                 elif (pause := self._pause(name)) is not None:
                     pauses[name] = pause
             for operator, port, segment in inputs.segments:
@@ -163,8 +156,9 @@ class TaskRun:
                 if condition is not None:
                     reader = self.program.operators[operator]
                     item = selected(item, condition, reader.inputs[port], reader.time_zone)
-                    if not len(item):
+                    if not len(item) and item.watermarks is None:
                         continue
+                item.connection = segment.stream
             self._enter(operator, port, item)
 
     def _source(self, name: str) -> tuple[OperatorProgram, SourceOperator]:
@@ -219,29 +213,33 @@ class TaskRun:
 
     def _enter(self, operator: int, port: int, item: Item) -> None:
         """Process an item, which belongs to the task, so a mutating operator may write to it (rules 86, 87)."""
+        connection = item.connection if isinstance(item, TupleBatch) else ""
         if self.task.forwards:
-            self.outbox.forward(operator, port, item, self.origin())
+            self.outbox.forward(operator, port, item, self.origin(), connection)
         elif self.program.operators[operator].mutable[port]:
-            self._call(operator, port, item)
+            self._call(operator, port, item, connection)
         else:
-            self._call(operator, port, frozen(item))
+            self._call(operator, port, frozen(item), connection)
 
     def _close(self) -> None:
         """End the input: send final punctuation, then drain the operators, in topological order."""
         for index in self.task.owns:
             program = self.program.operators[index]
-            if self.plan.final and not program.source:
-                for port in range(len(program.inputs)):
-                    self._call(index, port, Punctuation.FINAL)
+            if self.plan.final:
+                self._end_watermark(program)
+                for port in () if program.source else range(len(program.inputs)):
+                    self._call(index, port, Punctuation.FINAL, "")
             if self.plan.boundary:
                 operator = self._instance(index).operator
                 if type(operator).drain is not Operator.drain:
                     self.changed.add(index)
                     self._calls.call(program, lambda run=operator.drain: check_nothing(run(), "drain"))
 
-    def _call(self, index: int, port: int, item: Item) -> None:
+    def _call(self, index: int, port: int, item: Item, connection: str) -> None:
+        """Call an operator with an item that comes on a connection, whose name only watermarks need."""
         program = self.program.operators[index]
-        operator = self._instance(index).operator
+        instance = self._instance(index)
+        operator = instance.operator
         self.changed.add(index)
         self.meter.arrives(index, port, item)
         if isinstance(item, Punctuation):
@@ -250,14 +248,48 @@ class TaskRun:
             if item is Punctuation.WINDOW and operator.passes_marks:
                 for output in (number for number, preserves in enumerate(program.preserves) if preserves):
                     self._punctuate(program, output, item)
+        elif instance.watermark is not None:
+            self._call_in_event_time(program, instance, port, instance.watermark.entered(item, connection))
+        elif len(item):
+            self._process(program, operator, port, item.bare())
+
+    def _call_in_event_time(self, program: OperatorProgram, instance: Instance, port: int, batch: TupleBatch) -> None:
+        """Call an operator with a batch that has the steps of its own watermark, and send these on."""
+        process = partial(self._process, program, instance.operator, port)
+        submit = partial(self._submit_watermarks, program)
+        outputs = program.event_time.outputs if program.event_time is not None else ()
+        if instance.operator.places_watermarks:
+            call_whole(batch, process, instance.submitted, submit, outputs)
         else:
-            before, tuples = self.arrived[index, port], item.untouched
-            self.arrived[index, port] += len(item)
+            call_between(batch, process, submit, outputs)
 
-            def at(failure: OperatorFailure, error: BaseException) -> OperatorFailure:
-                return Place(port, before, len(item), tuples, self.origin()).of(failure, operator, error)
+    def _process(self, program: OperatorProgram, operator: Operator, port: int, batch: TupleBatch) -> None:
+        before, tuples = self.arrived[program.index, port], batch.untouched
+        self.arrived[program.index, port] += len(batch)
 
-            self._calls.call(program, lambda: check_nothing(operator.process(port, item), "process"), at)
+        def at(failure: OperatorFailure, error: BaseException) -> OperatorFailure:
+            return Place(port, before, len(batch), tuples, self.origin()).of(failure, operator, error)
+
+        self._calls.call(program, lambda: check_nothing(operator.process(port, batch), "process"), at)
+
+    def _end_watermark(self, program: OperatorProgram) -> None:
+        """Let an operator in an event-time graph reach the greatest watermark, if it has not yet (EV25)."""
+        if program.event_time is None:
+            return
+        instance = self._instance(program.index)
+        assert instance.watermark is not None
+        steps = instance.watermark.end()
+        if steps is None:
+            return
+        self.changed.add(program.index)
+        if program.event_time.mode == "outputEventTime":
+            for port in program.event_time.outputs:
+                self._submit_watermarks(program, port, steps)
+        elif program.event_time.ports:
+            port = program.event_time.ports[0]
+            self._call_in_event_time(
+                program, instance, port, TupleBatch.bearing(steps, arrow_schema(program.inputs[port]))
+            )
 
     def _instance(self, index: int) -> Instance:
         """Return the operator object with the state that the plan names."""
@@ -286,13 +318,33 @@ class TaskRun:
         self.consistent = True
 
     def _submit(self, program: OperatorProgram, port: int, batch: TupleBatch) -> None:
+        instance = self.instances[program.index]
+        if instance.watermark is not None:
+            batch = instance.watermark.submitted(port, batch)
+        elif batch.watermarks is not None:
+            batch = batch.bare()
+        steps = batch.watermarks
+        if steps is not None:
+            instance.submitted[port] += len(steps)
+        elif not len(batch):
+            return
         ddl = program.outputs[port]
         if ddl is not None and (required := required_attributes(ddl)):
             batch.refuse_nulls(required)
-        if self.instances[program.index].operator.brings(port):
+        if instance.operator.brings(port):
             self.rows_in += len(batch)
             self.bytes_in += batch.nbytes
         self.meter.submits(program.index, port, batch)
+        for delivery in program.deliveries[port]:
+            self._deliver(program, port, delivery, batch)
+        if steps is not None and instance.watermark is not None and instance.watermark.clock is not None:
+            for other in instance.watermark.role.outputs:
+                if other != port:
+                    self._submit_watermarks(program, other, steps.rest(0))
+
+    def _submit_watermarks(self, program: OperatorProgram, port: int, steps: Watermarks) -> None:
+        """Send watermarks without tuples to every connection of an output port."""
+        batch = TupleBatch.bearing(steps, arrow_schema(program.outputs[port] or ""))
         for delivery in program.deliveries[port]:
             self._deliver(program, port, delivery, batch)
 
@@ -304,9 +356,11 @@ class TaskRun:
     def _deliver(self, program: OperatorProgram, port: int, delivery: Delivery, item: Item) -> None:
         match delivery:
             case Direct():
-                self._call(delivery.operator, delivery.port, self.outbox.passed(delivery, item))
+                entry = self.program.operators[delivery.operator].entries.get(delivery.connection, "")
+                self._call(delivery.operator, delivery.port, self.outbox.passed(delivery, item), entry)
             case Exchange():
-                self.outbox.enqueue(delivery, item, self.origin())
+                entry = self.program.operators[delivery.operator].entries.get(delivery.connection, "")
+                self.outbox.enqueue(delivery, item, self.origin(), entry)
             case Split():
                 self._split(program, port, delivery, item)
             case _:
@@ -325,7 +379,7 @@ class TaskRun:
                 position = positions.get(splitter.id, splitter.start)
                 channels = round_robin_channels(len(item), position, width)
                 positions[splitter.id] = (position + len(item)) % width
-            parts = [None if part is None else TupleBatch(part) for part in split(batch, channels, width)]
+            parts = [*split_tuples(item, channels, width)]
         for part, deliveries in zip(parts, splitter.channels, strict=True):
             if part is not None:
                 for delivery in deliveries:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.model.secrets import remember_values
 from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.event_time.watermark import OperatorWatermark
 from streams_orchestration.operators.implementation import import_operator, make_operator
 from streams_orchestration.operators.states.state import plain_digest
 from streams_orchestration.runtime.logs import operator_logger
@@ -18,6 +20,10 @@ from streams_orchestration.runtime.tasks.state_files import read_state
 
 SPLITTERS = "@splitters"
 """Key in an operator's state for the positions of its round-robin splitters (rule 21)."""
+WATERMARK = "@watermark"
+"""Key in an operator's state for its watermark and those of its connections (EV43)."""
+OF_RUNTIME = frozenset((SPLITTERS, WATERMARK))
+"""Keys in an operator's state for parts that the runtime adds."""
 
 
 @dataclass(slots=True)
@@ -32,6 +38,10 @@ class Instance:
     dirty: bool = False
     """True if a batch has used the object and did not end."""
     round_robin: dict[str, int] = field(default_factory=dict[str, int])
+    watermark: OperatorWatermark | None = None
+    """The operator's watermark; None outside of event-time graphs."""
+    submitted: Counter[int] = field(default_factory=Counter[int])
+    """The number of watermarks that the operator has submitted in its current call, by output port."""
 
 
 class InstanceCache:
@@ -61,13 +71,18 @@ def make_instance(program: OperatorProgram, stored: StoredState | None, director
     context.logger = operator_logger(program.name, directories.log, directories.log_size)
     remember_values(program.parameters)
     operator = make_operator(implementation, context, implementation.Parameters.model_validate(program.parameters))
+    role = program.event_time
+    watermark = None if role is None else OperatorWatermark(role, program.entries.values())
     if stored is None:
-        return Instance(operator)
+        return Instance(operator, watermark=watermark)
     state = read_state(directories.store, stored)
     plain = plain_digest(state)
     positions = state.pop(SPLITTERS, {})
+    reached = state.pop(WATERMARK, None)
+    if watermark is not None and reached is not None:
+        watermark.load(reached)
     operator.restore(state)
-    return Instance(operator, stored, plain, round_robin=positions)
+    return Instance(operator, stored, plain, round_robin=positions, watermark=watermark)
 
 
 def operator_context(program: OperatorProgram, directories: Directories) -> OperatorContext:
@@ -85,6 +100,7 @@ def operator_context(program: OperatorProgram, directories: Directories) -> Oper
         pe=program.pe,
         time_zone=program.time_zone,
         region=program.region,
+        event_time=program.event_time,
         base=Path(directories.base),
         results=Path(directories.results),
         pending=Path(directories.outputs),

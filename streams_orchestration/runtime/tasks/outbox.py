@@ -61,17 +61,27 @@ class Outbox:
             return item.copy(delivery.attributes)
         return item.own() if delivery.mutable else item.const()
 
-    def enqueue(self, delivery: Exchange, item: Item, origin: str) -> None:
-        """Add an item to the exchange in front of an operator of this PE, and count the copy into a queue."""
-        self.forward(delivery.operator, delivery.port, frozen(item), origin)
+    def enqueue(self, delivery: Exchange, item: Item, origin: str, connection: str) -> None:
+        """Add an item to the exchange in front of an operator of this PE, and count the copy into a queue.
+
+        Args:
+            delivery: the delivery through the exchange.
+            item: the item.
+            origin: the place from which its tuples were read.
+            connection: the name of the event-time connection; empty for another one.
+        """
+        item = frozen(item)
+        if isinstance(item, TupleBatch):
+            item = item.with_watermarks(item.watermarks if connection else None)
+        self.forward(delivery.operator, delivery.port, item, origin, connection)
         if isinstance(item, TupleBatch) and delivery.queue:
             self.enqueued[delivery.connection] += 1
 
-    def forward(self, operator: int, port: int, item: Item, origin: str) -> None:
+    def forward(self, operator: int, port: int, item: Item, origin: str, connection: str) -> None:
         """Add an item to an exchange unchanged."""
         self._meter.enqueues(operator, port)
         if isinstance(item, TupleBatch):
-            item.origin = origin
+            item.origin, item.connection = origin, connection
         sender = self._senders.get((operator, port))
         if sender is None:
             schema = arrow_schema(self._program.operators[operator].inputs[port])

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
+from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.states.keys import hashable
 
@@ -65,6 +66,19 @@ def split(batch: pa.RecordBatch, channels: np.ndarray, width: int) -> list[pa.Re
     return [
         sorted_batch.slice(start, end - start) if end > start else None
         for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+    ]
+
+
+def split_tuples(batch: TupleBatch, channels: np.ndarray, width: int) -> list[TupleBatch | None]:
+    """Return the tuples of every channel, in order, with all watermarks (EV26); None for a channel without either."""
+    parts = split(batch.arrow, channels, width)
+    marks = batch.watermarks
+    if marks is None:
+        return [None if part is None else TupleBatch(part) for part in parts]
+    nothing = batch.arrow.slice(0, 0)
+    return [
+        TupleBatch(nothing if part is None else part, watermarks=marks.filtered(channels == channel))
+        for channel, part in enumerate(parts)
     ]
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from streams_orchestration import world
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.watermarks import Watermarks
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.storage.store import Store, StoreError
@@ -20,6 +21,8 @@ REMEDY = (
 )
 _MARK = b"streams.punctuation"
 _ORIGIN = b"streams.origin"
+_CONNECTION = b"streams.connection"
+_WATERMARKS = b"streams.watermarks"
 
 Item = TupleBatch | Punctuation
 """An item of a stream: tuples or a punctuation."""
@@ -86,7 +89,7 @@ def write_item(writer: pa.ipc.RecordBatchStreamWriter, item: Item, schema: pa.Sc
         empty = pa.RecordBatch.from_pylist([], schema=schema)
         writer.write_batch(empty, custom_metadata={_MARK: item.value.encode()})
     else:
-        writer.write_batch(item.arrow, {_ORIGIN: item.origin.encode()} if item.origin else None)
+        writer.write_batch(item.arrow, _metadata(item))
 
 
 def decode(data: pa.Buffer | bytes | pa.NativeFile) -> Iterator[Item]:
@@ -101,6 +104,21 @@ def decode(data: pa.Buffer | bytes | pa.NativeFile) -> Iterator[Item]:
                 yield Punctuation(marks[_MARK].decode())
             else:
                 tuples = TupleBatch(batch)
-                if marks is not None and _ORIGIN in marks:
-                    tuples.origin = marks[_ORIGIN].decode()
+                if marks is not None:
+                    tuples.origin = marks.get(_ORIGIN, b"").decode()
+                    tuples.connection = marks.get(_CONNECTION, b"").decode()
+                    if _WATERMARKS in marks:
+                        tuples.watermarks = Watermarks.decoded(marks[_WATERMARKS])
                 yield tuples
+
+
+def _metadata(item: TupleBatch) -> dict[bytes, bytes] | None:
+    """Return the metadata of a record batch; None without any."""
+    metadata: dict[bytes, bytes] = {}
+    if item.origin:
+        metadata[_ORIGIN] = item.origin.encode()
+    if item.connection:
+        metadata[_CONNECTION] = item.connection.encode()
+    if item.watermarks is not None:
+        metadata[_WATERMARKS] = item.watermarks.encoded()
+    return metadata or None

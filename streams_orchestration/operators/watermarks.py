@@ -45,6 +45,20 @@ class Watermarks:
     def __repr__(self) -> str:
         return f"Watermarks.of({', '.join(map(repr, self))})"
 
+    def encoded(self) -> bytes:
+        """Return the watermarks as bytes: all places, then all values, as little-endian int64."""
+        return np.concatenate((self.places, self.values)).astype("<i8").tobytes()
+
+    @classmethod
+    def decoded(cls, data: bytes) -> Watermarks:
+        """Return the watermarks that `encoded` has made bytes of.
+
+        >>> Watermarks.decoded(Watermarks.of((0, 10), (3, IDLE)).encoded())
+        Watermarks.of((0, 10), (3, -9223372036854775808))
+        """
+        places, values = np.frombuffer(data, "<i8").reshape(2, -1)
+        return cls(places, values)
+
     def filtered(self, mask: np.ndarray) -> Watermarks:
         """Return the watermarks among the tuples where the mask is true.
 

@@ -1,0 +1,125 @@
+"""The watermark of an operator with event-time connections: the least of theirs (EV19, EV20, EV51)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
+
+
+class Entries:
+    """The newest watermark of each connection, and the operator's own, which is their least and never falls.
+
+    >>> entries = Entries(["Left:0", "Right:0"])
+    >>> entries.enter("Left:0", Watermarks.of((2, 10), (5, 20)), 5)
+    >>> entries.enter("Right:0", Watermarks.of((1, 12)), 3)
+    Watermarks.of((1, 12))
+    """
+
+    def __init__(self, connections: Iterable[str]) -> None:
+        """Begin without watermarks.
+
+        Args:
+            connections: the names of the operator's event-time connections.
+        """
+        self._values: dict[str, int | None] = dict.fromkeys(connections)
+        """The watermark of each connection; None before its first one."""
+        self._idle: set[str] = set()
+        self._rests = False
+        """True while all connections are idle, after that was returned."""
+        self.watermark: int | None = None
+        """The watermark of the operator; None before the first one."""
+
+    def __contains__(self, connection: str) -> bool:
+        return connection in self._values
+
+    def enter(self, connection: str, watermarks: Watermarks | None, tuples: int) -> Watermarks | None:
+        """Return the steps of the operator's watermark that a batch brings, at their places; None without any.
+
+        An `IDLE` among them says that all connections are idle, and the same watermark once more that they no longer
+        are.
+
+        Args:
+            connection: the name of the connection on which the batch comes.
+            watermarks: the watermarks of the batch.
+            tuples: the number of tuples in the batch.
+        """
+        if connection in self._idle or (watermarks is not None and (watermarks.values == IDLE).any()):
+            return self._enter_idle(connection, watermarks or Watermarks.of(), tuples)
+        if watermarks is None or not len(watermarks):
+            return None
+        former, bound = self._values[connection], self._least(connection)
+        values = np.maximum.accumulate(watermarks.values)
+        if former is not None:
+            values = np.maximum(values, former)
+        self._values[connection] = int(values[-1])
+        if bound is None:
+            return None
+        steps = np.minimum(values, bound)
+        before = np.r_[IDLE if self.watermark is None else self.watermark, steps[:-1]]
+        risen = steps > np.maximum(before, before[0])
+        if not risen.any():
+            return None
+        self.watermark = int(steps[-1])
+        return Watermarks(watermarks.places[risen], steps[risen])
+
+    def end(self) -> Watermarks | None:
+        """Return the operator's watermark when all its connections have ended (EV25); None if it was returned."""
+        if self.watermark == END:
+            return None
+        self._values = dict.fromkeys(self._values, END)
+        self._idle.clear()
+        self.watermark = END
+        return Watermarks.of((0, END))
+
+    def dump(self) -> dict[str, Any]:
+        """Return the state as JSON (EV43)."""
+        return {"watermark": self.watermark, "entries": dict(self._values), "idle": sorted(self._idle)}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Restore a state that `dump` returned; a connection that it does not name begins with the watermark (EV45)."""
+        self.watermark = state["watermark"]
+        entries: dict[str, int | None] = state.get("entries", {})
+        self._values = {name: entries.get(name, self.watermark) for name in self._values}
+        self._idle = self._values.keys() & set(state.get("idle", ()))
+        self._rests = bool(self._values) and len(self._idle) == len(self._values)
+
+    def _least(self, connection: str) -> int | None:
+        """Return the least watermark of the other connections that are not idle; None if one has none yet."""
+        others = [value for each, value in self._values.items() if each != connection and each not in self._idle]
+        if None in others:
+            return None
+        return min((value for value in others if value is not None), default=END)
+
+    def _enter_idle(self, connection: str, watermarks: Watermarks, tuples: int) -> Watermarks | None:
+        """Do the same as `enter` one by one, for a connection that is or becomes idle."""
+        steps: list[tuple[int, int]] = []
+        done = 0
+        for place, value in (*watermarks, (tuples, None)):
+            if place > done:
+                done = place
+                self._idle.discard(connection)
+            if value == IDLE:
+                self._idle.add(connection)
+            elif value is not None:
+                self._idle.discard(connection)
+                former = self._values[connection]
+                self._values[connection] = value if former is None else max(former, value)
+            if (step := self._step()) is not None:
+                steps.append((place, step))
+        return Watermarks.of(*steps) if steps else None
+
+    def _step(self) -> int | None:
+        """Return the operator's watermark if it rises now or if the operator begins or ceases to be idle, else None."""
+        active = [value for each, value in self._values.items() if each not in self._idle]
+        rested, self._rests = self._rests, not active
+        if self._rests:
+            return None if rested else IDLE
+        if None not in active:
+            least = min(value for value in active if value is not None)
+            if self.watermark is None or least > self.watermark:
+                self.watermark = least
+                return least
+        return self.watermark if rested else None

@@ -1,0 +1,178 @@
+"""Watermarks as they are made, merged, and kept at their places (EV15-EV20, EV25, EV51)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.event_time.calling import call_between, call_whole
+from streams_orchestration.operators.event_time.clock import Clock
+from streams_orchestration.operators.event_time.entries import Entries
+from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
+from streams_orchestration_tests.specs import CASES
+
+EVENT_TIME = {case["id"]: case for case in yaml.safe_load((CASES / "event_time.yaml").read_text())}
+TIMES = st.lists(st.integers(-50, 50), max_size=30)
+
+
+def ticks(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
+def numbers(count: int, watermarks: Watermarks | None = None) -> TupleBatch:
+    batch = pa.RecordBatch.from_arrays([pa.array(range(count), pa.int64())], ["n"])
+    return TupleBatch(batch, watermarks=watermarks)
+
+
+def divided(count: int, cuts: list[int]) -> list[tuple[int, int]]:
+    return [*pairwise(sorted({0, count, *(cut % (count + 1) for cut in cuts)}))]
+
+
+@pytest.mark.parametrize("case", ["W1", "W2"])
+def test_watermarks_of_a_source(case: str):
+    given_, wanted = EVENT_TIME[case]["source"], EVENT_TIME[case]["expect"]["watermarks"]
+    clock = Clock(ticks(given_["eventTime"]["lag"]), ticks(given_["eventTime"]["minimumGap"]))
+    times = np.array([ticks(at) for at, *_ in given_["tuples"]], np.int64)
+    assert [*(clock.advance(times) or ())] == [(place, ticks(value)) for place, value in wanted]
+
+
+@given(TIMES, st.integers(0, 9), st.integers(0, 9), st.lists(st.integers(0, 30)))
+def test_watermarks_of_a_source_follow_the_rule_however_its_tuples_are_divided(
+    times: list[int], lag: int, gap: int, cuts: list[int]
+):
+    wanted: list[tuple[int, int]] = []
+    for place in range(1, len(times) + 1):
+        own = max(times[:place]) - lag
+        if not wanted or (own > wanted[-1][1] and own >= wanted[-1][1] + gap):
+            wanted.append((place, own))
+    clock, made = Clock(lag, gap), []
+    for first, last in divided(len(times), cuts):
+        made += [(first + p, v) for p, v in clock.advance(np.array(times[first:last], np.int64)) or ()]
+        again = Clock(lag, gap)
+        again.load(clock.dump())
+        clock = again
+    assert made == wanted
+
+
+def test_times_near_the_least_number_do_not_wrap_around():
+    marks = Clock(lag=1000, minimum_gap=1).advance(np.array([-(2**63) + 5], np.int64))
+    assert [*(marks or ())] == [(1, IDLE + 1)]
+
+
+def test_the_end_of_a_stream_comes_once():
+    clock = Clock(lag=0, minimum_gap=1)
+    assert [*(clock.end() or ())] == [(0, END)]
+    assert clock.end() is None
+    assert clock.advance(np.array([5], np.int64)) is None
+
+
+def arrivals_of(case: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [(name, item) for name, item in case["arrivals"]]
+
+
+def test_the_least_of_two_connections_counts():
+    case = EVENT_TIME["W4"]
+    entries, seen = Entries(["A", "B"]), []
+    for connection, item in arrivals_of(case):
+        if isinstance(item, list):
+            steps = entries.enter(connection, None, 1)
+            seen.append(item)
+        else:
+            value = IDLE if item == "idle" else ticks(item["w"])
+            steps = entries.enter(connection, Watermarks.of((0, value)), 0)
+        seen += [{"w": value / 1000} for _, value in steps or ()]
+    assert seen == case["expect"]["seen"]
+
+
+ITEMS = st.lists(
+    st.tuples(st.sampled_from("abc"), st.one_of(st.none(), st.just(IDLE), st.integers(0, 20))), max_size=40
+)
+
+
+@given(ITEMS, st.lists(st.integers(0, 40)))
+def test_entries_take_batches_as_they_take_items_one_by_one(items: list[tuple[str, int | None]], cuts: list[int]):
+    """None stands for a tuple."""
+    single, whole = Entries("abc"), Entries("abc")
+    wanted: list[int] = []
+    for connection, item in items:
+        steps = single.enter(connection, None if item is None else Watermarks.of((0, item)), item is None)
+        wanted += [value for _, value in steps or ()]
+    made: list[int] = []
+    for first, last in divided(len(items), cuts):
+        again = Entries("abc")
+        again.load(whole.dump())
+        whole = again
+        runs: list[tuple[str, list[int | None]]] = []
+        for connection, item in items[first:last]:
+            if not runs or runs[-1][0] != connection:
+                runs.append((connection, []))
+            runs[-1][1].append(item)
+        for connection, run in runs:
+            marks: list[tuple[int, int]] = []
+            tuples = 0
+            for item in run:
+                if item is None:
+                    tuples += 1
+                else:
+                    marks.append((tuples, item))
+            made += [v for _, v in whole.enter(connection, Watermarks.of(*marks) if marks else None, tuples) or ()]
+    assert made == wanted
+
+
+def test_a_connection_that_a_new_plan_adds_begins_with_the_watermark():
+    entries = Entries("ab")
+    entries.load({"watermark": 10})
+    assert entries.enter("a", Watermarks.of((1, 20)), 1) is None
+    assert [*(entries.enter("b", Watermarks.of((0, 15)), 0) or ())] == [(0, 15)]
+
+
+@given(st.lists(st.booleans(), max_size=20), st.lists(st.integers(0, 20), max_size=8))
+def test_watermarks_stay_between_the_same_tuples(mask: list[bool], cuts: list[int]):
+    places = sorted(cut % (len(mask) + 1) for cut in cuts)
+    batch = numbers(len(mask), Watermarks.of(*((place, number) for number, place in enumerate(places))))
+    kept = [n for n, keep in enumerate(mask) if keep]
+    wanted = [sum(n < place for n in kept) for place in places]
+    for chosen in (batch.filter(np.array(mask, bool)), batch.take(np.array(kept, np.int64))):
+        assert [place for place, _ in chosen.watermarks or ()] == wanted
+    half = len(mask) // 2
+    parts = [batch.slice(0, half), batch.slice(half)] if half else [batch.slice(0)]
+    there = [(part.watermarks, at) for part, at in zip(parts, (0, half), strict=False)]
+    assert [(place + at, value) for marks, at in there for place, value in marks or ()] == [*(batch.watermarks or ())]
+
+
+@given(st.integers(0, 12), st.lists(st.integers(0, 12), max_size=8))
+def test_an_operator_is_called_between_watermarks(count: int, cuts: list[int]):
+    marks = Watermarks.of(*((place, place) for place in sorted(cut % (count + 1) for cut in cuts)))
+    seen: list[Any] = []
+
+    def submit(port: int, steps: Watermarks) -> None:
+        seen.extend(("w", port, value) for _, value in steps)
+
+    call_between(numbers(count, marks), lambda part: seen.extend(part.column("n").tolist()), submit, (0, 1))
+    for port in (0, 1):
+        wanted: list[Any] = []
+        for n in range(count + 1):
+            wanted += [("w", port, n)] * int((marks.places == n).sum()) + ([n] if n < count else [])
+        assert [item for item in seen if isinstance(item, int) or item[1] == port] == wanted
+
+
+def test_watermarks_that_an_operator_does_not_submit_follow_its_call():
+    submitted, sent = Counter[int](), []
+
+    def process(_: TupleBatch) -> None:
+        submitted[0] += 1
+
+    call_whole(
+        numbers(2, Watermarks.of((1, 5), (2, 8))), process, submitted,
+        lambda port, steps: sent.append((port, [*steps])), (0, 1),
+    )  # fmt: skip
+    assert sent == [(0, [(0, 8)]), (1, [(0, 5), (0, 8)])]
