@@ -12,6 +12,7 @@ from pathlib import Path
 from streams_orchestration.expressions.times import expected_zone
 from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.errors import ResultError
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.metrics import Metrics
@@ -27,6 +28,12 @@ class Punctuation(Enum):
 
 def _drop(port: int, batch: TupleBatch) -> None:
     """Drop a batch. This is the default outside of a PE."""
+
+
+def _sets_no_watermark(watermark: int) -> None:
+    """Refuse a watermark. This is the default, and stays so in all modes but `manual`."""
+    message = f"it sets the watermark {watermark}, but only an operator in the event-time mode `manual` sets any"
+    raise ResultError(message)
 
 
 def _drop_punctuation(port: int, mark: Punctuation) -> None:
@@ -70,6 +77,7 @@ class OperatorContext:
     """The operator's role in its consistent region; None outside of regions."""
     event_time: EventTimeRole | None = None
     """The operator's role in an event-time graph; None outside of such graphs."""
+    set_watermark: Callable[[int], None] = _sets_no_watermark
     make_consistent: Callable[[], None] = not_the_trigger
     """End the epoch of an operator-driven region (B26) with the current micro-batch.
 

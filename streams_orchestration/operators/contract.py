@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,7 +15,14 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.context import OperatorContext, Punctuation
 from streams_orchestration.operators.errors import ResultError
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.results import check_offset, check_port, check_tuples, described
+from streams_orchestration.operators.results import (
+    Offset,
+    PendingFile,
+    ProducedTo,
+    check_port,
+    check_tuples,
+    described,
+)
 from streams_orchestration.operators.states.rescaling import (
     PortKeys,
     Route,
@@ -28,37 +35,11 @@ from streams_orchestration.operators.states.rescaling import (
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.storage.port import File
 
-Offset = dict[str, Any]
-"""A source's position as a JSON object, which only the source interprets."""
-
 
 class Parameters(BaseModel):
     """The base class of an operator's parameters. Unknown parameters are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
-class PendingFile(NamedTuple):
-    """A file that a sink has written and that becomes visible with its epoch or its batch.
-
-    The framework flushes the file to disk before the commit that names it. On publication it checks that the file is
-    unchanged.
-    """
-
-    pending: Path
-    final: Path | str | None
-    """The final path, or an address of a `GatheringSink`; None if the content does not become a file (see `EpochSink`).
-    """
-    rows: int
-    size: int
-    """Size in bytes."""
-
-
-class ProducedTo(NamedTuple):
-    """The position of a source after one call of `produce`."""
-
-    offset: Offset
-    exhausted: bool
 
 
 class Operator:
@@ -175,6 +156,28 @@ class Operator:
         Window marks are forwarded to the output ports whose model preserves them, unless `passes_marks` is false. Final
         marks are forwarded to all output ports.
         """
+
+    def on_watermark(self, watermark: int) -> None:
+        """Handle a step of the operator's watermark, in ticks, before it is sent on; may submit tuples (EV21).
+
+        Called for operators in an event-time graph whose class does not set `places_watermarks`. The greatest
+        watermark, 2**63 - 1, says that all streams have ended.
+        """
+
+    def held(self) -> int | None:
+        """Return the least event time in ticks among tuples that the operator keeps and may submit later, or None.
+
+        The watermark that an operator in the mode `heldInput` sends on does not pass it (EV62).
+        """
+        return None
+
+    def set_watermark(self, watermark: int) -> None:
+        """Set the watermark of an operator in the mode `manual`, in ticks; a lower one than before is ignored (EV23).
+
+        Raises:
+            ResultError: the operator is in no event-time graph, or in another mode.
+        """
+        self.context.set_watermark(watermark)
 
     def drain(self) -> None:
         """Finish pending work before a checkpoint of the region; may submit tuples (B16)."""
@@ -351,36 +354,3 @@ class SourceOperator(Operator):
     def place(self) -> str:
         """Return the file and rows of the last submitted tuples, for errors of later operators."""
         return ""
-
-
-def check_produced(produced: ProducedTo) -> ProducedTo:
-    """Return the result of `produce`. Raise ResultError if it has a wrong type."""
-    if not isinstance(produced, ProducedTo):
-        message = f"its `produce` returned {described(produced)}; it returns ProducedTo(offset, exhausted)"
-        raise ResultError(message)
-    check_offset(produced.offset)
-    return produced
-
-
-def check_available(bound: Offset | None) -> Offset | None:
-    """Return the result of `available`. Raise ResultError if it has a wrong type."""
-    if bound is not None and not isinstance(bound, dict):
-        message = f"its `available` returned {described(bound)}; it returns a dict of JSON, or None"
-        raise ResultError(message)
-    return bound
-
-
-def check_pause(pause: float | None) -> float | None:
-    """Return the result of `pause`. Raise ResultError if it has a wrong type."""
-    if pause is not None and not (isinstance(pause, int | float) and pause >= 0):
-        message = f"its `pause` returned {described(pause)}; it returns seconds, 0 or more, or None"
-        raise ResultError(message)
-    return pause
-
-
-def check_files(files: tuple[PendingFile, ...]) -> tuple[PendingFile, ...]:
-    """Return the result of `prepare_commit`. Raise ResultError if it has a wrong type."""
-    if not isinstance(files, tuple | list) or not all(isinstance(file, PendingFile) for file in files):
-        message = f"its `prepare_commit` returned {described(files)}; it returns a tuple of PendingFile"
-        raise ResultError(message)
-    return tuple(files)

@@ -1,19 +1,47 @@
-"""Checks values that operators return, yield or submit, before they are used."""
+"""Values that operators return, yield or submit, and their checks before they are used."""
 
 from __future__ import annotations
 
 import inspect
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import ResultError
 from streams_orchestration.operators.libraries import pa
 
+Offset = dict[str, Any]
+"""A source's position as a JSON object, which only the source interprets."""
+
+
 SHOWN = 60
 """The number of characters of a value that errors show."""
+
+
+class PendingFile(NamedTuple):
+    """A file that a sink has written and that becomes visible with its epoch or its batch.
+
+    The framework flushes the file to disk before the commit that names it. On publication it checks that the file is
+    unchanged.
+    """
+
+    pending: Path
+    final: Path | str | None
+    """The final path, or an address of a `GatheringSink`; None if the content does not become a file (see `EpochSink`).
+    """
+    rows: int
+    size: int
+    """Size in bytes."""
+
+
+class ProducedTo(NamedTuple):
+    """The position of a source after one call of `produce`."""
+
+    offset: Offset
+    exhausted: bool
 
 
 def described(value: object) -> str:
@@ -112,3 +140,36 @@ def check_offset(offset: object) -> None:
 def type_text(schema: pa.Schema) -> str:
     """Return a tuple type as text for errors."""
     return ", ".join(f"{field.name} {type_name(field.type)}" for field in schema)
+
+
+def check_produced(produced: ProducedTo) -> ProducedTo:
+    """Return the result of `produce`. Raise ResultError if it has a wrong type."""
+    if not isinstance(produced, ProducedTo):
+        message = f"its `produce` returned {described(produced)}; it returns ProducedTo(offset, exhausted)"
+        raise ResultError(message)
+    check_offset(produced.offset)
+    return produced
+
+
+def check_available(bound: Offset | None) -> Offset | None:
+    """Return the result of `available`. Raise ResultError if it has a wrong type."""
+    if bound is not None and not isinstance(bound, dict):
+        message = f"its `available` returned {described(bound)}; it returns a dict of JSON, or None"
+        raise ResultError(message)
+    return bound
+
+
+def check_pause(pause: float | None) -> float | None:
+    """Return the result of `pause`. Raise ResultError if it has a wrong type."""
+    if pause is not None and not (isinstance(pause, int | float) and pause >= 0):
+        message = f"its `pause` returned {described(pause)}; it returns seconds, 0 or more, or None"
+        raise ResultError(message)
+    return pause
+
+
+def check_files(files: tuple[PendingFile, ...]) -> tuple[PendingFile, ...]:
+    """Return the result of `prepare_commit`. Raise ResultError if it has a wrong type."""
+    if not isinstance(files, tuple | list) or not all(isinstance(file, PendingFile) for file in files):
+        message = f"its `prepare_commit` returned {described(files)}; it returns a tuple of PendingFile"
+        raise ResultError(message)
+    return tuple(files)

@@ -16,12 +16,10 @@ from streams_orchestration.operators.contract import (
     ProducedTo,
     Punctuation,
     SourceOperator,
-    check_files,
-    check_produced,
 )
 from streams_orchestration.operators.implementation import make_operator, wrong_method
 from streams_orchestration.operators.region import RegionRole
-from streams_orchestration.operators.results import check_nothing, check_state
+from streams_orchestration.operators.results import check_files, check_nothing, check_produced, check_state
 from streams_orchestration.operators.states.state import dump_state, load_state, plain_digest
 
 Row = tuple[Any, ...]

@@ -7,6 +7,7 @@ from typing import Any
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
+from streams_orchestration.operators.event_time.times import least_time
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
@@ -91,6 +92,11 @@ class WaitingOperator(Operator):
                 self.punctuate(item)
             else:
                 self.submit(TupleBatch(item))
+
+    def held(self) -> int | None:
+        """Return the least event time of a waiting tuple."""
+        log = self.waiting.log
+        return least_time(log.take(log.places()), self.context.event_time)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Queue a window marker of input port 0 after the tuples."""

@@ -33,3 +33,10 @@ def times_of(tuples: pa.RecordBatch, role: EventTimeRole) -> np.ndarray:
         )
         raise DataError(message)
     return column.to_numpy(zero_copy_only=False)
+
+
+def least_time(tuples: pa.RecordBatch, role: EventTimeRole | None) -> int | None:
+    """Return the least event time of tuples in ticks; None without tuples, without times, or outside of event time."""
+    if role is None or not tuples.num_rows:
+        return None
+    return pc.min(time_column(tuples, role)).as_py()

@@ -10,7 +10,7 @@ from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.event_time.entries import Entries
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.times import times_of
-from streams_orchestration.operators.watermarks import END, Watermarks
+from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 
 
 class OperatorWatermark:
@@ -26,11 +26,21 @@ class OperatorWatermark:
         self.role = role
         self.entries = Entries(connections)
         self.clock = Clock(role.lag, role.minimum_gap) if role.mode == "outputEventTime" else None
+        self._sent: int | None = None
+        """The watermark sent last in the modes `heldInput` and `manual`."""
+        self._reached: int | None = None
+        """The input watermark in front of the tuples that the operator has processed."""
 
     @property
     def value(self) -> int | None:
         """The watermark in ticks; None before the first one."""
-        return self.entries.watermark if self.clock is None else self.clock.emitted
+        match self.role.mode:
+            case "outputEventTime":
+                return None if self.clock is None else self.clock.emitted
+            case "inputWatermark":
+                return self.entries.watermark
+            case _:
+                return self._sent
 
     def entered(self, batch: TupleBatch, connection: str) -> TupleBatch:
         """Return a batch that arrives, with the steps of the operator's watermark in place of its own watermarks.
@@ -56,22 +66,52 @@ class OperatorWatermark:
         steps = self.clock.advance(times_of(batch.arrow, self.role))
         return batch if steps is batch.watermarks else batch.with_watermarks(steps)
 
+    def passed(self, steps: Watermarks | None, held: int | None) -> Watermarks | None:
+        """Return the watermarks that the operator sends when it has processed what is in front of these steps.
+
+        Args:
+            steps: steps of its input watermark without tuples; None without any.
+            held: the least time of a tuple that it keeps (EV62); None without any.
+        """
+        if self.role.mode == "inputWatermark":
+            return steps
+        if self.role.mode != "heldInput":
+            return None
+        idle = steps is not None and steps.values[-1] == IDLE
+        if steps is not None and (values := steps.values[steps.values != IDLE]).size:
+            self._reached = int(values[-1])
+        due = self._reached if held is None or self._reached is None else min(self._reached, held)
+        values = [] if due is None or (self._sent is not None and due <= self._sent) else [(0, due)]
+        self._sent = due if values else self._sent
+        values += [(0, IDLE)] if idle and held is None else []
+        return Watermarks.of(*values) if values else None
+
+    def set(self, watermark: int) -> Watermarks | None:
+        """Return the watermark that an operator in the mode `manual` sends by setting one, or None (EV23)."""
+        least = IDLE if self._sent is None else min(self._sent + max(self.role.minimum_gap, 1), END)
+        if self._sent == END or watermark < least:
+            return None
+        self._sent = watermark
+        return Watermarks.of((0, watermark))
+
     def end(self) -> Watermarks | None:
         """Return the watermark at the end of the operator's streams (EV25); None if it was returned before."""
-        return self.entries.end() if self.clock is None else self.clock.end()
-
-    @property
-    def ended(self) -> bool:
-        """True after the greatest watermark."""
-        return self.value == END
+        match self.role.mode:
+            case "outputEventTime":
+                return None if self.clock is None else self.clock.end()
+            case "manual":
+                return self.set(END)
+            case _:
+                return self.entries.end()
 
     def dump(self) -> dict[str, Any]:
         """Return the state as JSON (EV43)."""
-        return self.entries.dump() if self.clock is None else self.clock.dump()
+        return self.entries.dump() | {"sent": self._sent} if self.clock is None else self.clock.dump()
 
     def load(self, state: dict[str, Any]) -> None:
         """Restore a state that `dump` returned."""
         if self.clock is None:
             self.entries.load(state)
+            self._reached, self._sent = state["watermark"], state.get("sent")
         else:
             self.clock.load(state)

@@ -12,6 +12,7 @@ from streams_orchestration.operators.assignments import Assignments, assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.event_time.times import least_time
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.states.rescaling import Sharding
@@ -133,6 +134,11 @@ class Merge(Operator):
         together = pa.concat_batches(parts)
         order = np.lexsort((np.concatenate(ports), together.column(_VALUE).to_numpy()))
         self.submit(TupleBatch(together.take(pa.array(order)).select(together.schema.names[:-1])))
+
+    def held(self) -> int | None:
+        """Return the least event time of a waiting tuple."""
+        times = (least_time(log.take(log.places()), self.context.event_time) for log in self.logs)
+        return min((time for time in times if time is not None), default=None)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Submit all waiting tuples when the last stream ends."""

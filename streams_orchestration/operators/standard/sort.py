@@ -13,6 +13,7 @@ from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.event_time.times import least_time
 from streams_orchestration.operators.expressions import evaluate, parse_expression
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.faults import report
@@ -201,6 +202,10 @@ class Sort(Operator):
         new = together.filter(pa.array(stays))
         self._wait(new, np.zeros(new.num_rows, np.int64))
         self._submit(together.take(pa.array(leaving)), sort=False)
+
+    def held(self) -> int | None:
+        """Return the least event time of a waiting tuple."""
+        return least_time(self.waiting.take(self.waiting.places()), self.context.event_time)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Close `punct()` windows at a window marker. At the end, submit all waiting tuples."""

@@ -25,21 +25,23 @@ from streams_orchestration.operators.contract import (
     ProducedTo,
     Punctuation,
     SourceOperator,
-    check_available,
-    check_pause,
-    check_produced,
 )
 from streams_orchestration.operators.encoding import forget
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.event_time.calling import call_between, call_whole
-from streams_orchestration.operators.results import check_nothing, type_text
-from streams_orchestration.operators.watermarks import Watermarks
+from streams_orchestration.operators.results import (
+    check_available,
+    check_nothing,
+    check_pause,
+    check_produced,
+    type_text,
+)
 from streams_orchestration.runtime.errors import OperatorFailure
 from streams_orchestration.runtime.programs.batches import BatchPlan, Segment, TaskInput, TaskResult
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.tasks.calls import OperatorCalls, allow_calls, at_mark
 from streams_orchestration.runtime.tasks.checkpoint import Checkpoint
+from streams_orchestration.runtime.tasks.event_time import EventTimeCalls
 from streams_orchestration.runtime.tasks.instances import Instance, InstanceCache, make_instance
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
 from streams_orchestration.runtime.tasks.outbox import NewSender, Outbox, frozen
@@ -64,6 +66,7 @@ class TaskRun:
         self.directories = directories
         self.instances = {} if task.forwards else cache.of(program, task, plan)
         self._calls = OperatorCalls(self.meter, self.instances, plan.batch)
+        self._event_time = EventTimeCalls(self._calls, self._process, self._send)
         self.outbox = Outbox(program, directories, new_sender, self.meter)
         self.prepared: set[int] = set()
         """Operators whose objects hold the state that the plan names."""
@@ -249,19 +252,9 @@ class TaskRun:
                 for output in (number for number, preserves in enumerate(program.preserves) if preserves):
                     self._punctuate(program, output, item)
         elif instance.watermark is not None:
-            self._call_in_event_time(program, instance, port, instance.watermark.entered(item, connection))
+            self._event_time.call(program, instance, port, instance.watermark.entered(item, connection))
         elif len(item):
             self._process(program, operator, port, item.bare())
-
-    def _call_in_event_time(self, program: OperatorProgram, instance: Instance, port: int, batch: TupleBatch) -> None:
-        """Call an operator with a batch that has the steps of its own watermark, and send these on."""
-        process = partial(self._process, program, instance.operator, port)
-        submit = partial(self._submit_watermarks, program)
-        outputs = program.event_time.outputs if program.event_time is not None else ()
-        if instance.operator.places_watermarks:
-            call_whole(batch, process, instance.submitted, submit, outputs)
-        else:
-            call_between(batch, process, submit, outputs)
 
     def _process(self, program: OperatorProgram, operator: Operator, port: int, batch: TupleBatch) -> None:
         before, tuples = self.arrived[program.index, port], batch.untouched
@@ -273,23 +266,10 @@ class TaskRun:
         self._calls.call(program, lambda: check_nothing(operator.process(port, batch), "process"), at)
 
     def _end_watermark(self, program: OperatorProgram) -> None:
-        """Let an operator in an event-time graph reach the greatest watermark, if it has not yet (EV25)."""
-        if program.event_time is None:
-            return
-        instance = self._instance(program.index)
-        assert instance.watermark is not None
-        steps = instance.watermark.end()
-        if steps is None:
-            return
-        self.changed.add(program.index)
-        if program.event_time.mode == "outputEventTime":
-            for port in program.event_time.outputs:
-                self._submit_watermarks(program, port, steps)
-        elif program.event_time.ports:
-            port = program.event_time.ports[0]
-            self._call_in_event_time(
-                program, instance, port, TupleBatch.bearing(steps, arrow_schema(program.inputs[port]))
-            )
+        """Let an operator in an event-time graph reach the greatest watermark (EV25)."""
+        if program.event_time is not None:
+            self.changed.add(program.index)
+            self._event_time.end(program, self._instance(program.index))
 
     def _instance(self, index: int) -> Instance:
         """Return the operator object with the state that the plan names."""
@@ -307,6 +287,8 @@ class TaskRun:
         instance.dirty = True
         context = instance.operator.context
         context.epoch, context.batch, context.generation = self.plan.epoch, self.plan.batch, self.plan.generation
+        if program.event_time is not None and program.event_time.mode == "manual":
+            context.set_watermark = lambda watermark: self._event_time.set(program, instance, watermark)
         context.submit = lambda port, batch: self._submit(program, port, batch)
         context.punctuate = lambda port, mark: self._punctuate(program, port, mark)
         if program.region is not None and program.region.trigger:
@@ -335,23 +317,17 @@ class TaskRun:
             self.rows_in += len(batch)
             self.bytes_in += batch.nbytes
         self.meter.submits(program.index, port, batch)
-        for delivery in program.deliveries[port]:
-            self._deliver(program, port, delivery, batch)
+        self._send(program, port, batch)
         if steps is not None and instance.watermark is not None and instance.watermark.clock is not None:
-            for other in instance.watermark.role.outputs:
-                if other != port:
-                    self._submit_watermarks(program, other, steps.rest(0))
-
-    def _submit_watermarks(self, program: OperatorProgram, port: int, steps: Watermarks) -> None:
-        """Send watermarks without tuples to every connection of an output port."""
-        batch = TupleBatch.bearing(steps, arrow_schema(program.outputs[port] or ""))
-        for delivery in program.deliveries[port]:
-            self._deliver(program, port, delivery, batch)
+            self._event_time.submit(program, steps.rest(0), [each for each in instance.outputs if each != port])
 
     def _punctuate(self, program: OperatorProgram, port: int, mark: Punctuation) -> None:
         self.meter.submits(program.index, port, mark)
+        self._send(program, port, mark)
+
+    def _send(self, program: OperatorProgram, port: int, item: Item) -> None:
         for delivery in program.deliveries[port]:
-            self._deliver(program, port, delivery, mark)
+            self._deliver(program, port, delivery, item)
 
     def _deliver(self, program: OperatorProgram, port: int, delivery: Delivery, item: Item) -> None:
         match delivery:

@@ -43,6 +43,16 @@ class Instance:
     submitted: Counter[int] = field(default_factory=Counter[int])
     """The number of watermarks that the operator has submitted in its current call, by output port."""
 
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """The output ports that take watermarks."""
+        return () if self.watermark is None else self.watermark.role.outputs
+
+    @property
+    def keeps_tuples(self) -> bool:
+        """True if the operator's watermark does not pass the tuples that it keeps (EV62)."""
+        return self.watermark is not None and self.watermark.role.mode == "heldInput"
+
 
 class InstanceCache:
     """The operator objects of one worker, by PE and task; objects of an older generation are dropped."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.event_time.calling import call_between, call_whole
+from streams_orchestration.operators.event_time.calling import call_between
 from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.event_time.entries import Entries
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
@@ -154,25 +153,11 @@ def test_an_operator_is_called_between_watermarks(count: int, cuts: list[int]):
     marks = Watermarks.of(*((place, place) for place in sorted(cut % (count + 1) for cut in cuts)))
     seen: list[Any] = []
 
-    def submit(port: int, steps: Watermarks) -> None:
-        seen.extend(("w", port, value) for _, value in steps)
+    def reached(steps: Watermarks) -> None:
+        seen.extend(("w", value) for _, value in steps)
 
-    call_between(numbers(count, marks), lambda part: seen.extend(part.column("n").tolist()), submit, (0, 1))
-    for port in (0, 1):
-        wanted: list[Any] = []
-        for n in range(count + 1):
-            wanted += [("w", port, n)] * int((marks.places == n).sum()) + ([n] if n < count else [])
-        assert [item for item in seen if isinstance(item, int) or item[1] == port] == wanted
-
-
-def test_watermarks_that_an_operator_does_not_submit_follow_its_call():
-    submitted, sent = Counter[int](), []
-
-    def process(_: TupleBatch) -> None:
-        submitted[0] += 1
-
-    call_whole(
-        numbers(2, Watermarks.of((1, 5), (2, 8))), process, submitted,
-        lambda port, steps: sent.append((port, [*steps])), (0, 1),
-    )  # fmt: skip
-    assert sent == [(0, [(0, 8)]), (1, [(0, 5), (0, 8)])]
+    call_between(numbers(count, marks), lambda part: seen.extend(part.column("n").tolist()), reached)
+    wanted: list[Any] = []
+    for n in range(count + 1):
+        wanted += [("w", n)] * int((marks.places == n).sum()) + ([n] if n < count else [])
+    assert seen == wanted

@@ -1,0 +1,84 @@
+"""Calls of operators in event-time graphs, and the watermarks that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from streams_orchestration.compiler.pe_program import OperatorProgram
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.event_time.calling import call_between
+from streams_orchestration.operators.results import check_nothing
+from streams_orchestration.operators.watermarks import IDLE, Watermarks
+from streams_orchestration.runtime.tasks.calls import OperatorCalls
+from streams_orchestration.runtime.tasks.instances import Instance
+
+Process = Callable[[OperatorProgram, Operator, int, TupleBatch], None]
+Send = Callable[[OperatorProgram, int, TupleBatch], None]
+
+
+class EventTimeCalls:
+    """The calls of one task for operators in event-time graphs."""
+
+    def __init__(self, calls: OperatorCalls, process: Process, send: Send) -> None:
+        """Prepare for the calls of a task.
+
+        Args:
+            calls: the calls of the task.
+            process: calls an operator with tuples that arrive at an input port.
+            send: sends an item of an operator to every connection of an output port.
+        """
+        self._calls = calls
+        self._process = process
+        self._send = send
+
+    def call(self, program: OperatorProgram, instance: Instance, port: int, batch: TupleBatch) -> None:
+        """Call an operator with a batch that has the steps of its own watermark, and send on what becomes of these."""
+        process = partial(self._process, program, instance.operator, port)
+        if instance.operator.places_watermarks:
+            instance.submitted.clear()
+            process(batch)
+            if batch.watermarks is not None:
+                for output in instance.outputs:
+                    self.submit(program, batch.watermarks.rest(instance.submitted[output]), (output,))
+            return
+        reached = partial(self._reached, program, instance)
+        call_between(batch, process, reached)
+        if instance.keeps_tuples:
+            reached(None)
+
+    def end(self, program: OperatorProgram, instance: Instance) -> None:
+        """Let an operator reach the greatest watermark, unless it has done so before (EV25)."""
+        role, watermark = program.event_time, instance.watermark
+        assert role is not None
+        assert watermark is not None
+        steps = watermark.end()
+        if steps is not None and role.mode in ("outputEventTime", "manual"):
+            self.submit(program, steps, role.outputs)
+        elif steps is not None and role.ports:
+            port = role.ports[0]
+            self.call(program, instance, port, TupleBatch.bearing(steps, arrow_schema(program.inputs[port])))
+
+    def set(self, program: OperatorProgram, instance: Instance, watermark: int) -> None:
+        """Send the watermark that an operator in the mode `manual` sets."""
+        if instance.watermark is not None:
+            self.submit(program, instance.watermark.set(watermark), instance.outputs)
+
+    def submit(self, program: OperatorProgram, steps: Watermarks | None, ports: Iterable[int]) -> None:
+        """Send watermarks without tuples to every connection of some output ports."""
+        for port in ports if steps else ():
+            assert steps is not None
+            self._send(program, port, TupleBatch.bearing(steps, arrow_schema(program.outputs[port] or "")))
+
+    def _reached(self, program: OperatorProgram, instance: Instance, steps: Watermarks | None) -> None:
+        """Let an operator handle steps of its watermark, and send the watermarks that follow from them."""
+        operator, watermark = instance.operator, instance.watermark
+        assert watermark is not None
+        if steps is not None and type(operator).on_watermark is not Operator.on_watermark:
+            for value in (value for _, value in steps if value != IDLE):
+                handle = partial(operator.on_watermark, value)
+                self._calls.call(program, lambda handle=handle: check_nothing(handle(), "on_watermark"))
+        held = self._calls.call(program, operator.held) if instance.keeps_tuples else None
+        self.submit(program, watermark.passed(steps, held), instance.outputs)
