@@ -75,12 +75,12 @@ class Assignments:
         return self.of(Evaluated(TupleBatch(source)))
 
     def of(self, source: Evaluated) -> TupleBatch:
-        """Compute the output tuples for input tuples, reusing expression values that are already known."""
+        """Compute the output tuples for input tuples, with their watermarks, reusing values that are already known."""
         values = {
             name: source.arrow.column(name) if expression is None else source.value(expression)
             for name, expression in self.columns.items()
         }
-        return TupleBatch.from_columns(values, self.schema)
+        return TupleBatch.from_columns(values, self.schema).with_watermarks(source.batch.watermarks)
 
 
 def assignments_of_ports(sources: Sequence[pa.Schema], target: pa.Schema, zone: dt.tzinfo) -> list[Assignments]:

@@ -16,6 +16,7 @@ from streams_orchestration.operators.expressions import Expression, evaluate_pos
 from streams_orchestration.operators.faults import report
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.watermarks import Watermarks
 
 if TYPE_CHECKING:
     from streams_orchestration.expressions.vectors import SelectedTuples
@@ -147,7 +148,7 @@ class Sieve:
     def __call__(self, batch: TupleBatch) -> Evaluated:
         """Return the tuples that meet the condition and have a value for every expression; set failed ones aside."""
         passed, failures = self.sift(batch)
-        self.set_aside(batch.arrow, failures)
+        self.set_aside(batch.arrow, failures, batch.watermarks)
         return passed
 
     def sift(self, batch: TupleBatch) -> tuple[Evaluated, dict[int, str]]:
@@ -186,16 +187,19 @@ class Sieve:
             fits[list(unfit)] = False
             passed = np.setdiff1d(np.arange(len(batch)), list(failures))
             failures = dict(sorted((failures | {int(passed[place]): unfit[place] for place in unfit}).items()))
-        self.set_aside(batch.arrow, failures)
+        self.set_aside(batch.arrow, failures, batch.watermarks)
         for port, mask in enumerate(masks):
             self._operator.submit(tuples.batch.filter(mask & fits), port)
 
-    def set_aside(self, tuples: pa.RecordBatch, failures: Mapping[int, str]) -> None:
+    def set_aside(
+        self, tuples: pa.RecordBatch, failures: Mapping[int, str], watermarks: Watermarks | None = None
+    ) -> None:
         """Skip failed tuples, or submit them to the last output port, in their order.
 
         Args:
             tuples: the batch that contains them.
-            failures: reasons by position.
+            failures: reasons by position, ascending.
+            watermarks: those of the batch, which go to the port with the failed tuples.
         """
         if not failures:
             return
@@ -209,7 +213,9 @@ class Sieve:
         failed = tuples.take(pa.array(list(failures), pa.int64()))
         target = self._context.outputs[-1] or failed.schema
         columns = {field.name: _column(field, failed, reasons) for field in target}
-        self._operator.submit(TupleBatch.from_columns(columns, target), len(self._context.outputs) - 1)
+        steps = None if watermarks is None else watermarks.taken(np.array(list(failures), np.int64))
+        routed = TupleBatch.from_columns(columns, target).with_watermarks(steps)
+        self._operator.submit(routed, len(self._context.outputs) - 1)
 
 
 def _nulls(tuples: pa.RecordBatch, required: Sequence[str], port: int) -> dict[int, str]:

@@ -27,6 +27,7 @@ class FilterParameters(ExpressionParameters):
 class Filter(Operator):
     """Passes a tuple to output port 0 if `filter` is true, otherwise to port 1 if that is connected."""
 
+    places_watermarks = True
     Parameters = FilterParameters
     pure = True
 

@@ -36,6 +36,7 @@ class Functor(Operator):
     Every output port gets one tuple for each tuple that passes the filter.
     """
 
+    places_watermarks = True
     Parameters = FunctorParameters
     pure = True
 

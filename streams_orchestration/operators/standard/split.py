@@ -46,6 +46,7 @@ class SplitParameters(ExpressionParameters):
 class Split(Operator):
     """Sends each tuple to output ports, at most once to each. The order of tuples is kept on every port."""
 
+    places_watermarks = True
     Parameters = SplitParameters
     pure = True
 

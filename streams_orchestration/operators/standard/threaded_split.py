@@ -17,6 +17,7 @@ class ThreadedSplit(Operator):
     IBM Streams sends a tuple to any port with an idle thread, which a replay could not repeat.
     """
 
+    places_watermarks = True
     unsupported = REFUSED["ThreadedSplit"]
     stateful = True
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from streams_orchestration.operators.assignments import Assignments, assignments_of_ports
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 
 
 class Union(Operator):
     """Forwards the tuples of all ports in order of arrival, with the attributes of the output stream."""
+
+    places_watermarks = True
 
     @classmethod
     def mentions(cls, parameters: object) -> Mentions:
@@ -38,4 +41,4 @@ class Union(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Submit the tuples with the output stream's attributes."""
-        self.submit(self.ports[port].apply(batch.arrow))
+        self.submit(self.ports[port].of(Evaluated(batch)))

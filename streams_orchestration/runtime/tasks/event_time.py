@@ -36,6 +36,8 @@ class EventTimeCalls:
 
     def call(self, program: OperatorProgram, instance: Instance, port: int, batch: TupleBatch) -> None:
         """Call an operator with a batch that has the steps of its own watermark, and send on what becomes of these."""
+        if not len(batch) and batch.watermarks is None:
+            return
         process = partial(self._process, program, instance.operator, port)
         if instance.operator.places_watermarks:
             instance.submitted.clear()
@@ -43,6 +45,10 @@ class EventTimeCalls:
             if batch.watermarks is not None:
                 for output in instance.outputs:
                     self.submit(program, batch.watermarks.rest(instance.submitted[output]), (output,))
+            return
+        if not instance.outputs and type(instance.operator).on_watermark is Operator.on_watermark:
+            if len(batch):
+                process(batch.bare())
             return
         reached = partial(self._reached, program, instance)
         call_between(batch, process, reached)

@@ -1,0 +1,85 @@
+"""Operators that put watermarks into what they submit do so where calls between watermarks would put them (EV49)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.event_time.calling import call_between
+from streams_orchestration.operators.standard.filter import Filter
+from streams_orchestration.operators.standard.functor import Functor
+from streams_orchestration.operators.standard.split import Split
+from streams_orchestration.operators.standard.threaded_split import ThreadedSplit
+from streams_orchestration.operators.standard.throttle import Throttle
+from streams_orchestration.operators.standard.union import Union
+from streams_orchestration.operators.testing import OperatorHarness
+from streams_orchestration.operators.watermarks import Watermarks
+
+T = "n bigint"
+CASES: dict[str, tuple[type[Operator], int, dict[str, Any]]] = {
+    "filter": (Filter, 1, {"filter": "n % 3 = 0"}),
+    "filter with a second port": (Filter, 2, {"filter": "n % 3 = 0"}),
+    "filter that routes failures": (Filter, 3, {"filter": "10 DIV (n % 4) > 3", "onError": "route"}),
+    "filter that skips failures": (Filter, 1, {"filter": "10 DIV (n % 4) > 3", "onError": "skip"}),
+    "functor": (Functor, 1, {"filter": "n % 2 = 0", "output": {"n": "n * 2"}}),
+    "functor with two ports": (Functor, 2, {"output": [{"n": "n * 2"}, {}]}),
+    "functor that routes failures": (Functor, 2, {"output": {"n": "10 DIV (n % 4)"}, "onError": "route"}),
+    "split": (Split, 3, {"index": "n"}),
+    "split that routes failures": (Split, 3, {"index": "10 DIV (n % 4)", "onError": "route"}),
+    "threaded split": (ThreadedSplit, 2, {}),
+    "union": (Union, 1, {}),
+    "throttle": (Throttle, 1, {"rate": 1e12}),
+}
+
+
+def shown(port: int, sent: list[tuple[int, Any]]) -> list[str]:
+    items: list[str] = []
+    for number, item in sent:
+        if number != port:
+            continue
+        if isinstance(item, Watermarks):
+            items += [f"w{value}" for _, value in item]
+            continue
+        rows = [str(row["n"]) for row in item.to_pylist()]
+        done = 0
+        for place, value in item.watermarks or ():
+            items += [*rows[done:place], f"w{value}"]
+            done = place
+        items += rows[done:]
+    return items
+
+
+@pytest.mark.parametrize("case", CASES)
+@given(st.lists(st.integers(0, 40), max_size=20), st.lists(st.integers(0, 20), max_size=6))
+def test_placed_watermarks_are_where_calls_between_watermarks_put_them(case: str, numbers: list[int], cuts: list[int]):
+    kind, ports, parameters = CASES[case]
+    assert kind.places_watermarks
+    steps = Watermarks.of(*((place, i) for i, place in enumerate(sorted(cut % (len(numbers) + 1) for cut in cuts))))
+
+    def operator() -> OperatorHarness:
+        return OperatorHarness(kind, [T], [T] * ports, parameters=parameters)
+
+    def batch(harness: OperatorHarness) -> TupleBatch:
+        return TupleBatch.from_columns({"n": numbers}, harness.context.inputs[0]).with_watermarks(steps)
+
+    placed = operator()
+    placed.send(batch(placed))
+    carried = Counter[int]()
+    for port, item in placed.sent:
+        carried[port] += len(getattr(item, "watermarks", None) or ())
+    placed_items = [(port, item) for port, item in placed.sent] + [(p, steps.rest(carried[p])) for p in range(ports)]
+    called = operator()
+    sent: list[tuple[int, Any]] = called.sent  # pyright: ignore[reportAssignmentType]
+    call_between(
+        batch(called),
+        lambda part: called.operator.process(0, part),
+        lambda reached: sent.extend((port, reached) for port in range(ports)),
+    )
+    for port in range(ports):
+        assert shown(port, placed_items) == shown(port, sent)
