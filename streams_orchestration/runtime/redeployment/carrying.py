@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,12 @@ from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
 from streams_orchestration.runtime.programs.batches import StoredState
-from streams_orchestration.runtime.redeployment.rescaling import REPLICAS_AT_ONCE, carried_state, divided_states
+from streams_orchestration.runtime.redeployment.rescaling import (
+    REPLICAS_AT_ONCE,
+    carried_state,
+    common_watermark,
+    divided_states,
+)
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import operator_context
@@ -87,6 +93,11 @@ def _exhausted(row: PeRow, kind: str) -> list[str]:
     return [name for name in row.position["exhausted"] if name in own]
 
 
+def _of_all_channels(name: str) -> str:
+    """Return the physical name of a replica without its channels, which all replicas have in common."""
+    return re.sub(r"\[\d+\]", "", name)
+
+
 @dataclass(frozen=True)
 class Carried:
     """States and offsets with which operators of the new plan begin, by their physical names."""
@@ -134,8 +145,21 @@ class Carrier:
         for move in redeployment.moves:
             if move.before is not None:
                 self._divide(move, carried)
+        self._begin_channels(redeployment, carried)
         self._home.store.sync(self.written)
         return carried
+
+    def _begin_channels(self, redeployment: Redeployment, carried: Carried) -> None:
+        """Let each new replica that merges watermarks begin with the least of those of the former replicas (EV45)."""
+        for name, (_, program) in self._programs.items():
+            if program.entries and program.stateful and name not in carried.states:
+                channels = _of_all_channels(name)
+                formers = [
+                    each.former for each in redeployment.operators if _of_all_channels(each.operator) == channels
+                ]
+                watermark = common_watermark([self._read(former) for former in formers if former is not None])
+                if watermark:
+                    self._store(name, watermark, carried)
 
     def _move(self, former: str, operator: str, carried: Carried) -> None:
         if former in self._cut.sources:

@@ -51,7 +51,7 @@ def carried_state(
     before, after = (dict(_round_robins(each)) for each in (former, program))
     positions = state.get(SPLITTERS, {})
     kept = {name: positions[name] for name in positions if name in after and before.get(name) == after[name]}
-    return converted | ({SPLITTERS: kept} if kept else {}) | _common_watermark([state])
+    return converted | ({SPLITTERS: kept} if kept else {}) | common_watermark([state])
 
 
 def divided_states(operator: Operator, move: StateMove, states: Sequence[State]) -> list[dict[str, Any]]:
@@ -83,11 +83,11 @@ def divided_states(operator: Operator, move: StateMove, states: Sequence[State])
     if len(divided) != len(move.targets):
         raise StateRefusedError(name, f"was divided into {len(divided)} parts for {len(move.targets)} channels")
     _prove(operator, [place.operator for place in move.targets], divided, after)
-    watermark = _common_watermark([state for state in states if state])
+    watermark = common_watermark([state for state in states if state])
     return [dict(state) | (watermark if state else {}) for state in divided]
 
 
-def _common_watermark(states: Sequence[State]) -> dict[str, Any]:
+def common_watermark(states: Sequence[State]) -> dict[str, Any]:
     """Return the part with the least watermark of replicas, or no part if one of them has none (EV46)."""
     reached = [state.get(WATERMARK, {}).get("watermark") for state in states]
     return {} if None in reached or not reached else {WATERMARK: {"watermark": min(reached)}}

@@ -11,7 +11,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.event_time.calling import call_between
 from streams_orchestration.operators.results import check_nothing
-from streams_orchestration.operators.watermarks import IDLE, Watermarks
+from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
 from streams_orchestration.runtime.tasks.instances import Instance
 
@@ -71,6 +71,14 @@ class EventTimeCalls:
         """Send the watermark that an operator in the mode `manual` sets."""
         if instance.watermark is not None:
             self.submit(program, instance.watermark.set(watermark), instance.outputs)
+
+    @staticmethod
+    def report(instance: Instance) -> None:
+        """Set the gauge `watermark` of an operator (EV27)."""
+        value = None if instance.watermark is None else instance.watermark.value
+        if instance.watermark is not None and value is not None and value != END:
+            gauge = instance.operator.context.metrics.gauge("watermark", "event time before which tuples are late")
+            gauge.set(value / instance.watermark.role.ticks)
 
     def submit(self, program: OperatorProgram, steps: Watermarks | None, ports: Iterable[int]) -> None:
         """Send watermarks without tuples to every connection of some output ports."""

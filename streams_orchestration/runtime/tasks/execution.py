@@ -131,6 +131,7 @@ class TaskRun:
         segments = tuple(self.outbox.segments())
         checkpoint = Checkpoint(self.plan, self.directories, self._calls)
         for index in sorted(self.prepared):
+            self._event_time.report(self.instances[index])
             checkpoint.take(self.program.operators[index], self.instances[index], changed=index in self.changed)
         self.directories.store.sync_contents([*(segment.path for segment in segments), *checkpoint.written])
         written = sum(segment.rows for segment in segments) + sum(file.rows for file in checkpoint.files)
