@@ -15,7 +15,6 @@ from typing import Any
 
 import click
 
-from streams_orchestration.cli.compiling import application_name
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import error as show_error
@@ -28,6 +27,7 @@ from streams_orchestration.compiler.checking.left_out import queries_of
 from streams_orchestration.compiler.compiling import violations
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
+from streams_orchestration.model.loading import read_application
 from streams_orchestration.runtime import api
 
 Finding = dict[str, Any]
@@ -61,12 +61,13 @@ def check(specs: tuple[Path, ...], options: Options, *, queries: bool) -> int:
 
 def _finding(spec: Path, options: Options, *, queries: bool) -> Finding:
     """Check one application and return its finding, without showing it."""
-    name: str | None = None
+    read = read_application(spec)
+    name = read.name
     diagnostics: tuple[Diagnostic, ...] = ()
     asked: tuple[str, ...] = ()
     problem: str | None = None
     try:
-        wanted = deployable(compiled_to_run(spec, GivenOptions(options)))
+        wanted = deployable(compiled_to_run(read, GivenOptions(options)))
         name, diagnostics = wanted.name, wanted.compilation.diagnostics
         if wrong := list(violations(wanted.compilation)):
             problem = f"a compiled stage did not pass its check, which is a bug: {'; '.join(wrong)}"
@@ -74,7 +75,7 @@ def _finding(spec: Path, options: Options, *, queries: bool) -> Finding:
         if asked and queries:
             _ask_spark(wanted)
     except ApplicationError as error:
-        name, diagnostics = name or application_name(spec), (*diagnostics, *error.diagnostics)
+        diagnostics = (*diagnostics, *error.diagnostics)
     except api.StreamsRuntimeError as error:
         problem = str(error)
     return _document(spec, name, diagnostics, asked, problem, analysed=bool(asked) and queries and problem is None)

@@ -20,18 +20,18 @@ from streams_orchestration.compiler.plan import compile_error_document, plan_tex
 from streams_orchestration.model.collector import uncollected
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import ReadSpec, read_application
-from streams_orchestration.model.python_file import file_of
 from streams_orchestration.runtime import api
 
 
 def compile_application(spec: Path, options: Options, format_: str, output: Path | None) -> int:
     """Compile an application and show the plan; return the exit status."""
+    read = read_application(spec)
     try:
-        compilation = check(spec, options)
+        compilation = check(read, options)
     except ApplicationError as error:
         report_diagnostics(error.diagnostics)
         if format_ == "json":
-            write_json(compile_error_document(application_name(spec), error.diagnostics), output)
+            write_json(compile_error_document(read.name, error.diagnostics), output)
         return APPLICATION
     report_diagnostics(compilation.diagnostics)
     if format_ == "json":
@@ -45,7 +45,7 @@ def compile_application(spec: Path, options: Options, format_: str, output: Path
     return 0
 
 
-def check(spec: Path, options: Options) -> Compilation:
+def check(spec: ReadSpec, options: Options) -> Compilation:
     """Compile a spec, and check the parameters of its standard operators.
 
     Raises:
@@ -57,15 +57,15 @@ def check(spec: Path, options: Options) -> Compilation:
         raise with_findings_of_parameters(error) from error
 
 
-def _compile(spec: Path, options: Options, read: ReadSpec | None = None) -> Compilation:
+def _compile(spec: ReadSpec, options: Options) -> Compilation:
     started = time.perf_counter()
-    compilation = compile_read(*(read or read_application(spec)), options)
+    compilation = compile_read(spec, options)
     operators, pes = len(compilation.physical.operators), len(compilation.fusion.pes)
-    detail(f"{spec}: {operators} operators in {pes} PEs, compiled in {time.perf_counter() - started:.2f} s")
+    detail(f"{spec.path}: {operators} operators in {pes} PEs, compiled in {time.perf_counter() - started:.2f} s")
     return compilation
 
 
-def compiled(spec: Path, options: Options) -> Compilation:
+def compiled(spec: ReadSpec, options: Options) -> Compilation:
     """Compile and check a spec as `check` does, and print warnings to standard error."""
     compilation = checked(compiled_only(spec, options))
     report_diagnostics(compilation.diagnostics)
@@ -83,25 +83,14 @@ def as_it_runs(compilation: Compilation) -> Compilation:
     return compilation if deployed is None else as_deployed(compilation, deployed).with_columns_of(deployed)
 
 
-def compiled_only(spec: Path, options: Options, read: ReadSpec | None = None) -> Compilation:
+def compiled_only(spec: ReadSpec, options: Options) -> Compilation:
     """Compile a spec without the checks that operators make themselves, since these load the operators' code.
-
-    Args:
-        spec: the path of the spec.
-        options: the compiler's options.
-        read: the content of the spec, if it was read already.
 
     Raises:
         ApplicationError: the application has errors.
     """
-    try:
-        read = read or read_application(spec)
-        compilation = _compile(spec, options, read)
-    except ApplicationError:
-        current().application = options.name or application_name(spec, read)
-        raise
-    current().application = compilation.logical.application
-    return compilation
+    current().application = options.name or spec.name
+    return _compile(spec, options)
 
 
 def operator_names(spec: Path) -> tuple[str, ...]:
@@ -110,9 +99,3 @@ def operator_names(spec: Path) -> tuple[str, ...]:
         return tuple(sorted(each.name for each in compile_spec(spec).logical.operators))
     except ApplicationError:
         return ()
-
-
-def application_name(spec: Path, read: ReadSpec | None = None) -> str:
-    """Return the application's name in a spec, or the name of the spec's file if the spec cannot be read."""
-    application, _ = read or read_application(spec)
-    return application.application if application is not None else file_of(spec).stem

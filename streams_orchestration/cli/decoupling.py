@@ -26,6 +26,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.profiles.costs import measured_costs
 from streams_orchestration.model.decoupling_document import problem_from_mapping, read_problem
 from streams_orchestration.model.document import read_document
+from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import is_python
 
 
@@ -102,11 +103,12 @@ def _of_application(
 
 def _as_measured(spec: Path, options: Options) -> Compilation:
     """Compile an application without decoupling, and if possible into the PEs in which it was measured; else warn."""
-    plain = compiled(spec, replace(options, profile=None, decoupling=None))
+    read = read_application(spec)
+    plain = compiled(read, replace(options, profile=None, decoupling=None))
     wanted = options.profile.fingerprint if options.profile is not None else ""
     if not wanted or fusion_fingerprint(plain.logical, plain.physical, plain.fusion) == wanted:
         return plain
-    by_profile = compiled(spec, replace(options, decoupling=None))
+    by_profile = compiled(read, replace(options, decoupling=None))
     if fusion_fingerprint(by_profile.logical, by_profile.physical, by_profile.fusion) == wanted:
         return by_profile
     message = "The application was measured with other PEs, widths or options; what was measured of operators counts."

@@ -18,6 +18,7 @@ from streams_orchestration.cli.restoring import place_of, require_origin, restor
 from streams_orchestration.cli.starting import compiled_to_run, deployed_options, locked_start, nothing_kept, ready
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions
+from streams_orchestration.model.loading import ReadSpec, read_application
 from streams_orchestration.runtime import api
 
 
@@ -25,18 +26,19 @@ def deploy(spec: Path, options: GivenOptions, origin: str | None, drop_state: tu
     """Compile an application and start it in the background; return the exit status."""
     require_origin(origin, drop_state)
     kept_of = nothing_kept if fresh or origin is not None else partial(deployed_options, api.Home.default())
-    wanted = ready(compiled_to_run(spec, options, kept_of))
-    return bring_up_in_background("streams deploy", spec, wanted, origin, api.Request(fresh=fresh, drop=drop_state))
+    read = read_application(spec)
+    wanted = ready(compiled_to_run(read, options, kept_of))
+    return bring_up_in_background("streams deploy", read, wanted, origin, api.Request(fresh=fresh, drop=drop_state))
 
 
 def bring_up_in_background(
-    command: str, spec: Path, wanted: Deployable, origin: str | None, request: api.Request
+    command: str, spec: ReadSpec, wanted: Deployable, origin: str | None, request: api.Request
 ) -> int:
     """Deploy a compiled application, launch its hosts, wait until its PEs run, and return the exit status.
 
     Args:
         command: the name of this command, shown by commands that wait for the start lock.
-        spec: the path of the spec.
+        spec: the spec of the application.
         wanted: the application.
         origin: the savepoint from which the application begins, as `--from` names it; None for none.
         request: the other settings of the start.
@@ -57,7 +59,7 @@ def bring_up_in_background(
                 note(line)
             facts = restored_facts(restored, place)
         api.launch(home, name, asked_at=api.this_process_began())
-        jobs.record_deployment(spec, wanted.compilation)
+        jobs.record_deployment(spec.path, wanted.compilation)
     status = jobs.status()
     text = f"{name} is {status.shown_state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
     return answer(lambda: {**facts, "state": status.shown_state, "status": status_document(home, status)}, text)

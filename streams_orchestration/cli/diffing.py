@@ -21,12 +21,14 @@ from streams_orchestration.compiler.redeployment.comparison import (
     restart_rows,
     width_rows,
 )
+from streams_orchestration.model.loading import read_application
 
 
 def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_: str, output: Path | None) -> None:
     """Show what changes when parallel regions get other widths."""
-    old = compiled(spec, options)
-    new = check(spec, replace(options, widths=(*to, *options.widths)))
+    read = read_application(spec)
+    old = compiled(read, options)
+    new = check(read, replace(options, widths=(*to, *options.widths)))
     comparison = compare(old, new, as_it_runs(old))
     if format_ == "json":
         write_json(comparison.document(), output)

@@ -21,6 +21,7 @@ from streams_orchestration.compiler.explain import (
 )
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.model.loading import read_application
 from streams_orchestration.runtime import api
 
 
@@ -54,7 +55,7 @@ def explain_part(spec: Path | str, what: tuple[str, ...], options: Options, form
 
 def _answer(spec: Path, options: Options, what: str) -> Explanation:
     try:
-        compilation = check(spec, options)
+        compilation = check(read_application(spec), options)
     except ApplicationError as error:
         if not is_code(what):
             raise

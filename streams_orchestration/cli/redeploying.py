@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from streams_orchestration.cli.catalogs import upgrade_catalog
-from streams_orchestration.cli.compiling import application_name
 from streams_orchestration.cli.deploying import bring_up_in_background, stop_orphans
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
@@ -23,6 +22,7 @@ from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.model.loading import read_application
 from streams_orchestration.runtime import api
 
 
@@ -41,26 +41,25 @@ def redeploy(
         if fresh or options != GivenOptions(Options(name=options.options.name)):
             message = "--revert brings the plan before back with its options. Leave --fresh and other options out."
             raise click.UsageError(message, click.get_current_context())
-        own = spec if isinstance(spec, str) else application_name(spec)
+        own = spec if isinstance(spec, str) else read_application(spec).name
         return _revert(api.Home.default(), options.options.name or own, drop_state, within, dry_run=dry_run)
-    spec = Path(spec)
     if fresh and (dry_run or drop_state):
         message = "--fresh drops everything, so there is nothing to preview or to name. Leave it or the others out."
         raise click.UsageError(message, click.get_current_context())
-    home = api.Home.default()
-    wanted = ready(compiled_to_run(spec, options, partial(last_options, home)))
+    home, read = api.Home.default(), read_application(spec)
+    wanted = ready(compiled_to_run(read, options, partial(last_options, home)))
     application = wanted.name
     if dry_run:
-        return _preview(home, wanted, drop_state, run_words(spec, options.options))
+        return _preview(home, wanted, drop_state, run_words(read.path, options.options))
     if fresh or status_if_deployed(home, application) is None:
-        return bring_up_in_background("streams redeploy", spec, wanted, None, api.Request(fresh=fresh))
+        return bring_up_in_background("streams redeploy", read, wanted, None, api.Request(fresh=fresh))
     request = api.Request(replaces=True, drop=drop_state, within=within)
 
     def put_in_place(jobs: Jobs) -> Redeployment:
         redeployment = api.bring_up(home, wanted, request).redeployment
         assert redeployment is not None, "it is deployed, and nothing drops it under the start lock"
         api.launch(home, application, asked_at=api.this_process_began())
-        jobs.record_deployment(spec, wanted.compilation)
+        jobs.record_deployment(read.path, wanted.compilation)
         return redeployment
 
     return _redeploy(home, wanted, put_in_place)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import click
 
 from streams_orchestration.compiler.brief import plural
-from streams_orchestration.model.loading import load_application
+from streams_orchestration.model.loading import ReadSpec
 from streams_orchestration.runtime import api
 
 
@@ -20,17 +19,13 @@ def require_origin(origin: str | None, drop_state: tuple[str, ...]) -> None:
         raise click.UsageError(message, click.get_current_context())
 
 
-def place_of(home: api.Home, spec: Path, origin: str | None) -> api.Place | None:
+def place_of(home: api.Home, spec: ReadSpec, origin: str | None) -> api.Place | None:
     """Return the place of the savepoint that `--from` names; None if the option is not given.
 
     Raises:
         SavepointError: no savepoint, or more than one, has this name.
     """
-    if origin is None:
-        return None
-    # loads what reads states, which commands without a savepoint do without
-
-    return api.savepoint_of(home, origin, load_application(spec).application)
+    return None if origin is None else api.savepoint_of(home, origin, spec.name)
 
 
 def restored_lines(restored: api.Restored) -> Iterator[str]:

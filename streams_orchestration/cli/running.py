@@ -25,6 +25,7 @@ from streams_orchestration.cli.starting import (
 from streams_orchestration.cli.terminal import results
 from streams_orchestration.compiler.fingerprint import difference, fingerprint
 from streams_orchestration.compiler.options import GivenOptions
+from streams_orchestration.model.loading import read_application
 from streams_orchestration.runtime import api
 
 
@@ -42,7 +43,8 @@ def run(
     require_origin(origin, drop_state)
     home, goes_on = api.Home.default(), not fresh and origin is None
     kept_of = partial(deployed_options, home) if goes_on else nothing_kept
-    compilation = compiled_to_run(spec, options, kept_of)
+    read = read_application(spec)
+    compilation = compiled_to_run(read, options, kept_of)
     name, identity, again = compilation.logical.application, fingerprint(compilation), run_words(spec, options.options)
     wanted = None if goes_on and _is_complete(home, name, identity) else ready(compilation)
     with locked_start(home.prepare(), name, "streams run") as lock:
@@ -64,7 +66,7 @@ def run(
         # loads what deploys, which an application that is complete does without
         from streams_orchestration.cli.foreground import run_application
 
-        place, begins = place_of(home, spec, origin), api.Run(bounded=available_now, reopens=True)
+        place, begins = place_of(home, read, origin), api.Run(bounded=available_now, reopens=True)
         request = api.Request(fresh=fresh, savepoint=place, drop=drop_state, run=begins)
         after, interrupted = run_application(home, spec, wanted, request, started=lock.release)
     if after.taken_at is not None:

@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from streams_orchestration.cli.compiling import application_name, compiled_only
+from streams_orchestration.cli.compiling import compiled_only
 from streams_orchestration.cli.messages import note, report_diagnostics, warning
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable, with_findings_of_operators
 from streams_orchestration.compiler.compilation import Compilation, CompileError
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.compiler.redeployment.kept_options import fitting, options_of
-from streams_orchestration.model.loading import read_application
+from streams_orchestration.model.loading import ReadSpec
 from streams_orchestration.model.secrets import without_secrets
 from streams_orchestration.runtime import api
 
@@ -28,30 +28,29 @@ def deployed_options(home: api.Home, application: str) -> Options | None:
 
 
 def compiled_to_run(
-    spec: Path, given: GivenOptions, kept_of: Callable[[str], Options | None] = nothing_kept
+    spec: ReadSpec, given: GivenOptions, kept_of: Callable[[str], Options | None] = nothing_kept
 ) -> Compilation:
     """Compile an application that is to run, with options kept from its deployment.
 
     Args:
-        spec: the path of the spec.
+        spec: the spec.
         given: the options that the user gave.
         kept_of: a function of the application's name that returns the options to keep where the user gave none.
 
     Raises:
         ApplicationError: the application has errors; they include those that its operators find themselves.
     """
-    read = read_application(spec)
-    application = given.options.name or application_name(spec, read)
+    application = given.options.name or spec.name
     kept, options = kept_of(application), given.options
     if kept is not None:
-        options, left_out = fitting(spec, kept, given.over, read=read)
+        options, left_out = fitting(spec, kept, given.over)
         for each in left_out:
             warning(f"{application}: {each}.")
         words = " ".join(kept_words(options, given.options))
         if words and not left_out:  # which names what is kept against the spec
             note(f"{application} keeps the options that it is deployed with: {words}")
     try:
-        return compiled_only(spec, options, read)
+        return compiled_only(spec, options)
     except CompileError as error:
         raise with_findings_of_operators(error) from error
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from streams_orchestration.model.application import Application
 from streams_orchestration.model.collector import uncollected
 from streams_orchestration.model.declarations import check_declarations
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of, in_order
-from streams_orchestration.model.loading import read_application
+from streams_orchestration.model.loading import ReadSpec, read_application
 from streams_orchestration.model.scopes import check_names
 
 
@@ -26,7 +26,7 @@ def compile_application(application: Application, options: Options | None = None
         ApplicationError: the application has errors; those of every stage that could still be run are reported.
     """
     checked = [*check_names(application), *check_declarations(application)]
-    return _compile(application, options or Options(), list(dict.fromkeys(checked)), STAGES)
+    return _compile(application, options or Options(), tuple(dict.fromkeys(checked)), STAGES)
 
 
 def compile_spec(path: str | Path, options: Options | None = None, stages: tuple[Stage, ...] = STAGES) -> Compilation:
@@ -40,23 +40,18 @@ def compile_spec(path: str | Path, options: Options | None = None, stages: tuple
     Raises:
         ApplicationError: the spec cannot be read, or has errors.
     """
-    return compile_read(*read_application(path), options, stages)
+    return compile_read(read_application(path), options, stages)
 
 
-def compile_read(
-    application: Application | None,
-    diagnostics: list[Diagnostic],
-    options: Options | None = None,
-    stages: tuple[Stage, ...] = STAGES,
-) -> Compilation:
-    """Compile what `read_application` returned, so that one reading serves several options.
+def compile_read(spec: ReadSpec, options: Options | None = None, stages: tuple[Stage, ...] = STAGES) -> Compilation:
+    """Compile a spec that was read already; see `compile_spec`.
 
     Raises:
         ApplicationError: the spec could not be read, or has errors.
     """
-    if application is None:
-        raise ApplicationError(diagnostics)
-    return _compile(application, options or Options(), diagnostics, stages)
+    if spec.application is None:
+        raise ApplicationError(spec.diagnostics)
+    return _compile(spec.application, options or Options(), spec.diagnostics, stages)
 
 
 def compile_again(compilation: Compilation) -> Compilation:
@@ -91,7 +86,7 @@ def violations(compilation: Compilation) -> Iterator[str]:
 
 @uncollected()
 def _compile(
-    application: Application, options: Options, checked: list[Diagnostic], stages: tuple[Stage, ...]
+    application: Application, options: Options, checked: Sequence[Diagnostic], stages: tuple[Stage, ...]
 ) -> Compilation:
     """Run the stages; after an error, run only those whose findings would not be mere effects of it.
 

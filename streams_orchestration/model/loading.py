@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,10 +12,10 @@ from pydantic import ValidationError
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.declarations import check_declarations
-from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic, in_order
+from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic, errors_of, in_order
 from streams_orchestration.model.document import LocatedList, LocatedMapping, read_document
 from streams_orchestration.model.names import nearest, nearest_name
-from streams_orchestration.model.python_file import is_python, read_python
+from streams_orchestration.model.python_file import file_of, is_python, read_python
 from streams_orchestration.model.scopes import check_names
 from streams_orchestration.model.secrets import HIDDEN, names_secret
 from streams_orchestration.model.values import show
@@ -33,10 +34,8 @@ def load_application(path: str | Path) -> Application:
     Raises:
         ApplicationError: the file cannot be read or the application has errors; all are reported, each with its line.
     """
-    application, diagnostics = read_application(path)
-    if application is None or any(diagnostic.severity == "error" for diagnostic in diagnostics):
-        raise ApplicationError(in_order(diagnostics))
-    return application
+    read = read_application(path)
+    return _without_errors(read.application, read.diagnostics)
 
 
 def application_from_mapping(mapping: Mapping[str, Any]) -> Application:
@@ -45,27 +44,44 @@ def application_from_mapping(mapping: Mapping[str, Any]) -> Application:
     Raises:
         ApplicationError: the application has errors; all are reported.
     """
-    application, diagnostics = validate_document(mapping)
-    if application is None or any(diagnostic.severity == "error" for diagnostic in diagnostics):
+    return _without_errors(*validate_document(mapping))
+
+
+def _without_errors(application: Application | None, diagnostics: Iterable[Diagnostic]) -> Application:
+    diagnostics = tuple(diagnostics)
+    if application is None or errors_of(diagnostics):
         raise ApplicationError(in_order(diagnostics))
     return application
 
 
-ReadSpec = tuple[Application | None, list[Diagnostic]]
-"""An application with the diagnostics of reading it; None if nothing of the spec is usable."""
+@dataclass(frozen=True, slots=True)
+class ReadSpec:
+    """A spec file after it was read."""
+
+    path: Path
+    """The path of the spec; for a spec in Python it may end with the name of a variable (`app.py:name`)."""
+    application: Application | None
+    """The application without the unusable parts of the spec; None if no part is usable."""
+    diagnostics: tuple[Diagnostic, ...]
+    """The findings on the spec's text, names and declarations."""
+
+    @property
+    def name(self) -> str:
+        """The application's name, or the name of the file if no part of the spec is usable."""
+        return file_of(self.path).stem if self.application is None else self.application.application
 
 
 def read_application(path: str | Path) -> ReadSpec:
-    """Read a spec file in YAML or Python. Return the application and all diagnostics; never raises.
+    """Read a spec file in YAML or Python; never raises.
 
     Unusable parts of the spec are left out of the application, so that the compiler can find more errors at once.
     """
     file = Path(path)
     tree, diagnostics = read_python(file) if is_python(file) else read_document(file)
     if tree is None:
-        return None, diagnostics
+        return ReadSpec(file, None, tuple(diagnostics))
     application, more = validate_document(tree, f"{file}:1")
-    return application, [*diagnostics, *more]
+    return ReadSpec(file, application, (*diagnostics, *more))
 
 
 def validate_document(tree: Any, location: str = "") -> tuple[Application | None, list[Diagnostic]]:

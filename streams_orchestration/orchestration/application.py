@@ -248,7 +248,7 @@ def application_name(spec: Path) -> str:
     Raises:
         SpecTimeoutError: the code of a spec in Python does not end in time.
     """
-    application, _ = in_time(spec, lambda: read_application(spec))
+    application = in_time(spec, lambda: read_application(spec)).application
     # What is left of a broken spec has a stand-in where the name was.
     if application is not None and application.application != "application":
         return application.application

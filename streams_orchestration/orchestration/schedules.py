@@ -7,11 +7,12 @@ from zlib import crc32
 import dagster as dg
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.compiling import compile_read
 from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.compiler.stages import WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.model.loading import read_application
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
@@ -151,9 +152,10 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, home: api.Ho
         return f"{source.name} is not deployed: job {jobs} by hand begins it"
     if status.state in _AT_REST:
         return f"{source.name} is {status.state}: {_AT_REST[status.state]}"
-    options, _ = fitting(source.spec, kept_options(source, store, home))
+    spec = in_time(source.spec, lambda: read_application(source.spec))
+    options, _ = fitting(spec, kept_options(source, store, home))
     try:
-        wanted = in_time(source.spec, lambda: compile_spec(source.spec, options, WITHOUT_DEPLOYMENT))
+        wanted = compile_read(spec, options, WITHOUT_DEPLOYMENT)
     except ApplicationError:
         return None
     plan = fingerprint(wanted)

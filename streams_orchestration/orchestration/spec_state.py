@@ -138,13 +138,13 @@ class WatchedSpec:
             return SpecState(version, (self.problem,))
         spec = self.files[0]
         try:
-            described, diagnostics = in_time(spec, lambda: read_application(spec))
+            read = in_time(spec, lambda: read_application(spec))
         except SpecTimeoutError as error:
             return SpecState(version, (str(error),))
-        errors = [str(error) for error in errors_of(diagnostics)]
-        if not errors and described is not None and described.application != self.application:
-            errors = [f"{spec}: it describes {described.application} now: reload the definitions"]
-        return SpecState(version, tuple(errors), in_order(diagnostics))
+        errors = [str(error) for error in errors_of(read.diagnostics)]
+        if not errors and read.application is not None and read.name != self.application:
+            errors = [f"{spec}: it describes {read.name} now: reload the definitions"]
+        return SpecState(version, tuple(errors), in_order(read.diagnostics))
 
 
 def version_of(spec: Path) -> str:

@@ -203,13 +203,13 @@ def _read(source: ApplicationSource, options: Options) -> tuple[Progress, dict[s
         OtherApplicationError: the spec describes another application.
     """
     inputs = spec_version(source)
-    application, diagnostics = read_application(source.spec)
-    if application is None or errors_of(diagnostics):
-        raise failure(source, in_order(diagnostics))
-    described = options.name or application.application
+    spec = read_application(source.spec)
+    if spec.application is None or errors_of(spec.diagnostics):
+        raise failure(source, in_order(spec.diagnostics))
+    described = options.name or spec.name
     if described != source.name:
         raise OtherApplicationError(source, described)
-    return Progress(options, application, diagnostics=tuple(diagnostics)), inputs
+    return Progress(options, spec.application, diagnostics=spec.diagnostics), inputs
 
 
 def spec_version(source: ApplicationSource) -> dict[str, str]:
@@ -315,7 +315,7 @@ def chosen(
     kept = kept_options(source, store, home)
     if gain is not None:
         kept = replace(kept, decoupling=None)
-    options, left_out = fitting(source.spec, kept, config.options)
+    options, left_out = fitting(read_application(source.spec), kept, config.options)
     for each in left_out:
         log.warning("%s: %s", source.name, each)
     return options if gain is None else decided_options(store, source.name, options, gain)

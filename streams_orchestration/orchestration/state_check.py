@@ -3,9 +3,10 @@
 # Dagster reads the annotations of resources here, so they may not be turned into text.
 import dagster as dg
 
-from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.compiling import compile_read
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.diagnostics import ApplicationError, errors_of
+from streams_orchestration.model.loading import read_application
 from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.deployments import preview_compiled
 from streams_orchestration.orchestration.previews import KEEPS_STATE, problems, redeploy_metadata, severity
@@ -33,11 +34,10 @@ def state_check(source: ApplicationSource, keys: AssetKeys) -> dg.AssetChecksDef
     )
     @under_key(source.resource)
     def check(streams: StreamsResource) -> dg.AssetCheckResult:
-        options, _ = fitting(source.spec, kept_options(source, streams.artifacts, streams.directory()))
+        spec = in_time(source.spec, lambda: read_application(source.spec))
+        options, _ = fitting(spec, kept_options(source, streams.artifacts, streams.directory()))
         try:
-            outcome = preview_compiled(
-                streams.directory(), in_time(source.spec, lambda: compile_spec(source.spec, options))
-            )
+            outcome = preview_compiled(streams.directory(), compile_read(spec, options))
         except api.NotDeployedError:
             return dg.AssetCheckResult(passed=True, description=f"{source.name} is not deployed")
         except ApplicationError as error:

@@ -73,9 +73,9 @@ def _checked(path: Path) -> None:
 
 def test_a_name_that_is_not_there_is_named(tmp_path: Path):
     path = written(tmp_path)
-    _, (diagnostic,) = read_application(f"{path}:shopp")
+    (diagnostic,) = read_application(f"{path}:shopp").diagnostics
     assert diagnostic.message == "it holds no application called shopp; the nearest is shop"
-    _, (diagnostic,) = read_application(tmp_path / "none.py")
+    (diagnostic,) = read_application(tmp_path / "none.py").diagnostics
     assert (diagnostic.code, diagnostic.message) == ("SO0001", "there is no such file")
 
 
@@ -88,7 +88,7 @@ def test_a_file_that_was_edited_is_run_again(tmp_path: Path):
 
 def test_a_module_of_python_is_not_replaced(tmp_path: Path):
     for name in ("sys", "json"):
-        _, (diagnostic,) = read_application(written(tmp_path, name=f"{name}.py"))
+        (diagnostic,) = read_application(written(tmp_path, name=f"{name}.py")).diagnostics
         assert f"{name} is the name of a module that is loaded already" in diagnostic.message
     assert json.dumps({}) == "{}"
 

@@ -50,9 +50,9 @@ def test_the_error_says_where_what_and_which_operator(tmp_path: Path) -> None:
     with pytest.raises(ApplicationError) as caught:
         load_application(path)
     assert str(caught.value) == f"{path}:4: Src: error SO0101: there is no operator Becon; the nearest is Beacon"
-    application, diagnostics = read_application(path)
-    assert application is not None
-    assert [each.code for each in diagnostics] == ["SO0101"]
+    read = read_application(path)
+    assert read.application is not None
+    assert [each.code for each in read.diagnostics] == ["SO0101"]
 
 
 @pytest.mark.parametrize("value", [None, 5, "x", [1], {"graph": 5}, {"application": "a", "graph": ({},)}])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,11 +45,9 @@ def check_parameters(done: Stages) -> list[Diagnostic]:
     that only matter when the application runs here, such as missing required parameters, are left to
     `check_operators`, since an application may be compiled only. A missing input file is a warning.
     """
-    standard = [operator for operator in need(done.logical).operators if is_standard(operator)]
-    found = [
-        finding.diagnostic for operator in standard for finding in _findings(done, operator, None) if finding.anywhere
-    ]
-    return [*found, *_advice(done, standard)]
+    standard = [each for each in _checked(done) if is_standard(each.operator)]
+    found = [finding.diagnostic for each in standard for finding in _findings(each, None) if finding.anywhere]
+    return [*found, *_advice(standard)]
 
 
 def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -> list[Diagnostic]:
@@ -65,28 +63,80 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
     if done.physical is not None:
         diagnostics += check_external_streams(done.physical, logical.time_zone)
     places: dict[Path | str, LogicalOperator] = {}
-    for operator in logical.operators:
+    checked = _checked(done)
+    for each in checked:
+        operator = each.operator
         try:
             implementation_name(operator)
         except ImplementationError as error:
             diagnostics.append(_diagnostic("SO5001", operator, str(error)))
             continue
         with noted() as found:
-            diagnostics += (finding.diagnostic for finding in _findings(done, operator, places))
+            diagnostics += (finding.diagnostic for finding in _findings(each, places))
         if notes is not None and found:
             notes[operator.index] = found
-    return [*diagnostics, *_advice(done, logical.operators)]
+    return [*diagnostics, *_advice(checked)]
 
 
-def _advice(done: Stages, operators: Iterable[LogicalOperator]) -> Iterator[Diagnostic]:
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """One operator with the facts about it that its checks read."""
+
+    operator: LogicalOperator
+    parameters: dict[str, Any] | None
+    """Its parameters; channel functions have the values of the first replica (rule 32).
+
+    None if they are unknown, since errors in earlier stages left no expanded graph.
+    """
+    inputs: list[str] | None
+    """The tuple type of each input port; None if a stream has no schema, which other checks report."""
+    submission: Mapping[str, Any]
+    """The submission-time values, of which messages show no secret."""
+    zone: str
+    """The time zone of the application."""
+
+
+def _checked(done: Stages) -> list[_Checked]:
+    logical, physical = need(done.logical), done.physical
+    replicas = {each.logical: each for each in reversed(physical.operators)} if physical is not None else {}
+    types = _input_types(logical)
+
+    def parameters(operator: LogicalOperator) -> dict[str, Any] | None:
+        if "${" not in str(operator.parameters):
+            return operator.parameters
+        if physical is None:
+            return None
+        replica = replicas.get(operator.index)
+        return operator.parameters if replica is None else substitute_channels(operator.parameters, replica)
+
+    return [
+        _Checked(each, parameters(each), types[each.index], logical.submission, logical.time_zone)
+        for each in logical.operators
+    ]
+
+
+def _input_types(logical: LogicalGraph) -> dict[int, list[str] | None]:
+    inputs: dict[int, list[str | None]] = {each.index: [None] * len(each.inputs) for each in logical.operators}
+    for connection in logical.connections:
+        source = logical.operators[connection.source]
+        inputs[connection.target][connection.target_port] = source.outputs[connection.source_port].schema
+    for link in logical.imports:
+        types = inputs[link.operator]
+        types[link.port] = types[link.port] or link.schema
+    known = {index: [ddl for ddl in types if ddl is not None] for index, types in inputs.items()}
+    return {index: types if len(types) == len(inputs[index]) else None for index, types in known.items()}
+
+
+def _advice(operators: Iterable[_Checked]) -> Iterator[Diagnostic]:
     """Yield advice on values of parameters that users rarely intend, each advice once."""
     said: set[str] = set()
-    for operator in operators:
-        if done.physical is None and _has_references(operator):
+    for each in operators:
+        operator = each.operator
+        if each.parameters is None:
             continue
         try:
             implementation = load_operator(operator)
-            text = implementation.advice(implementation.Parameters.model_validate(_parameters(done, operator)))
+            text = implementation.advice(implementation.Parameters.model_validate(each.parameters))
         except (ImplementationError, ValidationError):
             continue
         if text is not None and text not in said:
@@ -100,40 +150,37 @@ class _Finding(NamedTuple):
     """True if IBM Streams reports the fault, too."""
 
 
-def _findings(
-    done: Stages, operator: LogicalOperator, places: dict[Path | str, LogicalOperator] | None
-) -> list[_Finding]:
+def _findings(checked: _Checked, places: dict[Path | str, LogicalOperator] | None) -> list[_Finding]:
     """Return the faults of one operator, in words without secrets; see `_found`."""
-    secret = [operator.parameters, need(done.logical).submission]
+    secret = [checked.operator.parameters, checked.submission]
     return [
         finding._replace(diagnostic=replace(finding.diagnostic, message=hidden_in(finding.diagnostic.message, secret)))
-        for finding in _found(done, operator, places)
+        for finding in _found(checked, places)
     ]
 
 
-def _found(done: Stages, operator: LogicalOperator, places: dict[Path | str, LogicalOperator] | None) -> list[_Finding]:
+def _found(checked: _Checked, places: dict[Path | str, LogicalOperator] | None) -> list[_Finding]:
     """Return the faults of one operator.
 
     Args:
-        done: the application.
-        operator: one of its operators.
+        checked: the operator.
         places: publishing directories -> the earlier operators; None to find only the faults that IBM Streams reports,
             too.
     """
+    operator, written, inputs = checked.operator, checked.parameters, checked.inputs
     try:
         implementation = load_operator(operator)
     except ImplementationError as error:
         return [_Finding(_diagnostic("SO5002", operator, str(error)))]
-    if done.physical is None and _has_references(operator):
+    if written is None:
         return []
-    written = _parameters(done, operator)
     try:
         parameters = implementation.Parameters.model_validate(written)
     except ValidationError as error:
         wrong = parameter_errors(implementation, error)
         found = [_Finding(_diagnostic("SO5003", operator, each.text, each.parameter), each.anywhere) for each in wrong]
         sound = {name: value for name, value in written.items() if name not in {each.parameter for each in wrong}}
-        return [*found, *_wrong_expressions(done, operator, implementation, sound, anywhere=places is None)]
+        return [*found, *_wrong_expressions(checked, implementation, sound, anywhere=places is None)]
     found = list[_Finding]()
     if places is None and (missing := _missing_file(operator, implementation, parameters)):
         found.append(_Finding(_diagnostic("SO5008", operator, missing), anywhere=True))
@@ -141,10 +188,9 @@ def _found(done: Stages, operator: LogicalOperator, places: dict[Path | str, Log
         return [*found, _Finding(_diagnostic("SO5002", operator, wrong))]
     if conflict := _model_conflict(operator, implementation):
         found.append(_Finding(_diagnostic("SO5004", operator, conflict)))
-    inputs = _input_types(need(done.logical), operator)
     if inputs is None or (places is None and _plainly_known(operator, implementation.mentions(parameters), inputs)):
         return found
-    context = _context(operator, inputs, need(done.logical).time_zone)
+    context = _context(operator, inputs, checked.zone)
     faults = all_faults(lambda: implementation.check(context, parameters), standard=is_standard(operator))
     found += (_finding(operator, each) for each in faults)
     if found or places is None:
@@ -170,18 +216,17 @@ def _finding(operator: LogicalOperator, error: Exception) -> _Finding:
 
 
 def _wrong_expressions(
-    done: Stages, operator: LogicalOperator, implementation: type[Operator], sound: dict[str, Any], *, anywhere: bool
+    checked: _Checked, implementation: type[Operator], sound: dict[str, Any], *, anywhere: bool
 ) -> list[_Finding]:
     """Return the faults of an operator's expressions if some of its parameters have wrong values.
 
     Args:
-        done: the application.
-        operator: one of its operators.
+        checked: the operator.
         implementation: the class of the operator.
         sound: the parameters with right values.
         anywhere: True to find only faults that IBM Streams reports, too.
     """
-    inputs = _input_types(need(done.logical), operator)
+    operator, inputs = checked.operator, checked.inputs
     if inputs is None:
         return []
     standard = is_standard(operator)
@@ -194,7 +239,7 @@ def _wrong_expressions(
     else:
         if anywhere and _plainly_known(operator, implementation.mentions(parameters), inputs):
             return []
-    context = _context(operator, inputs, need(done.logical).time_zone)
+    context = _context(operator, inputs, checked.zone)
     faults = all_faults(lambda: implementation.check(context, parameters), standard=standard)
     missing = missing_in(implementation.Parameters, sound)
     return [
@@ -203,18 +248,6 @@ def _wrong_expressions(
         if (isinstance(each, FaultyExpressionError) and each.parameter.partition(".")[0] not in missing)
         or (standard and type(each) is UnknownAttributeError)
     ]
-
-
-def _has_references(operator: LogicalOperator) -> bool:
-    return "${" in str(operator.parameters)
-
-
-def _parameters(done: Stages, operator: LogicalOperator) -> dict[str, Any]:
-    """Return the parameters of the operator's first replica, in which channel functions are numbers (rule 32)."""
-    if done.physical is None or not _has_references(operator):
-        return operator.parameters
-    replica = next((each for each in done.physical.operators if each.logical == operator.index), None)
-    return operator.parameters if replica is None else substitute_channels(operator.parameters, replica)
 
 
 def _model_conflict(operator: LogicalOperator, implementation: type[Operator]) -> str | None:
@@ -253,20 +286,6 @@ def _missing_file(operator: LogicalOperator, implementation: type[Operator], par
 def _base(operator: LogicalOperator) -> Path:
     """Return the directory from which relative input paths start."""
     return Path(operator.location.file).absolute().parent if operator.location else Path.cwd()
-
-
-def _input_types(logical: LogicalGraph, operator: LogicalOperator) -> list[str] | None:
-    """Return the tuple type of every input port, None if a stream has no schema, which other checks report."""
-    inputs: list[str | None] = [None] * len(operator.inputs)
-    for connection in logical.connections:
-        if connection.target == operator.index:
-            source = logical.operators[connection.source]
-            inputs[connection.target_port] = source.outputs[connection.source_port].schema
-    for link in logical.imports:
-        if link.operator == operator.index:
-            inputs[link.port] = inputs[link.port] or link.schema
-    known = [ddl for ddl in inputs if ddl is not None]
-    return known if len(known) == len(inputs) else None
 
 
 def _plainly_known(operator: LogicalOperator, mentions: Mentions | None, inputs: list[str]) -> bool:

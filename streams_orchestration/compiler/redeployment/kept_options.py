@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from streams_orchestration.compiler.compilation import Compilation, Progress, need
 from streams_orchestration.compiler.compiling import compute
@@ -19,7 +18,7 @@ from streams_orchestration.compiler.regions.stage import REGIONS_STAGE
 from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import errors_of
-from streams_orchestration.model.loading import ReadSpec, read_application
+from streams_orchestration.model.loading import ReadSpec
 
 
 def options_of(deployed: Compilation) -> Options:
@@ -42,11 +41,7 @@ def fits(pattern: str, region: ParallelRegion) -> bool:
 
 
 def fitting(
-    spec: Path,
-    kept: Options,
-    change: Callable[[Options], Options] = lambda options: options,
-    *,
-    read: ReadSpec | None = None,
+    spec: ReadSpec, kept: Options, change: Callable[[Options], Options] = lambda options: options
 ) -> tuple[Options, tuple[str, ...]]:
     """Return the options for the next compilation of a spec.
 
@@ -58,13 +53,12 @@ def fitting(
         spec: the current spec.
         kept: the options of the earlier compilation.
         change: the options that the user has set.
-        read: the spec, if it has been read already.
 
     Returns:
         The options, and a sentence for each option that was left out and each width that differs from the spec.
     """
-    application, diagnostics = read or read_application(spec)
-    if application is None or errors_of(diagnostics):
+    application = spec.application
+    if application is None or errors_of(spec.diagnostics):
         return change(kept), ()
     values = {name: value for name, value in kept.submission.items() if name in application.submission}
     remarks = [

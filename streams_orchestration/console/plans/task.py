@@ -22,9 +22,8 @@ from streams_orchestration.console.plans.documents import (
     redeploy_document,
     stages_document,
 )
-from streams_orchestration.model.application import Application
-from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
-from streams_orchestration.model.loading import read_application
+from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.model.loading import ReadSpec, read_application
 from streams_orchestration.operators.implementation import ImplementationError
 from streams_orchestration.runtime import api
 
@@ -61,22 +60,23 @@ def answer(task: Task) -> Answer:
     Raises:
         ChoiceError: a choice is not possible.
     """
-    application, diagnostics = read_application(task.spec)
+    spec = read_application(task.spec)
+    application = spec.application
     if application is None:
-        return Answer({"application": None, "deployed": False, "diagnostics": diagnostics_document(tuple(diagnostics))})
+        return Answer({"application": None, "deployed": False, "diagnostics": diagnostics_document(spec.diagnostics)})
     home = api.Home(task.home)
-    name = (task.options and task.options.name) or application.application
+    name = (task.options and task.options.name) or spec.name
     deployed = api.deployed_if_any(home, name)
-    base, notes = _base(task, deployed)
+    base, notes = _base(task, spec, deployed)
     now = task.choices.options(base, application)
     document: Document = {"application": name, "deployed": deployed is not None, "notes": notes}
     try:
-        compilation = checked(compile_read(application, diagnostics, now))
+        compilation = checked(compile_read(spec, now))
     except ApplicationError as error:
         diagnosed = diagnostics_document(error.diagnostics)
         return Answer(document | {"diagnostics": diagnosed, "controls": controls(application, now, None)})
     options = None if task.before is None else task.before.options(base, application)
-    before = None if options is None or options == now else _compiled(application, diagnostics, options)
+    before = None if options is None or options == now else _compiled(spec, options)
     shown = as_deployed(compilation, deployed)
     document |= {
         "diagnostics": diagnostics_document(compilation.diagnostics),
@@ -90,16 +90,16 @@ def answer(task: Task) -> Answer:
     return Answer(document, dump(shown).decode())
 
 
-def _base(task: Task, deployed: Compilation | None) -> tuple[Options, tuple[str, ...]]:
+def _base(task: Task, spec: ReadSpec, deployed: Compilation | None) -> tuple[Options, tuple[str, ...]]:
     """Return the options without any choice, and notes on deployed options that do not fit the spec any more."""
     if task.options is not None:
         return task.options, ()
-    return (Options(), ()) if deployed is None else fitting(task.spec, options_of(deployed))
+    return (Options(), ()) if deployed is None else fitting(spec, options_of(deployed))
 
 
-def _compiled(application: Application, diagnostics: list[Diagnostic], options: Options) -> Compilation | None:
+def _compiled(spec: ReadSpec, options: Options) -> Compilation | None:
     try:
-        return compile_read(application, diagnostics, options)
+        return compile_read(spec, options)
     except ApplicationError:
         return None
 

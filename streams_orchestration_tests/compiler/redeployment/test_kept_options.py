@@ -11,6 +11,7 @@ import pytest
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.compiler.redeployment.kept_options import fitting, options_of
+from streams_orchestration.model.loading import read_application
 from streams_orchestration_tests.compiler.assignments import assignment
 
 SPEC = """
@@ -60,7 +61,7 @@ def test_what_does_not_fit_is_left_out(spec: Path, case: str):
         assert old in text
         text = text.replace(old, new)
     spec.write_text(text)
-    options, remarks = fitting(spec, KEPT)
+    options, remarks = fitting(read_application(spec), KEPT)
     assert options == replace(KEPT, **changes)
     assert len(remarks) == len(words)
     assert all(each.startswith(word) for each, word in zip(remarks, words, strict=True))
@@ -68,27 +69,31 @@ def test_what_does_not_fit_is_left_out(spec: Path, case: str):
 
 def test_a_decision_is_kept_for_what_it_was_made_for_only(spec: Path):
     kept = Options(decoupling=assignment(compile_spec(spec), {"Out": 1}))
-    assert fitting(spec, kept) == (kept, ())
-    wider, remarks = fitting(spec, kept, lambda options: options.with_widths([("P", 3)]))
+    assert fitting(read_application(spec), kept) == (kept, ())
+    wider, remarks = fitting(read_application(spec), kept, lambda options: options.with_widths([("P", 3)]))
     assert wider == Options(widths=(("P", 3),))
     assert ["decoupling decision" in each for each in remarks] == [True]
-    again = assignment(compile_spec(spec, wider), {"Out": 1})
-    assert fitting(spec, kept, lambda _: replace(wider, decoupling=again)) == (replace(wider, decoupling=again), ())
+    again = replace(wider, decoupling=assignment(compile_spec(spec, wider), {"Out": 1}))
+    assert fitting(read_application(spec), kept, lambda _: replace(wider, decoupling=again)) == (
+        replace(wider, decoupling=again),
+        (),
+    )
 
 
 def test_what_is_wanted_now_is_not_left_out(spec: Path):
-    options, remarks = fitting(spec, Options(), lambda kept: kept.with_widths([("Q", 3)]))
+    options, remarks = fitting(read_application(spec), Options(), lambda kept: kept.with_widths([("Q", 3)]))
     assert (options.widths, remarks) == ((("Q", 3),), ())
 
 
 def test_a_width_that_is_wanted_now_needs_no_remark(spec: Path):
     spec.write_text(SPEC.replace("width: 2", "width: 3"))
-    assert fitting(spec, KEPT)[1] == (
+    read = read_application(spec)
+    assert fitting(read, KEPT)[1] == (
         "P keeps the width 2 that it is deployed with, by --width; "
         "`streams redeploy` with --width P=3 takes that of the spec",
     )
     for width in (2, 3):
-        assert fitting(spec, KEPT, lambda kept, width=width: kept.with_widths([("P", width)]))[1] == ()
+        assert fitting(read, KEPT, lambda kept, width=width: kept.with_widths([("P", width)]))[1] == ()
 
 
 @pytest.mark.parametrize(
@@ -106,9 +111,9 @@ def test_a_width_follows_the_uid_of_its_region(
     spec.write_text(SPEC.replace("name: P,", before))
     kept = options_of(compile_spec(spec, Options(widths=widths)))
     spec.write_text(SPEC.replace("name: P,", after).replace("[P]", "[Q]"))
-    options, _ = fitting(spec, kept)
+    options, _ = fitting(read_application(spec), kept)
     assert [each.width for each in compile_spec(spec, options).logical.regions] == [3]
-    again, _ = fitting(spec, kept, lambda options: options.with_widths([("Q", 4)]))
+    again, _ = fitting(read_application(spec), kept, lambda options: options.with_widths([("Q", 4)]))
     assert [each.width for each in compile_spec(spec, again).logical.regions] == [4]
     assert [each for each in again.widths if "*" not in each[0]] == [("Q", 4)], "no former one is kept beside it"
 
