@@ -152,8 +152,8 @@ class Foreground:
         if mark == self._seen:
             return False
         self._seen = mark
-        with suppress(api.CatalogUnavailableError), self._catalog.read() as connection:
-            return api.has_ended(connection, self._name)
+        with suppress(api.CatalogUnavailableError):
+            return api.has_ended(self._catalog, self._name)
         return False
 
     @property

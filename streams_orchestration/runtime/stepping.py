@@ -226,8 +226,7 @@ class SteppedApplication:
         """Return True if the application is complete, or a bounded run has stopped."""
         ended = complete(self.catalog, self.name)
         end_bounded_run(self.catalog, self.name, self.programs)
-        with self.catalog.read() as connection:
-            return ended or has_ended(connection, self.name)
+        return ended or has_ended(self.catalog, self.name)
 
     def published(self, sink: str) -> list[Path]:
         """Return the files that a `FileSink` has published, ordered by name."""

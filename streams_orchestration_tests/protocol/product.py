@@ -32,7 +32,7 @@ from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.planning import PeView
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.redeployment.carrying import Carried, read_cut
-from streams_orchestration.runtime.redeployment.switching import NotDrainedError, switch
+from streams_orchestration.runtime.redeployment.switching import NewPlan, NotDrainedError, switch
 from streams_orchestration.runtime.redeployment.trying import revert_open
 from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.stepping import publish
@@ -174,9 +174,10 @@ class Product:
         for pe, items in states.items():
             operator = self._operator(pe)
             carried.states[operator] = StoredState(operator, (StateFile(str(self._file(items)), 1, 0, 0),))
+        new = NewPlan(self.home, self.topology.compilation, redeployment, self.cut, carried)
         try:
             with self.catalog.write() as connection:
-                switch(connection, self.home, programs, self.topology.compilation, redeployment, self.cut, carried, 1.0)
+                switch(connection, programs, new, 1.0)
         except NotDrainedError:
             return False
         self.report_running()

@@ -18,7 +18,7 @@ from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.redeployment.deployed import deployed_plan, preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import give_up_epochs
-from streams_orchestration.runtime.redeployment.redeploying import _switch
+from streams_orchestration.runtime.redeployment.redeploying import PlanChange
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.tasks.stored_states import state_files
@@ -92,12 +92,10 @@ def redeploy(
         gone = [each.operator for each in redeployment.operators if each.action == "dropped" and each.lossy]
         redeployment = preview_redeploy(local.home, deployable(wanted), [*gone, *lost])
     assert redeployment.acceptable, redeployment.document()
-    changed = [each.unit for each in redeployment.units if each.action in ("restart", "stop")]
-    drained(local, changed)
+    drained(local, redeployment.ending)
     after = at_run_time(wanted, redeployment.numbering)
-    remove_files(
-        local.home.store, _switch(local.home, local.catalog, local.programs, after, redeployment, changed, WITHIN)
-    )
+    change = PlanChange(local.home, local.catalog, local.programs, after, redeployment)
+    remove_files(local.home.store, change.switch(WITHIN))
     adopt(local)
     return redeployment
 
@@ -138,7 +136,7 @@ def _show_running(local: LocalApplication) -> None:
         connection.execute(update(p).where(*wanted).values(state="RUNNING"))
 
 
-def drained(local: LocalApplication, units: list[str]) -> None:
+def drained(local: LocalApplication, units: Sequence[str]) -> None:
     """Step all PEs until nothing is under way."""
     rest = ""
     for turn in range(TURNS):

@@ -16,6 +16,7 @@ from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.implementations import implementation_name, is_standard, load_operator
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.model.secrets import hidden_in
@@ -45,7 +46,8 @@ def check_parameters(done: Stages) -> list[Diagnostic]:
     that only matter when the application runs here, such as missing required parameters, are left to
     `check_operators`, since an application may be compiled only. A missing input file is a warning.
     """
-    standard = [each for each in _checked(done) if is_standard(each.operator)]
+    checked = _checked(need(done.logical), done.physical)
+    standard = [each for each in checked if is_standard(each.operator)]
     found = [finding.diagnostic for each in standard for finding in _findings(each, None) if finding.anywhere]
     return [*found, *_advice(standard)]
 
@@ -58,12 +60,12 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
             stages.
         notes: receives the expressions of each operator, by its number.
     """
-    logical = need(done.logical)
+    logical, physical = need(done.logical), done.physical
     diagnostics = [*running_limits(logical)]
-    if done.physical is not None:
-        diagnostics += check_external_streams(done.physical, logical.time_zone)
+    if physical is not None:
+        diagnostics += check_external_streams(physical, logical.time_zone)
     places: dict[Path | str, LogicalOperator] = {}
-    checked = _checked(done)
+    checked = _checked(logical, physical)
     for each in checked:
         operator = each.operator
         try:
@@ -96,8 +98,7 @@ class _Checked:
     """The time zone of the application."""
 
 
-def _checked(done: Stages) -> list[_Checked]:
-    logical, physical = need(done.logical), done.physical
+def _checked(logical: LogicalGraph, physical: PhysicalGraph | None) -> list[_Checked]:
     replicas = {each.logical: each for each in reversed(physical.operators)} if physical is not None else {}
     types = _input_types(logical)
 

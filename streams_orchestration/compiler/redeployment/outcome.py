@@ -28,6 +28,16 @@ class UnitAction(NamedTuple):
     """Its run-time name, which an unchanged unit keeps."""
     action: UnitVerb
 
+    @property
+    def ends(self) -> bool:
+        """True if the deployed unit ends at a cut, to begin anew or for good."""
+        return self.action in ("restart", "stop")
+
+    @property
+    def begins(self) -> bool:
+        """True if a unit of the new plan begins, after a cut or for the first time."""
+        return self.action in ("restart", "start")
+
 
 class OperatorAction(NamedTuple):
     """The change of a physical operator and of its state."""
@@ -163,6 +173,16 @@ class Redeployment:
         """The verdict in words, with what another time zone changes."""
         verdict = _SENTENCES[self.verdict]
         return verdict if self.zone is None else f"{verdict} {self.zone.sentence}"
+
+    @property
+    def ending(self) -> tuple[str, ...]:
+        """Names of the deployed units that end, which must reach their cuts first."""
+        return tuple(each.unit for each in self.units if each.ends)
+
+    @property
+    def beginning(self) -> tuple[str, ...]:
+        """Names of the units that begin with the new plan."""
+        return tuple(each.unit for each in self.units if each.begins)
 
     @property
     def formers(self) -> dict[str, str]:

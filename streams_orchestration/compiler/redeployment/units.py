@@ -46,7 +46,7 @@ def unit_actions(old: Operators, new: Operators, numbers: RunTimeNumbers) -> tup
 
 def circle_of_changed(old: Operators, actions: tuple[UnitAction, ...]) -> tuple[str, ...]:
     """Return deployed units that change and feed one another, so that none could be drained first; usually none."""
-    changed = {each.unit for each in actions if each.action in ("restart", "stop")}
+    changed = {each.unit for each in actions if each.ends}
     units = [unit for unit in old.plan.units if unit.name in changed]
     place = {pe: number for number, unit in enumerate(units) for pe in unit.pes}
     successors: list[list[int]] = [[] for _ in units]

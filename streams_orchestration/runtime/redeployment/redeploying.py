@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlalchemy import select
 
@@ -33,10 +33,10 @@ from streams_orchestration.runtime.errors import (
     StreamsRuntimeError,
 )
 from streams_orchestration.runtime.hosts.pes import deployed_pes
-from streams_orchestration.runtime.redeployment.carrying import Carrier, read_cut
+from streams_orchestration.runtime.redeployment.carrying import Carrier, CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import drain, held
-from streams_orchestration.runtime.redeployment.switching import NotDrainedError, switch
+from streams_orchestration.runtime.redeployment.switching import NewPlan, NotDrainedError, switch
 from streams_orchestration.runtime.redeployment.trying import await_trial, start
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
@@ -126,9 +126,11 @@ def begin_redeploy(
         if not redeployment.acceptable:
             raise RedeployRefusedError(redeployment)
         after = at_run_time(with_columns_of_queries(wanted), redeployment.numbering)
+        programs = [pe.program for pe in deployed_pes(catalog, application)]
+        change = PlanChange(home, catalog, programs, after, redeployment)
         stopped = _is_stopped(catalog, application)
         try:
-            garbage = _bring_to(home, catalog, after, redeployment, within)
+            garbage = change.put_in_place(within)
         except BaseException:
             if stopped:
                 cancel(home, application)
@@ -138,52 +140,101 @@ def begin_redeploy(
         return redeployment
 
 
-def _bring_to(
-    home: Home, catalog: Catalog, after: Compilation, redeployment: Redeployment, within: float,
-) -> list[str]:  # fmt: skip
-    """Drain the changed units, and switch to the new plan; return the files that the catalog no longer names."""
-    application = redeployment.application
-    programs = [pe.program for pe in deployed_pes(catalog, application)]
-    changed = [each.unit for each in redeployment.units if each.action in ("restart", "stop")]
-    until = world.monotonic() + within
-    _resume(home, catalog, application)
-    try:
-        _rehearse(home, catalog, programs, after, redeployment, changed)
-        with held(catalog, application, changed):
-            while (garbage := _try_switch(home, catalog, programs, after, redeployment, changed, within)) is None:
-                # hosts are needed only now: if all units were at cuts, the switch would have succeeded without them
-                launch(home, application)
-                if rest := drain(catalog, application, programs, changed, until):
-                    late = f"{rest} after {within:.0f} s"
-                    raise NotDrainedError(late)
-            return garbage
-    except NotDrainedError as error:
-        message = (
-            f"{application} runs on as it is: {error}. See `streams status {application}` for what holds it up, then "
-            "redeploy it again"
-        )
-        raise NotDrainedError(message) from error
-    except OSError as error:
-        raise NotWrittenError(application, error) from error
+@dataclass(frozen=True, slots=True)
+class PlanChange:
+    """A redeploy that was accepted: the deployed programs, the new plan, and what becomes of units and states."""
 
+    home: Home
+    catalog: Catalog
+    programs: Sequence[PeProgram]
+    """The programs of the deployed PEs."""
+    after: Compilation
+    """The new plan, with its run-time numbers."""
+    redeployment: Redeployment
 
-def _rehearse(
-    home: Home, catalog: Catalog, programs: Sequence[PeProgram], after: Compilation, redeployment: Redeployment,
-    changed: Collection[str],
-) -> None:  # fmt: skip
-    """Carry the current states over and discard the result, before any unit is held.
+    @property
+    def application(self) -> str:
+        """The name of the application."""
+        return self.redeployment.application
 
-    So a state that does not fit, or a full disk, is found without a pause. The code that divides states is then loaded.
-    """
-    with catalog.read() as connection:
-        cut = read_cut(connection, redeployment.application, programs, changed)
-    carrier = Carrier(home, base_directory(after), programs, need(after.deployment).programs, cut)
-    try:
-        carrier.carry(redeployment)
-    except OperatorError as error:
-        log.debug("%s: a state was collected while it was read: %s", redeployment.application, error)
-    finally:
-        remove_files(catalog.store, carrier.written)
+    def put_in_place(self, within: float) -> list[str]:
+        """Drain the changed units, and switch to the new plan.
+
+        Args:
+            within: seconds for the changed units to reach their cuts, and then to complete an epoch.
+
+        Returns:
+            The files that the catalog no longer names.
+
+        Raises:
+            NotDrainedError, NotWrittenError, NotDeployableError: see `begin_redeploy`.
+        """
+        changed = self.redeployment.ending
+        until = world.monotonic() + within
+        _resume(self.home, self.catalog, self.application)
+        try:
+            self._rehearse()
+            with held(self.catalog, self.application, changed):
+                while (garbage := self._try_switch(within)) is None:
+                    # hosts are needed only now: if all units were at cuts, the switch would have succeeded without them
+                    launch(self.home, self.application)
+                    if rest := drain(self.catalog, self.application, self.programs, changed, until):
+                        late = f"{rest} after {within:.0f} s"
+                        raise NotDrainedError(late)
+                return garbage
+        except NotDrainedError as error:
+            message = (
+                f"{self.application} runs on as it is: {error}. See `streams status {self.application}` for what holds "
+                "it up, then redeploy it again"
+            )
+            raise NotDrainedError(message) from error
+        except OSError as error:
+            raise NotWrittenError(self.application, error) from error
+
+    def _rehearse(self) -> None:
+        """Carry the current states over and discard the result, before any unit is held.
+
+        So a state that does not fit, or a full disk, is found without a pause. The code that divides states is then
+        loaded.
+        """
+        carrier, _ = self._carrier()
+        try:
+            carrier.carry(self.redeployment)
+        except OperatorError as error:
+            log.debug("%s: a state was collected while it was read: %s", self.application, error)
+        finally:
+            remove_files(self.catalog.store, carrier.written)
+
+    def _try_switch(self, within: float) -> list[str] | None:
+        """Switch if the changed units are drained; return None if not, or if one committed a batch meanwhile."""
+        if drain(self.catalog, self.application, self.programs, self.redeployment.ending, 0.0):
+            return None
+        try:
+            return self.switch(within)
+        except NotDrainedError:
+            return None
+
+    def switch(self, within: float) -> list[str]:
+        """Carry the states over, then switch; return the files that the catalog no longer names.
+
+        Raises:
+            NotDrainedError: a changed unit is not at a cut.
+        """
+        carrier, cut = self._carrier()
+        try:
+            new = NewPlan(self.home, self.after, self.redeployment, cut, carrier.carry(self.redeployment))
+            with self.catalog.write() as connection:
+                return switch(connection, self.programs, new, within)
+        except BaseException as error:
+            if not isinstance(error, CommitUnknownError):
+                remove_files(self.catalog.store, carrier.written)
+            raise
+
+    def _carrier(self) -> tuple[Carrier, CommonCut]:
+        with self.catalog.read() as connection:
+            cut = read_cut(connection, self.application, self.programs, self.redeployment.ending)
+        wanted = need(self.after.deployment).programs
+        return Carrier(self.home, base_directory(self.after), self.programs, wanted, cut), cut
 
 
 def _is_stopped(catalog: Catalog, application: str) -> bool:
@@ -206,34 +257,3 @@ def _resume(home: Home, catalog: Catalog, application: str) -> None:
             message = f"{application} is complete: nothing of it runs on. Start the new plan anew with --fresh"
             raise NotDeployableError(message)
         resume(connection, application, row.state, Settings.from_environment(home.environment))
-
-
-def _try_switch(
-    home: Home, catalog: Catalog, programs: Sequence[PeProgram], after: Compilation, redeployment: Redeployment,
-    changed: Collection[str], within: float,
-) -> list[str] | None:  # fmt: skip
-    """Switch if the changed units are drained; return None if not, or if one committed a batch meanwhile."""
-    if drain(catalog, redeployment.application, programs, changed, 0.0):
-        return None
-    try:
-        return _switch(home, catalog, programs, after, redeployment, changed, within)
-    except NotDrainedError:
-        return None
-
-
-def _switch(
-    home: Home, catalog: Catalog, programs: Sequence[PeProgram], after: Compilation, redeployment: Redeployment,
-    changed: Collection[str], within: float,
-) -> list[str]:  # fmt: skip
-    """Carry the states over, then switch; return the files that the catalog no longer names."""
-    with catalog.read() as connection:
-        cut = read_cut(connection, redeployment.application, programs, changed)
-    carrier = Carrier(home, base_directory(after), programs, need(after.deployment).programs, cut)
-    try:
-        carried = carrier.carry(redeployment)
-        with catalog.write() as connection:
-            return switch(connection, home, programs, after, redeployment, cut, carried, within)
-    except BaseException as error:
-        if not isinstance(error, CommitUnknownError):
-            remove_files(catalog.store, carrier.written)
-        raise

@@ -7,14 +7,14 @@ states only grow. Unchanged units are not touched.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
 
 from streams_orchestration.compiler.compilation import Compilation, need
-from streams_orchestration.compiler.deployment_plan import DeployedPe
+from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime import clock
@@ -42,41 +42,46 @@ class NotDrainedError(StreamsRuntimeError):
     """The error that units to be changed are not drained."""
 
 
-def switch(
-    connection: Connection,
-    home: Home,
-    programs: Iterable[PeProgram],
-    wanted: Compilation,
-    redeployment: Redeployment,
-    cut: CommonCut,
-    carried: Carried,
-    within: float,
-) -> list[str]:
-    """Replace the deployed plan by the new one, and open its trial.
+@dataclass(frozen=True, slots=True)
+class NewPlan:
+    """A plan that is ready to begin, with the states that its operators begin with."""
+
+    home: Home
+    compilation: Compilation
+    """The plan, with its run-time numbers."""
+    redeployment: Redeployment
+    """The actions on units and operators, and the operators' former names."""
+    cut: CommonCut
+    """The cut at which its units begin, from which `carried` was made."""
+    carried: Carried
+
+    @property
+    def deployment(self) -> DeploymentPlan:
+        """The deployment plan, with the programs of the PEs."""
+        return need(self.compilation.deployment)
+
+
+def switch(connection: Connection, programs: Sequence[PeProgram], new: NewPlan, within: float) -> list[str]:
+    """Replace the deployed plan by a new one, and open its trial.
 
     Args:
         connection: a connection in a writing transaction.
-        home: the state directory.
         programs: the programs of the deployed PEs.
-        wanted: the new plan, with its run-time numbers.
-        redeployment: the actions on units and operators.
-        cut: the cut of the changed units, from which `carried` was made.
-        carried: states and offsets of the new plan's operators.
+        new: the new plan.
         within: seconds in which every started unit must complete an epoch.
 
     Returns:
         Files that the catalog no longer names.
 
     Raises:
-        NotDrainedError: a changed unit is not at a cut or has moved on from `cut`, or there are unread tuples between
-            changed units.
+        NotDrainedError: a changed unit is not at a cut, or has moved on from the cut of the new plan, or there are
+            unread tuples between changed units.
     """
-    application = redeployment.application
-    programs = list(programs)
-    changed = {each.unit for each in redeployment.units if each.action in ("restart", "stop")}
+    redeployment = new.redeployment
+    application, changed, begins = redeployment.application, set(redeployment.ending), set(redeployment.beginning)
     if rest := under_way(connection, application, programs, changed):
         raise NotDrainedError(rest)
-    if read_cut(connection, application, programs, changed) != cut:
+    if read_cut(connection, application, programs, changed) != new.cut:
         message = f"{application} has gone on since its states were read"
         raise NotDrainedError(message)
     u = tables.unit
@@ -84,39 +89,26 @@ def switch(
     before = read_plan(connection, application, changed, redeployment.formers)
     counters = read_counters(connection, application, [each.pe for each in programs if each.unit in changed])
     garbage = _remove(connection, application, programs, changed)
-    begin(connection, home, wanted, redeployment, cut, carried, rows)
-    begins = {each.unit for each in redeployment.units if each.action in ("restart", "start")}
-    begun = [program for program in need(wanted.deployment).programs if program.unit in begins]
+    begin(connection, new, rows)
+    begun = [program for program in new.deployment.programs if program.unit in begins]
     counters.carry_on(connection, begun, redeployment.formers, clock.now())
     open_trial(connection, application, begins, within, before)
-    streams = {name for each in need(wanted.deployment).programs for name in each.consumers}
+    streams = {name for each in new.deployment.programs for name in each.consumers}
     garbage += drop_unread_exports(connection, application, streams)
     left = state_files(connection, application)
     return [path for path in garbage if path not in left]
 
 
-def begin(
-    connection: Connection,
-    home: Home,
-    wanted: Compilation,
-    redeployment: Redeployment,
-    cut: CommonCut,
-    carried: Carried,
-    rows: Mapping[str, UnitRow],
-) -> None:
-    """Insert the units that begin with the new plan, and update the application's row.
+def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> None:
+    """Insert the units that begin with a new plan, and update the application's row.
 
     Args:
         connection: a connection in a writing transaction.
-        home: the state directory.
-        wanted: the new plan, with its run-time numbers.
-        redeployment: the actions on units, and the former names of operators.
-        cut: the cut from which the units begin.
-        carried: states and offsets of the new plan's operators.
+        new: the new plan.
         rows: the rows of the former units, by name.
     """
-    application, plan = redeployment.application, need(wanted.deployment)
-    begins = {each.unit for each in redeployment.units if each.action in ("restart", "start")}
+    redeployment, plan, cut, carried = new.redeployment, new.deployment, new.cut, new.carried
+    application, begins = redeployment.application, set(redeployment.beginning)
     # higher than all before, so that a query of a PE that changed its unit is not taken for one of the new unit
     generation = cut.generation + 1
     newest = max((row.generation for name, row in rows.items() if name in begins), default=0)
@@ -139,11 +131,13 @@ def begin(
             insert_unit(connection, application, unit, generation=generation, **values)
             insert_cut(connection, application, unit.name, cut.epoch, generation)
     place_hosts(connection, application, {host: plan.wish_of(host) for host in plan.hosts})
-    _place_sinks(connection, home, application, plan.programs, begins, formers)
-    _write_application(connection, wanted, redeployment.after, cut)
+    _place_sinks(connection, new)
+    _write_application(connection, new)
 
 
-def _remove(connection: Connection, application: str, programs: list[PeProgram], units: Collection[str]) -> list[str]:
+def _remove(
+    connection: Connection, application: str, programs: Sequence[PeProgram], units: Collection[str]
+) -> list[str]:
     """Delete the changed units, except segments that others still read; return the files to remove."""
     members = [program for program in programs if program.unit in units]
     ids = [program.pe for program in members]
@@ -239,20 +233,18 @@ def _is_exhausted(program: PeProgram, position: Mapping[str, Any]) -> bool:
     return not program.imports and sources | foreign <= set(position["exhausted"])
 
 
-def _place_sinks(
-    connection: Connection, home: Home, application: str, programs: Iterable[PeProgram], begins: Collection[str],
-    formers: Mapping[str, str],
-) -> None:  # fmt: skip
+def _place_sinks(connection: Connection, new: NewPlan) -> None:
     """Update the rows of sinks: carried-over operators keep their counts, new ones start at 0, others are deleted."""
+    application, begins = new.redeployment.application, set(new.redeployment.beginning)
+    formers, programs = new.redeployment.formers, new.deployment.programs
     s, f = tables.sink, tables.sink_file
     rows = {row.operator: row for row in SinkRow.all(connection, select(s).where(s.c.application == application))}
-    programs = list(programs)
     staying = {each.name for program in programs for each in program.operators.values() if program.unit not in begins}
     connection.execute(delete(s).where(s.c.application == application, s.c.operator.not_in(staying)))
     for program in programs:
         if program.unit not in begins:
             continue
-        insert_sinks(connection, home, program)
+        insert_sinks(connection, new.home, program)
         for operator in program.operators.values():
             former = rows.get(formers.get(operator.name, ""))
             if former is not None:
@@ -267,13 +259,13 @@ def _place_sinks(
                 connection.execute(update(f).where(*old).values(operator=operator.name, pe=program.pe))
 
 
-def _write_application(connection: Connection, wanted: Compilation, fingerprint: str, cut: CommonCut) -> None:
-    a = tables.application
+def _write_application(connection: Connection, new: NewPlan) -> None:
+    wanted, cut, a = new.compilation, new.cut, tables.application
     connection.execute(
         update(a)
         .where(a.c.name == wanted.logical.application)
         .values(
-            fingerprint=fingerprint,
+            fingerprint=new.redeployment.after,
             compilation=stored(wanted),
             base=str(base_directory(wanted)),
             plan=a.c.plan + 1,

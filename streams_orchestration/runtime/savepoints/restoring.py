@@ -29,7 +29,7 @@ from streams_orchestration.runtime.programs.batches import StateFile
 from streams_orchestration.runtime.programs.stored_compilation import prepare_stored
 from streams_orchestration.runtime.redeployment.carrying import Carried, Carrier, CommonCut
 from streams_orchestration.runtime.redeployment.deployed import DropStateError, stored_facts
-from streams_orchestration.runtime.redeployment.switching import begin
+from streams_orchestration.runtime.redeployment.switching import NewPlan, begin
 from streams_orchestration.runtime.savepoints.manifest import (
     Manifest,
     SavepointError,
@@ -153,7 +153,7 @@ class _Restoring:
         carrier = Carrier(self._home, base_directory(after), *plans, cut)
         try:
             carried = self._own(after, carrier.carry(redeployment))
-            return self._enter(after, redeployment, cut, carried)
+            return self._enter(NewPlan(self._home, after, redeployment, cut, carried))
         except BaseException as error:
             if not isinstance(error, CommitUnknownError):
                 remove_files(self._home.store, [*carrier.written, *self._written])
@@ -197,14 +197,14 @@ class _Restoring:
             store.write(own, self._place.store.read(file.path))
         return replace(file, path=own)
 
-    def _enter(self, after: Compilation, redeployment: Redeployment, cut: CommonCut, carried: Carried) -> Restored:
-        application = redeployment.application
+    def _enter(self, new: NewPlan) -> Restored:
+        redeployment = new.redeployment
         prepare_stored()
         with self._catalog.write() as connection:
             settings = Settings.from_environment(self._home.environment)
-            insert_application(connection, after, redeployment.after, settings)
-            begin(connection, self._home, after, redeployment, cut, carried, {})
-            refuse_doubled_exports(connection, application, self._manifest)
+            insert_application(connection, new.compilation, redeployment.after, settings)
+            begin(connection, new, {})
+            refuse_doubled_exports(connection, redeployment.application, self._manifest)
             notes = go_on_reading(connection, redeployment, self._manifest)
         return Restored(self._manifest, redeployment, notes)
 
