@@ -26,11 +26,11 @@ PRODUCT = ROOT / "streams_orchestration"
 NUMBERED = re.compile(r"\b[Rr]ules?\s+(\d+(?:(?:-|,\s+|\s+and\s+|\s+to\s+)\d+)*)")
 """`rule 5`, `rules 1, 3-7 and 9`."""
 NUMBERS = re.compile(r"(\d+)(?:(?:-|\s+to\s+)(\d+))?")
-LETTERED = re.compile(r"\b([ABQ])(\d{1,2})(\.\d)?\b(?:(?:-|\s+to\s+)\1(\d{1,2})\b)?")
-"""`A5`, `A29.3`, `A10-A45`."""
-BARE = re.compile(r'"((?:[AB]?\d{1,2}(?:\.\d)?)(?:, [AB]?\d{1,2}(?:\.\d)?)*)"')
+LETTERED = re.compile(r"\b(EV|[ABQ])(\d{1,2})(\.\d)?\b(?:(?:-|\s+to\s+)\1(\d{1,2})\b)?")
+"""`A5`, `A29.3`, `A10-A45`, `EV4`."""
+BARE = re.compile(r'"((?:(?:EV|[AB])?\d{1,2}(?:\.\d)?)(?:, (?:EV|[AB])?\d{1,2}(?:\.\d)?)*)"')
 """`"52, A44"`, as facts of an explanation have it."""
-RULE_ROW = re.compile(r"^\| ([ABQ]?\d+(?:\.\d)?) \| [^|]+ \| ([^|]+) \| [^|]*\|$", re.MULTILINE)
+RULE_ROW = re.compile(r"^\| ((?:EV|[ABQ])?\d+(?:\.\d)?) \| [^|]+ \| ([^|]+) \| [^|]*\|$", re.MULTILINE)
 """Number, and the modules."""
 
 
@@ -104,7 +104,7 @@ def test_rules_stand_once_and_in_modules_that_exist():
     page = (ROOT / "docs" / "rules.md").read_text()
     rows = RULE_ROW.findall(page)
     numbers = [number for number, _ in rows]
-    assert len(numbers) == len(set(numbers)) == len(re.findall(r"^\| [ABQ]?\d", page, re.MULTILINE))
+    assert len(numbers) == len(set(numbers)) == len(re.findall(r"^\| (?:EV|[ABQ])?\d", page, re.MULTILINE))
     for number, modules in rows:
         assert modules == "not here" or re.fullmatch(r"`[^`]+`(, `[^`]+`)*", modules), number
     for module in re.findall(r"`([a-z_/]+\.py)`", page):

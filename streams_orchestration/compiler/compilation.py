@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan
@@ -25,6 +25,7 @@ class Compilation:
     logical: LogicalGraph
     physical: PhysicalGraph
     regions: RegionMap
+    event_time: EventTimeMap
     fusion: FusionPlan
     threads: ThreadPlan
     copies: CopyPlan
@@ -32,7 +33,6 @@ class Compilation:
     diagnostics: tuple[Diagnostic, ...] = ()
     deployment: DeploymentPlan | None = None
     """The deployment plan; None until the last stage has run."""
-    event_time: EventTimeMap = field(default_factory=EventTimeMap)
     query_columns: tuple[QueryColumns, ...] = ()
     """The columns of operators that are Spark queries; empty until Spark analyses them for a deployment."""
 
@@ -54,6 +54,7 @@ class Progress:
     logical: LogicalGraph | None = None
     physical: PhysicalGraph | None = None
     regions: RegionMap | None = None
+    event_time: EventTimeMap | None = None
     fusion: FusionPlan | None = None
     threads: ThreadPlan | None = None
     copies: CopyPlan | None = None
@@ -71,6 +72,7 @@ class Progress:
             logical=need(self.logical),
             physical=need(self.physical),
             regions=need(self.regions),
+            event_time=need(self.event_time),
             fusion=need(self.fusion),
             threads=need(self.threads),
             copies=need(self.copies),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import asdict, replace
 from typing import Any
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.plan import plan_document
 
 _NAMED = 5
@@ -22,12 +24,20 @@ def identity(compilation: Compilation) -> dict[str, Any]:
             "kind": operator.implementation or operator.kind,
             "parameters": operator.parameters,
             "schemas": [output.schema for output in operator.outputs],
+            **_event_time(operator),
         }
         for operator in compilation.logical.operators
     }
     sections = ("physicalGraph", "fusionPlan", "threadPlan", "copyPlan", "consistentRegionMap")
     zone = {"timeZone": plan["timeZone"]} if "timeZone" in plan else {}
-    return {"operators": operators, **zone, **{section: plan[section] for section in sections}}
+    event_time = {"eventTimeMap": plan["eventTimeMap"]} if compilation.event_time.graphs else {}
+    return {"operators": operators, **zone, **{section: plan[section] for section in sections}, **event_time}
+
+
+def _event_time(operator: LogicalOperator) -> dict[str, Any]:
+    """Return the annotation of event time, without its place in the spec."""
+    annotation = operator.event_time
+    return {} if annotation is None else {"eventTime": asdict(replace(annotation, location=None))}
 
 
 def fingerprint(compilation: Compilation) -> str:
@@ -47,8 +57,9 @@ def difference(old: Compilation, new: Compilation) -> str:
     if names:
         return f"operators {', '.join(sorted(names)[:_NAMED])} were added or removed"
     for name, operator in after["operators"].items():
-        for key, value in operator.items():
-            if before["operators"][name][key] != value:
+        former = before["operators"][name]
+        for key in {**former, **operator}:
+            if former.get(key) != operator.get(key):
                 return f"the {key} of operator {name} changed"
     sections = {
         "physicalGraph": "the connections",
@@ -56,8 +67,10 @@ def difference(old: Compilation, new: Compilation) -> str:
         "threadPlan": "the threading",
         "copyPlan": "the copy plan",
         "consistentRegionMap": "the consistent regions",
+        "eventTimeMap": "the event-time graphs",
     }
-    return next((text for key, text in sections.items() if before[key] != after[key]), "the version of the product")
+    changed = (text for key, text in sections.items() if before.get(key) != after.get(key))
+    return next(changed, "the version of the product")
 
 
 def _widths(old: Compilation, new: Compilation) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from streams_orchestration.model.engines import EngineKind
 from streams_orchestration.model.location import Location
+from streams_orchestration.model.operators import WatermarkMode
 
 Mutates = tuple[str, ...] | None
 """Attributes that a mutating input port changes; None stands for all of them."""
@@ -95,6 +96,31 @@ class Threading:
 
 
 @dataclass(frozen=True, slots=True)
+class EventTimeAnnotation:
+    """`@eventTime` of an operator, with submission-time values in place (EV1, EV2). Times are in seconds."""
+
+    attribute: str
+    """The event-time attribute; `a.b` for the field b of a."""
+    resolution: Literal["Milliseconds", "Microseconds", "Nanoseconds"] | None = None
+    """The resolution as written; None stands for the default of the attribute's type."""
+    lag: float = 0.0
+    minimum_gap: float = 0.1
+    idle_after: float | None = None
+    """The time without a tuple after which a source or a partition is idle (EV51); None stands for never."""
+    max_ahead: float | None = None
+    """The distance from the watermark beyond which a time is suspect (EV53); None stands for no guard."""
+    confirmations: int = 3
+    """The number of suspect times in a row that move the watermark (EV53)."""
+    ahead_of: str | None = None
+    """The attribute from which the distance is measured in place of the watermark (EV53)."""
+    on_null: Literal["fail", "ignore"] = "fail"
+    """The treatment of tuples without a time (EV54)."""
+    max_drift: float | None = None
+    """The distance from the least watermark of the graph beyond which a source is not read (EV65)."""
+    location: Location | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class LogicalOperator:
     """A primitive operator invocation of the flattened application, before the parallel transformation."""
 
@@ -141,6 +167,9 @@ class LogicalOperator:
     parameter_lines: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     """Parameters that stand on other lines than the operator, in the same file."""
     engine: EngineKind = "tuples"
+    event_time: EventTimeAnnotation | None = None
+    watermark_mode: WatermarkMode | None = None
+    """The mode that its model declares; None for the mode of its kind."""
     uid: str = ""
     """The uid that the spec declares for it or for a composite around it; empty without one."""
     expressions: tuple[tuple[str, str, str], ...] = field(default=(), compare=False)

@@ -7,19 +7,21 @@ from typing import Literal
 
 from streams_orchestration.model.diagnostics import Diagnostic, errors_of
 
-Subject = Literal["values", "types", "parallel", "regions", "placement", "threads"]
-"""The subject of findings: values, tuple types, parallel regions and punctuation, consistent regions, PEs, threads."""
+Subject = Literal["values", "types", "parallel", "regions", "time", "placement", "threads"]
+"""The subject of findings: values, tuple types, parallel regions and punctuation, consistent regions, event time, PEs,
+threads."""
 
 Subjects = frozenset[Subject]
 
-ALL: Subjects = frozenset(("values", "types", "parallel", "regions", "placement", "threads"))
+ALL: Subjects = frozenset(("values", "types", "parallel", "regions", "time", "placement", "threads"))
 _NOTHING: Subjects = frozenset()
-_TYPES: Subjects = frozenset(("types",))
+_TYPES: Subjects = frozenset(("types", "time"))
 _PARALLEL: Subjects = frozenset(("parallel",))
 _REGIONS: Subjects = frozenset(("regions",))
+_TIME: Subjects = frozenset(("time",))
 _THREADS: Subjects = frozenset(("threads",))
 _PLACEMENT: Subjects = frozenset(("placement",))
-_GRAPH: Subjects = frozenset(("types", "parallel", "regions"))
+_GRAPH: Subjects = frozenset(("types", "parallel", "regions", "time"))
 
 _BY_CODE: dict[str, Subjects] = {
     # Checkpoints, periods, routing: the graph is the one that was meant.
@@ -33,6 +35,7 @@ _BY_CODE: dict[str, Subjects] = {
     # An annotation that was meant for something else.
     **dict.fromkeys(("CDISP0812E", "CDISP0815E"), _GRAPH),
     "CDISP0694E": _REGIONS,
+    "CDISP0876E": _TIME,
     "SO0404": _PLACEMENT,
 }
 _HARMLESS_KEYS = frozenset(
@@ -42,7 +45,7 @@ _HARMLESS_KEYS = frozenset(
     )
 )
 """Keys of an invocation below which an error makes no finding doubtful."""
-_HARMLESS_WHEN_UNKNOWN = frozenset(("parallel", "consistent"))
+_HARMLESS_WHEN_UNKNOWN = frozenset(("parallel", "consistent", "eventTime"))
 _NEED_TYPES = frozenset(("CDISP0824E", "SO0304", "SO0306"))
 """Findings on values that also depend on tuple types."""
 _NEED_ALL = frozenset(("CDISR3035W", "SO0620", "SO0621", "SO0622", "SO0623", "SO0624", "SO0625"))
@@ -162,10 +165,8 @@ def _of_path(error: Diagnostic) -> Subjects:
     if "threading" in keys or "threadedPort" in keys:
         return _THREADS
     match keys:
-        case ["annotations", "consistent" | "autonomous", *_]:
-            return _REGIONS
-        case ["annotations", "parallel", *_]:
-            return _PARALLEL
+        case ["annotations", ("consistent" | "autonomous" | "eventTime" | "parallel") as annotation, *_]:
+            return {"parallel": _PARALLEL, "eventTime": _TIME}.get(annotation, _REGIONS)
         case ["annotations", *_] | ["name" | "operator" | "inputs" | "outputs" | "parameters", *_]:
             return _GRAPH
         case ["config", *_]:

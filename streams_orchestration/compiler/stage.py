@@ -14,6 +14,7 @@ from streams_orchestration.model.diagnostics import Diagnostic
 LOGICAL = "logical_graph"
 PARALLEL = "parallel_expanded_graph"
 REGIONS = "consistent_region_map"
+EVENT_TIME = "event_time_map"
 FUSION = "fusion_plan"
 THREADS = "thread_plan"
 COPIES = "copy_plan"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streams_orchestration.compiler.copies.stage import COPIES_STAGE
 from streams_orchestration.compiler.deployment.stage import DEPLOYMENT_STAGE
+from streams_orchestration.compiler.event_time.stage import EVENT_TIME_STAGE
 from streams_orchestration.compiler.fusion.stage import FUSION_STAGE
 from streams_orchestration.compiler.logical.stage import LOGICAL_STAGE
 from streams_orchestration.compiler.parallel.stage import PARALLEL_STAGE
@@ -11,7 +12,10 @@ from streams_orchestration.compiler.regions.stage import REGIONS_STAGE
 from streams_orchestration.compiler.stage import DEPLOYMENT
 from streams_orchestration.compiler.threads.stage import THREADS_STAGE
 
-STAGES = (LOGICAL_STAGE, PARALLEL_STAGE, REGIONS_STAGE, FUSION_STAGE, THREADS_STAGE, COPIES_STAGE, DEPLOYMENT_STAGE)
+STAGES = (
+    *(LOGICAL_STAGE, PARALLEL_STAGE, REGIONS_STAGE, EVENT_TIME_STAGE),
+    *(FUSION_STAGE, THREADS_STAGE, COPIES_STAGE, DEPLOYMENT_STAGE),
+)
 """All stages; each stands after those whose results it reads."""
 
 WITHOUT_DEPLOYMENT = tuple(stage for stage in STAGES if stage.name != DEPLOYMENT)

@@ -24,13 +24,15 @@ PAGE = Path("docs/compiler-tour.md")
 SPEC = """\
 specVersion: 1
 application: tour
-schemas: {Reading: "sensor string, value double"}
+schemas: {Reading: "sensor string, value double, at bigint"}
 graph:
   - name: Read
     operator: Beacon
     outputs: [{stream: Readings, schema: Reading}]
-    parameters: {output: {sensor: "'s' || IterationCount() % 9", value: "1.5"}, iterations: 1000}
-    annotations: {consistent: {trigger: periodic, period: 1.0}}
+    parameters:
+      output: {sensor: "'s' || IterationCount() % 9", value: "1.5", at: 100 * IterationCount()}
+      iterations: 1000
+    annotations: {consistent: {trigger: periodic, period: 1.0}, eventTime: {eventTimeAttribute: at, lag: 2.0}}
   - name: Scale
     operator: Functor
     inputs: [Readings]
@@ -44,10 +46,10 @@ OPTIONS = Options(fusion="manual", pes=2)
 _HEAD = """\
 # A tour of the compiler
 
-The compiler turns a spec into a plan in seven stages. A stage is a function without side effects: it reads the results
+The compiler turns a spec into a plan in eight stages. A stage is a function without side effects: it reads the results
 of earlier stages and returns one more, together with what is wrong with the application. Operators and connections get
 their numbers once, and every later stage adds facts to these numbers. This page follows one application through all
-seven; each section shows the stage at work, and a test runs what it shows.
+eight; each section shows the stage at work, and a test runs what it shows.
 
 The application reads values of sensors, scales them in two parallel channels, and writes them to a file:
 

@@ -1,14 +1,15 @@
-"""The annotations of an invocation: parallel, consistent, autonomous, threading, atomic."""
+"""The annotations of an invocation: parallel, consistent, autonomous, threading, atomic, eventTime."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from streams_orchestration.model.containers import is_list
 from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.model.element import Element, refuse
+from streams_orchestration.model.names import nearest
 from streams_orchestration.model.values import Boolean, Flag, Integer, Number, Text, is_reference, show
 
 SPARK = "spark"
@@ -107,7 +108,64 @@ class ThreadingAnnotation(Element):
     elastic: Boolean | None = None
 
 
-_MAPPINGS = frozenset(("parallel", "consistent", "threading"))
+EventTimeResolution = Literal["Milliseconds", "Microseconds", "Nanoseconds"]
+
+
+class EventTime(Element):
+    """`eventTime`: watermarks of the streams of this operator begin here (EV1-EV4). Times are in seconds."""
+
+    event_time_attribute: Annotated[Text, Field(min_length=1)]
+    """The event-time attribute of the output tuples; `a.b` is the field b of a."""
+    resolution: EventTimeResolution | None = None
+    """The unit of a bigint; None stands for the default of the attribute's type."""
+    lag: Number = 0.0
+    minimum_gap: Number = 0.1
+    """The least distance between two watermarks (EV18)."""
+    idle_after: Number | None = None
+    """The time without a tuple after which a source or a partition is idle (EV51); None stands for never."""
+    max_ahead: Number | None = None
+    """The distance from the watermark beyond which a time is suspect (EV53); None stands for no guard."""
+    confirmations: Integer | None = None
+    """The number of suspect times in a row that move the watermark (EV53); None stands for 3."""
+    ahead_of: Annotated[Text, Field(min_length=1)] | None = None
+    """The attribute from which the distance is measured in place of the watermark (EV53)."""
+    on_null: Literal["fail", "ignore"] = "fail"
+    """The treatment of tuples without a time (EV54)."""
+    max_drift: Number | None = None
+    """The distance from the least watermark of the graph beyond which a source is not read (EV65)."""
+
+    @field_validator("resolution", mode="before")
+    @classmethod
+    def _check_resolution(cls, value: Any) -> Any:
+        if value is not None and value not in get_args(EventTimeResolution):
+            what = "the resolution is Milliseconds, Microseconds or Nanoseconds, not {found}{near}"
+            near = nearest(value, get_args(EventTimeResolution)) if isinstance(value, str) else ""
+            refuse("CDISP0867E", what, found=show(value), near=near)
+        return value
+
+    @field_validator("idle_after", "max_ahead", "confirmations", "max_drift", "on_null", "ahead_of", mode="before")
+    @classmethod
+    def _literal(cls, value: Any) -> Any:
+        if is_reference(value):
+            refuse("CDISP0678E", "only lag and minimumGap may be taken from a submission-time value, not this key")
+        return value
+
+    @field_validator("lag", "minimum_gap")
+    @classmethod
+    def _not_negative(cls, value: float | str) -> float | str:
+        if isinstance(value, float) and value < 0:
+            refuse("SO0401", "{value} is below zero", value=f"{value:g}")
+        return value
+
+    @field_validator("idle_after", "max_ahead", "confirmations", "max_drift")
+    @classmethod
+    def _positive(cls, value: float | int | None) -> float | int | None:
+        if value is not None and value <= 0:
+            refuse("SO0401", "{value} is not above zero", value=f"{value:g}")
+        return value
+
+
+_MAPPINGS = frozenset(("parallel", "consistent", "threading", "eventTime"))
 
 
 class Annotations(Element):
@@ -117,6 +175,7 @@ class Annotations(Element):
     consistent: Consistent | None = None
     autonomous: Flag = False
     threading: ThreadingAnnotation | None = None
+    event_time: EventTime | None = None
     atomic: Annotated[Text, Field(min_length=1)] | None = None
     """Operators with the same tag are never decoupled from one another."""
 

@@ -50,10 +50,18 @@ def _check_definition(element: Application | Composite, name: str, report: Repor
         if getattr(element.annotations, annotation):
             message = f"{annotation} belongs on an invocation, not on a definition"
             report("CDISP0812E", message, element, "annotations", annotation, operator=name)
+    if element.annotations.event_time is not None:
+        _refuse_event_time(name, element, report, "annotations", "eventTime")
     _check_threading(element.annotations, name, report)
     if element.config.threaded_port:
         message = "threadedPort belongs on the invocation of a primitive operator"
         report("CDISP0489E", message, element, "config", "threadedPort", operator=name)
+
+
+def _refuse_event_time(composite: str, element: Element, report: Report, *path: str) -> None:
+    """Refuse `eventTime` on a composite (EV1)."""
+    message = "eventTime belongs on primitive operators, not on a composite"
+    report("CDISP0876E", message, element, *path, operator=composite)
 
 
 def _check_threading(annotations: Annotations, operator: str, report: Report) -> None:
@@ -81,6 +89,8 @@ def _check_invocation(application: Application, invocation: Invocation, operator
     if primitive and annotations.threading is not None:
         message = "threading belongs on composites, not on a primitive operator"
         report("CDISP0851E", message, annotations, "threading", operator=operator)
+    if composite and annotations.event_time is not None:
+        _refuse_event_time(operator, annotations, report, "eventTime")
     if composite and invocation.parameters:
         message = f"{invocation.operator} is a composite and takes no parameters"
         report("SO0407", message, invocation, "parameters", operator=operator)
@@ -125,6 +135,9 @@ def _check_special(invocation: Invocation, operator: str, report: Report) -> Non
             code = _OF_JOB_CONTROL_PLANE[name] if invocation.operator == JOB_CONTROL_PLANE else "CDISP0815E"
             message = f"{name} does not go with {invocation.operator}"
             report(code, message, annotations, name, operator=operator)
+    if annotations.event_time is not None:
+        code = "CDISP0849E" if invocation.operator == JOB_CONTROL_PLANE else "CDISP0815E"
+        report(code, f"eventTime does not go with {invocation.operator}", annotations, "eventTime", operator=operator)
     if invocation.operator == JOB_CONTROL_PLANE and annotations.autonomous:
         report("CDISP0849E", "autonomous does not go with JobControlPlane", annotations, operator=operator)
     parameters = invocation.parameters

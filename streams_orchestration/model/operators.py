@@ -15,6 +15,9 @@ SingleThreadedMode = Literal[
     "Always", "Never", "WindowBound", "WindowTriggerBound", "WindowEvictionBound", "WindowPartitionEvictionBound"
 ]
 
+WatermarkMode = Literal["inputWatermark", "heldInput", "manual"]
+"""The origin of an own operator's watermark; see `EventTimeMode`."""
+
 
 class InputPortModel(Element):
     """One input port of an operator model (rules 25, 35, 78)."""
@@ -79,6 +82,7 @@ class OperatorModel(Element):
     single_threaded: SingleThreadedMode = "Always"
     consistent: ConsistentSupport = ConsistentSupport()
     waits: tuple[Wait, ...] = ()
+    watermark_mode: WatermarkMode | None = None
 
     def signature(self) -> Signature:
         """Return the signature of the declared operator."""
@@ -96,6 +100,7 @@ class OperatorModel(Element):
             single_threaded=self.single_threaded,
             consistent=self.consistent,
             waits=tuple((wait.port, wait.other) for wait in self.waits),
+            watermark_mode=self.watermark_mode,
         )
 
 
@@ -115,6 +120,8 @@ class Signature:
     consistent: ConsistentSupport = _SUPPORTED
     waits: tuple[tuple[int, int], ...] = ()
     engine: EngineKind = "tuples"
+    watermark_mode: WatermarkMode | None = None
+    """The origin of its watermark; None for that of the inputs, or of its output if it is annotated."""
     routes_failures: bool = False
     """True if `onError: route` adds an output port for tuples on which an expression fails."""
 

@@ -270,6 +270,38 @@ OWN_CODES: dict[str, Code] = {
         "A decoupling decision lets PEs feed one another in a loop: none of them could end, or close an epoch.",
         "Let streams go forward only: put what is behind the moved operators on a machine of its own, or move it, too.",
     ),
+    "SO0801": error(
+        "A length of event time is no whole number of ticks of the event-time attribute.",
+        "Write a multiple of a tick: of 0.001 s for milliseconds, of 0.000001 s for timestamps.",
+    ),
+    "SO0802": error(
+        "Streams of two event-time graphs enter one operator, which has one watermark only.",
+        "Give both annotations the same attribute, or annotate the operator itself.",
+    ),
+    "SO0803": warning(
+        "Nothing behind an `eventTime` annotation uses event time.",
+        "Drop the annotation, or use a window or parameter of event time behind it.",
+    ),
+    "SO0804": warning(
+        "An Aggregate gives its result a time that operators of event time behind it will find too late.",
+        "Let the attribute be paneTime() in `output`.",
+    ),
+    "SO0805": warning(
+        "A stream that closes a loop brings no watermark, so what comes back may be late.",
+        "Nothing, if that is meant; else lead the stream out of the loop.",
+    ),
+    "SO0806": error(
+        "A parameter needs event time, and no event time arrives at the operator.",
+        "Annotate an operator in front of it with eventTime, and let the attribute pass all operators in between.",
+    ),
+    "SO0807": error(
+        "A window of event time evicts partitions.", "Drop the part behind `partitioned`; discardAge closes panes."
+    ),
+    "SO0808": warning(
+        "Watermarks come at every tuple, in front of an operator that is called once for each of them.",
+        "Set minimumGap above zero.",
+    ),
+    "SO0809": warning("A key of `eventTime` has no effect without another one.", "Add maxAhead, or drop the key."),
     "SO1001": warning(
         "An annotated composite has no operator left for its region, since all inside carry annotations of their own.",
         "Drop the annotation of the composite, or those inside.",

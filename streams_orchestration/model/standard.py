@@ -50,6 +50,17 @@ _WITH_EXPRESSIONS = frozenset(
     )
 )
 
+_HOLDS_TUPLES = frozenset(("Delay", "Gate", "Merge", "Sort", "Switch"))
+"""Operators that keep tuples back, so their watermark waits for these tuples (EV62)."""
+
+PLACES_WATERMARKS = frozenset(
+    (
+        *("Aggregate", "DeDuplicate", "DynamicFilter", "Filter", "Format", "Functor", "Lookup", "Punctor", "Split"),
+        *("ThreadedSplit", "Throttle", "Union"),
+    )
+)
+"""Operators that take batches with watermarks whole; all others are called for the tuples between two watermarks."""
+
 _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     # One word a port set: M mutable or c not; then g generates, p preserves window punctuation, x control port,
     # e expects window punctuation, w does so with a window evicted by punctuation; ? the port may be left out,
@@ -154,6 +165,7 @@ def _signature(name: str) -> Signature:
         stateful=name in _STATEFUL,
         single_threaded=mode,
         engine="dataframe" if name in DATAFRAMES else "tuples",
+        watermark_mode="heldInput" if name in _HOLDS_TUPLES else None,
         routes_failures=name in _WITH_EXPRESSIONS,
         consistent=_NOT_MEMBER if name in _CANNOT_LIVE else _NOT_START if name in _CANNOT_START else _BOTH,
     )

@@ -77,7 +77,7 @@ STREAMS_CODES: dict[str, Code] = {
     ),
     "CDISP0796E": error(
         "There is no annotation of this name.",
-        "Correct the name; there are parallel, consistent, autonomous, threading and atomic.",
+        "Correct the name; there are parallel, consistent, autonomous, threading, eventTime and atomic.",
     ),
     "CDISP0797E": error(
         "The annotation has no key of this name.",
@@ -198,6 +198,61 @@ STREAMS_CODES: dict[str, Code] = {
     "CDISP9254W": error("A Beacon has triggerCount but triggers no region.", "Drop triggerCount."),
     "CDISP9255E": error("A DirectoryScan that moves files cannot be in a periodic region.", "Drop moveToDirectory."),
     "CDISP9257E": error("Parse with format block does not go with a region.", "Use another format."),
+    # event time
+    "CDISP0747W": warning(
+        "The parts of a window of event time are out of order.", "Write the kind first, and `partitioned` last."
+    ),
+    "CDISP0866E": error(
+        "A length of time in a window of event time is an attribute.", "Write a number of seconds, such as 10.0."
+    ),
+    "CDISP0867E": error(
+        "The resolution of an event-time attribute is none that there is.",
+        "Write Milliseconds, Microseconds or Nanoseconds, or leave it out.",
+    ),
+    "CDISP0868E": error(
+        "Two event-time graphs with another attribute, type or resolution reach one port.",
+        "Give both annotations the same attribute, or annotate the operator where they meet.",
+    ),
+    "CDISP0870E": error(
+        "A window of event time has parts of a tumbling or sliding window, or is of two kinds.", "Keep one kind."
+    ),
+    "CDISP0871E": error(
+        "A timeInterval window stands where no event time arrives.",
+        "Annotate an operator in front of it with eventTime, and let the attribute pass all operators in between.",
+    ),
+    "CDISP0872E": error(
+        "A timeInterval window stands at a port whose tuples do not have the event-time attribute.",
+        "Add the attribute to the tuple type of the port.",
+    ),
+    "CDISP0873E": error(
+        "Output ports of an annotated operator have the event-time attribute with different types.",
+        "Give it one type, or rename it on the other ports.",
+    ),
+    "CDISP0874E": error(
+        "No output port of an annotated operator has the attribute that the annotation names.",
+        "Correct the name, or add the attribute to an output.",
+    ),
+    "CDISP0875E": error(
+        "The event-time attribute has a type that is no time.", "Use a timestamp, a timestamp_ntz or a bigint."
+    ),
+    "CDISP0876E": error("eventTime stands on a composite.", "Annotate the primitive operators inside of it."),
+    "CDISP0877E": error(
+        "A timestamp as event-time attribute has another resolution than Nanoseconds.", "Leave the resolution out."
+    ),
+    "CDISP0878E": error(
+        "A window of event time lacks a part that it must have, or has it twice.", "Write the part exactly once."
+    ),
+    "CDISP0879E": error("A window of event time has a part twice.", "Keep one of the two."),
+    "CDISP0880E": error(
+        "A window has a part that goes with windows of event time of another kind only.",
+        "Drop the part, or change the kind of the window.",
+    ),
+    "CDISP0881E": error(
+        "A length of time in a window of event time is no literal number.", "Write a number of seconds, such as 10.0."
+    ),
+    "CDISP0882E": error(
+        "The event-time attribute is no name of an attribute.", "Write a name, or a.b for the field b of a."
+    ),
     # fusion at submission
     "CDISR3035W": warning(
         "The placement configs do not allow the number of PEs asked for.", "Relax them or ask for more."

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from streams_orchestration.model.operators import OperatorModel
+from streams_orchestration.model.operators import OperatorModel, WatermarkMode
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.background import Background
 from streams_orchestration.operators.batch import TupleBatch
@@ -66,6 +66,9 @@ class Operator:
     `slice` and `take` do; else it is called for the tuples between two watermarks, and submits no watermark itself.
     Watermarks that it does not submit to a port follow when it returns.
     """
+    watermark_mode: ClassVar[WatermarkMode | None] = None
+    """The origin of the operator's watermark in an event-time graph; None stands for the input ports, or for the output
+    of an annotated operator. A mode must also stand in the application's declaration, as `watermarkMode`."""
     pure: bool = False
     """True if `process` has no side effects and depends only on its tuples, so it can be repeated to find a bad tuple.
     """

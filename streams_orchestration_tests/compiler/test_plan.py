@@ -71,7 +71,7 @@ def plan(compilation: Compilation) -> dict[str, Any]:
 def test_keys(plan: dict[str, Any]) -> None:
     assert list(plan) == [
         *("planVersion", "application", "submission", "logicalGraph", "physicalGraph", "fusionPlan", "threadPlan"),
-        *("copyPlan", "consistentRegionMap", "diagnostics"),
+        *("copyPlan", "consistentRegionMap", "eventTimeMap", "diagnostics"),
     ]
     assert plan["submission"] == {"period": 3.0, "width": 2}
     assert compile_error_document("x", []).keys() == plan.keys()

@@ -253,6 +253,10 @@ def _wrong_expressions(
 
 def _model_conflict(operator: LogicalOperator, implementation: type[Operator]) -> str | None:
     """Return the first contradiction between the class and the model that the application declares for it."""
+    mode, name = implementation.watermark_mode, operator.kind.rpartition(":")[2]
+    if mode != operator.watermark_mode and not is_standard(operator):
+        declared = f"watermarkMode: {mode}" if mode else "no watermarkMode"
+        return f"the code of {implementation.__name__} asks for {declared} in the declaration of {name} under operators"
     if implementation.model is None:
         return None
     signature, wanted = implementation.model.signature(), ""
@@ -267,7 +271,6 @@ def _model_conflict(operator: LogicalOperator, implementation: type[Operator]) -
             wanted += (", " if wanted else "") + "outputs: [{mutable: true, preservesWindowPunctuation: true}]"
     if not wanted:
         return None
-    name = operator.kind.rpartition(":")[2]
     return (
         f"the code of {implementation.__name__} needs more of its ports than the application says; declare it: "
         f"operators: {{{name}: {{implementation: {implementation.__module__}:{implementation.__name__}, {wanted}}}}}"

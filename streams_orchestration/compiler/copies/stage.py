@@ -1,4 +1,4 @@
-"""The sixth stage decides for every connection whether tuples are handed on by reference or copied.
+"""The seventh stage decides for every connection whether tuples are handed on by reference or copied.
 
 A consumer that only reads its tuples shares them with everybody else. A consumer that changes them needs a copy, unless
 the producer gives its tuples away and nothing else reads them afterwards. A queue takes a copy, because its tuples are

@@ -1,4 +1,4 @@
-"""The seventh stage makes the programs of the PEs, and divides the PEs into units of recovery.
+"""The eighth stage makes the programs of the PEs, and divides the PEs into units of recovery.
 
 All earlier results come together here. A *program* is everything that a host needs to run one PE: its operators with
 their implementations and parameters, where each output goes, and the tasks in which they run. A *unit* is what recovers
@@ -37,6 +37,7 @@ from streams_orchestration.compiler.sections.terms import Section, Terms
 from streams_orchestration.compiler.stage import (
     COPIES,
     DEPLOYMENT,
+    EVENT_TIME,
     FUSION,
     LOGICAL,
     PARALLEL,
@@ -136,14 +137,14 @@ DEPLOYMENT_STAGE = Stage(
     name=DEPLOYMENT,
     field="deployment",
     result=DeploymentPlan,
-    inputs=(LOGICAL, PARALLEL, REGIONS, FUSION, THREADS, COPIES),
+    inputs=(LOGICAL, PARALLEL, REGIONS, EVENT_TIME, FUSION, THREADS, COPIES),
     description="The operators of every PE, its host, the PEs that recover together, and where tuples leave.",
     compute=_compute,
     subject=None,
     invariant=pes_are_programmed,
     summary=_summary,
     key="deploymentPlan",
-    place=6,
+    place=7,
     section=_deployment_plan,
     empty=None,
 )

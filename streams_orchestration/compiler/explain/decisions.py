@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.copies.copies import RULES
+from streams_orchestration.compiler.event_time.attributes import TimeAttribute
 from streams_orchestration.compiler.explain.deployment import recovery_facts
+from streams_orchestration.compiler.explain.event_time import graph_facts
 from streams_orchestration.compiler.explain.explanation import Fact, Section, count, listed
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.explain.parts import parallel_explanation
@@ -14,7 +16,16 @@ from streams_orchestration.compiler.explain.passing import splitter_facts
 from streams_orchestration.compiler.explain.placement import host_reasons, pe_reasons
 from streams_orchestration.compiler.explain.regions import region_explanation
 from streams_orchestration.compiler.explain.threads import lock_facts, queue_facts
-from streams_orchestration.compiler.stage import COPIES, DEPLOYMENT, FUSION, LOGICAL, PARALLEL, REGIONS, THREADS
+from streams_orchestration.compiler.stage import (
+    COPIES,
+    DEPLOYMENT,
+    EVENT_TIME,
+    FUSION,
+    LOGICAL,
+    PARALLEL,
+    REGIONS,
+    THREADS,
+)
 
 MOST = 60
 """The most decisions that are listed for a stage."""
@@ -65,6 +76,12 @@ def _regions(lookup: CompilationIndex) -> Iterator[Decision]:
         yield explanation.question, tuple(fact for each in explanation.sections for fact in each.facts)
 
 
+def _event_time(lookup: CompilationIndex) -> Iterator[Decision]:
+    for graph in lookup.compilation.event_time.graphs[: MOST + 1]:
+        time = TimeAttribute(graph.attribute, graph.type, graph.resolution)
+        yield f"Event-time graph {graph.index} by {time}", tuple(graph_facts(lookup, graph))
+
+
 def _fusion(lookup: CompilationIndex) -> Iterator[Decision]:
     for number in [*lookup.pes][: MOST + 1]:
         operators = lookup.names(lookup.pes[number].operators)
@@ -105,6 +122,7 @@ _DECIDED: dict[str, Callable[[CompilationIndex], Iterable[Decision]]] = {
     LOGICAL: _logical,
     PARALLEL: _parallel,
     REGIONS: _regions,
+    EVENT_TIME: _event_time,
     FUSION: _fusion,
     THREADS: _threads,
     COPIES: _copies,

@@ -6,6 +6,9 @@ from collections import defaultdict
 from functools import cached_property
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.event_time.ends import EventTimeIndex
+from streams_orchestration.compiler.event_time.growth import grow
+from streams_orchestration.compiler.event_time.starts import find_starts as find_event_time
 from streams_orchestration.compiler.fusion.load_fusion import costs_of
 from streams_orchestration.compiler.fusion.schemes import Allotment, allot
 from streams_orchestration.compiler.logical_graph import ConsistentAnnotation, LogicalOperator
@@ -20,7 +23,7 @@ from streams_orchestration.compiler.profiles.costs import MeasuredCosts
 from streams_orchestration.compiler.regions.growth import Growth
 from streams_orchestration.compiler.regions.regions import grow_expanded, grow_logical
 from streams_orchestration.compiler.regions.starts import RegionStarts, find_starts, innermost_annotations
-from streams_orchestration.compiler.stage_results import Network, ProcessingElement, Queue
+from streams_orchestration.compiler.stage_results import EventTimeOperator, Network, ProcessingElement, Queue
 from streams_orchestration.compiler.threads.origins import ThreadOrigins, find_origins
 
 Port = tuple[int, int]
@@ -174,6 +177,16 @@ class CompilationIndex:
         """Growth of the regions on the expanded graph."""
         regions = len(self.compilation.regions.logical)
         return grow_expanded(self.physical, regions, self.logical_growth[1], self.starts)[0]
+
+    @cached_property
+    def event_time(self) -> EventTimeIndex:
+        """The reach of annotations of event time on the logical graph."""
+        return EventTimeIndex(self.logical, grow(self.logical, find_event_time(self.logical)[0]))
+
+    @cached_property
+    def event_time_roles(self) -> dict[int, EventTimeOperator]:
+        """The replicas in event-time graphs, by number."""
+        return {each.operator: each for each in self.compilation.event_time.operators}
 
     @cached_property
     def annotations(self) -> dict[str, ConsistentAnnotation]:

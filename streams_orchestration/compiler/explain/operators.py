@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from streams_orchestration.compiler.explain.event_time import event_time_facts
 from streams_orchestration.compiler.explain.explanation import Explanation, Fact, Section, count, listed, section
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.explain.passing import connection_facts, path
@@ -35,6 +36,7 @@ def operator_explanation(lookup: CompilationIndex, operators: list[int]) -> Expl
         section(f"PE {pe}", *pe_reasons(lookup, pe)),
         section(f"Host {lookup.pes[pe].host}", *host_reasons(lookup, pe)),
         section("Consistent region", *membership_facts(lookup, operator)),
+        section("Event time", *event_time_facts(lookup, operator)),
         section("Threads and lock", model_fact(lookup, operator), *lock_facts(lookup, operator)),
         section("State", *state_facts(lookup, operator)),
         section("Input ports", *_inputs(lookup, operator)),

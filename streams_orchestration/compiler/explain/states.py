@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pydantic import ValidationError
+
 from streams_orchestration.compiler.explain.explanation import Fact
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.implementations import load_operator
@@ -23,13 +25,17 @@ from streams_orchestration.operators.contract import Operator, SourceOperator
 
 
 def state_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
-    """Say what state is kept and what a redeploy does to it; nothing for an application that only compiles."""
+    """Say what state is kept and what a redeploy does to it; nothing for an operator that cannot run."""
     program = _program(lookup, operator)
     if program is None:
         return
     model = lookup.model(operator)
     kind = load_operator(model)
-    if not kind.has_state(kind.Parameters.model_validate(program.parameters)):
+    try:
+        parameters = kind.Parameters.model_validate(program.parameters)
+    except ValidationError:
+        return
+    if not kind.has_state(parameters):
         yield Fact("it keeps none, so a redeploy loses none")
         return
     what = "its offset" if issubclass(kind, SourceOperator) else "its state"

@@ -1,4 +1,4 @@
-"""The fourth stage fuses operators into PEs, and places the PEs on hosts.
+"""The fifth stage fuses operators into PEs, and places the PEs on hosts.
 
 A PE (*processing element*) is what runs as one query. Within a PE tuples are handed on by function calls; between PEs
 they are serialized. So the stage keeps operators together that exchange many tuples, and parts them where the options,

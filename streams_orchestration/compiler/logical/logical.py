@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from streams_orchestration.compiler.logical.event_time_annotations import event_time_annotation
 from streams_orchestration.compiler.logical.inheritance import Inheritance
 from streams_orchestration.compiler.logical.instances import (
     MAX_OPERATORS,
@@ -138,6 +139,8 @@ class _Builder:
             may_start=signature.consistent.start,
             region_reason=signature.consistent.reason,
             engine=signature.engine,
+            event_time=event_time_annotation(instance, self.substitution),
+            watermark_mode=signature.watermark_mode,
             threaded_ports=config.threaded_ports,
             threading=self.inheritance.threading(instance),
             partition=config.partition,

@@ -1,4 +1,4 @@
-"""The fifth stage decides where tuples wait in queues, and which operators several threads enter.
+"""The sixth stage decides where tuples wait in queues, and which operators several threads enter.
 
 Without a queue, a producer calls its consumer in its own thread. A *queue* in front of an input port gives the consumer
 a thread of its own. The stage adds one behind a splitter, so that the channels of a region run at the same time; a spec

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
@@ -16,9 +15,6 @@ EventTimeMode = Literal["outputEventTime", "inputWatermark", "heldInput", "manua
 - heldInput: the lesser of this and the least time among the tuples that it keeps (EV62).
 - manual: the operator sets it (EV23).
 """
-
-TICKS: Mapping[str, int] = {"bigint": 1_000, "timestamp": 1_000_000, "timestamp_ntz": 1_000_000}
-"""The ticks in a second of each type that an event-time attribute may have: milliseconds, or microseconds (EV3)."""
 
 
 def whole_ticks_up(seconds: float, ticks: int) -> int:

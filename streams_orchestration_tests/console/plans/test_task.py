@@ -35,7 +35,7 @@ def test_every_stage_says_what_it_decided_and_by_which_rules(spec: Path):
     answer = answered(spec)
     stages = {each["name"]: each for each in answer.document["stages"]}
     assert list(stages) == list(BY_NAME)
-    for name in stages.keys() - {"logical_graph", "consistent_region_map"}:
+    for name in stages.keys() - {"logical_graph", "consistent_region_map", "event_time_map"}:
         facts = [fact for each in stages[name]["decisions"] for fact in each["facts"]]
         assert any(fact["rules"] for fact in facts), name
     assert answer.compilation is not None

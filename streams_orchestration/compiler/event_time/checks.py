@@ -1,0 +1,177 @@
+"""Checks of event time: graphs that meet, windows and parameters that need it, and results that come too late."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from streams_orchestration.compiler.event_time.attributes import attribute_type
+from streams_orchestration.compiler.event_time.ends import EventTimeIndex
+from streams_orchestration.compiler.event_time.growth import Reach
+from streams_orchestration.compiler.event_time.uses import WINDOWED, Use, may_use, uses_of, windows_in
+from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
+from streams_orchestration.model.containers import is_mapping
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.standard import PLACES_WATERMARKS
+from streams_orchestration.operators.event_time.clause import WindowClauseError, misordered, refuse_event_time_parts
+
+_TIMELY = re.compile(r"\s*(paneTime|Max)\s*\(", re.IGNORECASE)
+"""Matches functions whose values are not late behind the pane that they are of (EV37)."""
+_SHOWN = 3
+
+
+def check_event_time(logical: LogicalGraph, reaches: Sequence[Reach]) -> list[Diagnostic]:
+    """Return the findings on the event-time graphs of an application, and on all that needs event time."""
+    return list(_Checks(logical, reaches).findings())
+
+
+def _at(operator: LogicalOperator, code: str, message: str, parameter: str = "") -> Diagnostic:
+    return Diagnostic.of(code, message, operator=operator.name, location=operator.location_of(parameter))
+
+
+class _Checks:
+    def __init__(self, logical: LogicalGraph, reaches: Sequence[Reach]) -> None:
+        self.logical = logical
+        self.index = EventTimeIndex(logical, reaches)
+        self.using: dict[int, list[Use]] = {}
+        """The parameters that need event time, by operator."""
+
+    def findings(self) -> Iterator[Diagnostic]:
+        yield from self.meetings()
+        for operator in self.logical.operators:
+            yield from self.clauses(operator)
+        for number, uses in self.using.items():
+            for use in uses:
+                yield from self.need(self.logical.operators[number], use)
+        for reach in self.index.reaches:
+            yield from self.loops(reach)
+            yield from self.behind_annotations(reach)
+
+    def meetings(self) -> Iterator[Diagnostic]:
+        """Yield the places where event times by two attributes meet: CDISP0868E at a port, else SO0802 (EV9)."""
+        of_port = self.index.of_port
+        both = {port for port, met in of_port.items() if len(met) > 1}
+        behind = {each.target for each in self.logical.connections if (each.source, each.source_port) in both}
+        for number, met in sorted(self.index.of_operator.items()):
+            if len(met) < 2 or number in behind:
+                continue
+            operator, one, other = self.logical.operators[number], met[0].time, met[1].time
+            port = next((port for port in range(len(operator.outputs)) if (number, port) in both), None)
+            if port is None:
+                yield _at(operator, "SO0802", f"event time by {one} and event time by {other} enter {operator.name}")
+            else:
+                message = f"event time by {one} and event time by {other} reach output port {port}, which has both"
+                yield _at(operator, "CDISP0868E", message)
+
+    def clauses(self, operator: LogicalOperator) -> Iterator[Diagnostic]:
+        """Check window clauses (EV14), and note the parameters that need event time."""
+        try:
+            uses = list(uses_of(operator))
+            for text in windows_in(operator):
+                if operator.kind not in WINDOWED:
+                    refuse_event_time_parts(text)
+                elif warning := misordered(text):
+                    yield _at(operator, "CDISP0747W", f"the window {warning}", "window")
+        except WindowClauseError as fault:
+            yield _at(operator, fault.code, f"the window {fault}", "window")
+        else:
+            if uses:
+                self.using[operator.index] = uses
+
+    def need(self, operator: LogicalOperator, use: Use) -> Iterator[Diagnostic]:
+        """Check that event time arrives where a parameter needs it, and that its lengths are whole ticks."""
+        entered = self.index.entered.get(operator.index, {})
+        wanted = [port for port in use.ports if port not in entered]
+        if not entered or (use.of_port and wanted):
+            code = "CDISP0871E" if use.interval else "SO0806"
+            where = f" at input port {wanted[0]}" if entered else ""
+            reason = "" if entered else f": {self.index.why_not(operator.index)}"
+            yield _at(operator, code, f"{use.shown} needs event time, and none arrives{where}{reason}", use.parameter)
+            return
+        reach = next(iter(entered.values()))
+        for port in wanted:
+            if not self.has_attribute(operator.index, port, reach):
+                message = f"{use.shown}: the tuples of input port {port} have no attribute {reach.time}"
+                yield _at(operator, "CDISP0872E", message, use.parameter)
+        try:
+            use.check_lengths(reach.time.ticks)
+        except WindowClauseError as fault:
+            yield _at(operator, fault.code, str(fault), use.parameter)
+
+    def has_attribute(self, operator: int, port: int, reach: Reach) -> bool:
+        """Return True if all streams at an input port have the attribute."""
+        sources = (each[:2] for each in self.index.incoming(operator) if each.target_port == port)
+        schemas = (self.logical.operators[source].outputs[number].schema for source, number in sources)
+        return all(attribute_type(schema, reach.time.attribute) == reach.time.type for schema in schemas)
+
+    def loops(self, reach: Reach) -> Iterator[Diagnostic]:
+        """Yield a warning for each connection that is left out, since it closes a loop (EV12)."""
+        for ends in reach.left_out:
+            source, target = self.logical.operators[ends.source], self.logical.operators[ends.target]
+            message = f"the stream of {source.name} comes back to input port {ends.target_port}, without watermarks"
+            yield _at(target, "SO0805", message)
+
+    def behind_annotations(self, reach: Reach) -> Iterator[Diagnostic]:
+        """Look at the operators behind each annotation: its use, late results, and calls for each tuple."""
+        consumers: dict[int, list[int]] = {}
+        for ends in reach.connections:
+            consumers.setdefault(ends.source, []).append(ends.target)
+        using = [number for number in self.using if number in reach.operators]
+        leading = _leading(using, consumers)
+        possible = [number for number in reach.operators if may_use(self.logical, self.logical.operators[number])]
+        useful = _leading((*using, *possible), consumers)
+        for start in reach.starts:
+            operator = self.logical.operators[start.operator]
+            if start.operator not in useful and not may_use(self.logical, operator):
+                yield _at(operator, "SO0803", f"nothing behind {operator.name} uses the event time by {reach.time}")
+            elif start.minimum_gap == 0:
+                yield from self.many_calls(operator, consumers)
+        for number in sorted(reach.operators & leading):
+            yield from self.late_result(self.logical.operators[number], reach)
+
+    def late_result(self, operator: LogicalOperator, reach: Reach) -> Iterator[Diagnostic]:
+        """Check the event time of an Aggregate's results, in front of an operator that uses it (EV37)."""
+        output, attribute = operator.parameters.get("output", {}), reach.time.attribute
+        if operator.kind != "Aggregate" or not operator.standard or operator.event_time or not is_mapping(output):
+            return
+        if not any((operator.index, port) in reach.ports for port in range(len(operator.outputs))):
+            return
+        text = output.get(attribute)
+        if text is None or not _TIMELY.match(str(text)):
+            given = f"is {text}" if text is not None else "is that of its group"
+            message = (
+                f"the event time {attribute} of the results {given}, so operators behind {operator.name} find it late"
+            )
+            yield _at(operator, "SO0804", message, "output")
+
+    def many_calls(self, operator: LogicalOperator, consumers: dict[int, list[int]]) -> Iterator[Diagnostic]:
+        """Yield a warning if watermarks at every tuple reach operators that are called for each slice of tuples."""
+        seen, waiting = {operator.index}, [operator.index]
+        sliced: list[str] = []
+        for number in waiting:
+            for consumer in consumers.get(number, ()):
+                if consumer not in seen:
+                    seen.add(consumer)
+                    waiting.append(consumer)
+                    model = self.logical.operators[consumer]
+                    if not (model.standard and model.kind in PLACES_WATERMARKS):
+                        sliced.append(model.name)
+        if sliced:
+            names = ", ".join(sliced[:_SHOWN]) + (" and others" if len(sliced) > _SHOWN else "")
+            yield _at(operator, "SO0808", f"minimumGap is 0, and {names} would be called for every single tuple")
+
+
+def _leading(operators: Sequence[int], consumers: dict[int, list[int]]) -> set[int]:
+    """Return the operators in front of some operators."""
+    producers: dict[int, list[int]] = {}
+    for source, targets in consumers.items():
+        for target in targets:
+            producers.setdefault(target, []).append(source)
+    found = set[int]()
+    waiting = list(operators)
+    while waiting:
+        for source in producers.get(waiting.pop(), ()):
+            if source not in found:
+                found.add(source)
+                waiting.append(source)
+    return found

@@ -1,0 +1,117 @@
+"""The places where event time ends, and why (EV5, EV7, EV10, EV12)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from streams_orchestration.compiler.event_time.attributes import attribute_type
+from streams_orchestration.compiler.event_time.growth import Ends, Reach
+from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph
+
+
+class End(NamedTuple):
+    """A place where event time ends, with the rule that ends it."""
+
+    text: str
+    rule: str
+
+
+class EventTimeIndex:
+    """The reach of annotations, by operator and port."""
+
+    def __init__(self, logical: LogicalGraph, reaches: Sequence[Reach]) -> None:
+        self.logical = logical
+        self.reaches = reaches
+        self.of_operator: dict[int, list[Reach]] = {}
+        self.of_port: dict[tuple[int, int], list[Reach]] = {}
+        self.entered: dict[int, dict[int, Reach]] = {}
+        """For each operator, the input ports that event-time connections enter, with the attribute."""
+        self._into: dict[int, list[Ends]] = {}
+        for reach in reaches:
+            for number in reach.operators:
+                self.of_operator.setdefault(number, []).append(reach)
+            for port in reach.ports:
+                self.of_port.setdefault(port, []).append(reach)
+            for ends in reach.connections:
+                self.entered.setdefault(ends.target, {}).setdefault(ends.target_port, reach)
+                self._into.setdefault(ends.target, []).append(ends)
+
+    @cached_property
+    def _incoming(self) -> dict[int, list[LogicalConnection]]:
+        incoming: dict[int, list[LogicalConnection]] = {}
+        for each in self.logical.connections:
+            incoming.setdefault(each.target, []).append(each)
+        return incoming
+
+    @cached_property
+    def _outgoing(self) -> dict[int, list[LogicalConnection]]:
+        outgoing: dict[int, list[LogicalConnection]] = {}
+        for each in self.logical.connections:
+            outgoing.setdefault(each.source, []).append(each)
+        return outgoing
+
+    def incoming(self, operator: int) -> list[LogicalConnection]:
+        """Return the connections into an operator."""
+        return self._incoming.get(operator, [])
+
+    def into(self, operator: int) -> list[Ends]:
+        """Return the event-time connections into an operator."""
+        return self._into.get(operator, [])
+
+    def why_not(self, operator: int) -> str:
+        """Return why no event time arrives at an operator: the nearest place in front of it where it ends."""
+        name = self.logical.operators[operator].name
+        if self.logical.operators[operator].event_time is not None:
+            return f"{name} is annotated itself, so its watermark is made of the times that it submits"
+        seen, waiting = {operator}, [operator]
+        for number in waiting:
+            for each in self.incoming(number):
+                if met := self.of_operator.get(each.source):
+                    return self._why_ended(each, met[0])
+                if each.source not in seen:
+                    seen.add(each.source)
+                    waiting.append(each.source)
+        return "no operator in front of it is annotated with eventTime"
+
+    def _why_ended(self, connection: LogicalConnection, reach: Reach) -> str:
+        source, target = (self.logical.operators[number] for number in (connection.source, connection.target))
+        if target.event_time is not None:
+            return f"{target.name} is annotated itself, and its output is no way from there"
+        if Ends(*connection[:4]) in reach.left_out:
+            return f"the stream of {source.name} closes a loop"
+        return f"it ends at {source.name}: {self.lacking(connection.source, connection.source_port, reach)}"
+
+    def lacking(self, operator: int, port: int, reach: Reach) -> str:
+        """Return in words that an output port does not have the attribute with its type."""
+        schema, time = self.logical.operators[operator].outputs[port].schema, reach.time
+        if schema is None:
+            return f"the tuple type of output port {port} is not known"
+        kind = attribute_type(schema, time.attribute)
+        if kind is None:
+            return f"output port {port} has no attribute {time.attribute}"
+        return f"{time.attribute} is {kind} on output port {port}, and {time.type} where event time begins"
+
+    def ends(self, operator: int) -> list[End]:
+        """Return where event time ends at or right behind an operator that it reaches."""
+        model, reach = self.logical.operators[operator], self.of_operator[operator][0]
+        if not model.outputs:
+            return [End("it ends here: there is no output port", "EV7")]
+        found = [
+            End(
+                f"it ends here: {self.lacking(operator, port, reach)}",
+                "EV5" if model.outputs[port].schema else "EV5, EV7",
+            )
+            for port in range(len(model.outputs))
+            if (operator, port) not in reach.ports
+        ]
+        for each in self._outgoing.get(operator, ()):
+            if (operator, each.source_port) not in reach.ports:
+                continue
+            target = self.logical.operators[each.target]
+            if target.event_time is not None:
+                found.append(End(f"it begins anew at {target.name}, which is annotated", "EV10"))
+            elif Ends(*each[:4]) in reach.left_out:
+                found.append(End(f"the stream to {target.name}.{each.target_port} closes a loop", "EV12"))
+        return list(dict.fromkeys(found))

@@ -1,0 +1,80 @@
+"""Event-time graphs of an application, on the logical graph and on its replicas (EV4-EV12)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streams_orchestration.compiler.event_time.checks import check_event_time
+from streams_orchestration.compiler.event_time.growth import Ends, Reach, grow
+from streams_orchestration.compiler.event_time.starts import find_starts
+from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
+from streams_orchestration.compiler.stage_results import EventTimeGraph, EventTimeMap, EventTimeOperator
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.operators.event_time.role import EventTimeMode
+
+
+def map_event_time(logical: LogicalGraph, physical: PhysicalGraph) -> tuple[EventTimeMap, list[Diagnostic]]:
+    """Find the event-time graphs of the logical graph, check them, and map them to the replicas."""
+    starts, diagnostics = find_starts(logical)
+    reaches = grow(logical, starts)
+    diagnostics += check_event_time(logical, reaches)
+    graphs = _graphs(reaches)
+    return EventTimeMap(graphs, _operators(logical, physical, reaches, graphs)), diagnostics
+
+
+def mode_of(operator: LogicalOperator) -> EventTimeMode:
+    """Return the origin of an operator's watermark (EV17, EV19, EV23, EV62)."""
+    if operator.watermark_mode == "manual":
+        return "manual"
+    if operator.event_time is not None:
+        return "outputEventTime"
+    return operator.watermark_mode or "inputWatermark"
+
+
+def _graphs(reaches: Sequence[Reach]) -> tuple[EventTimeGraph, ...]:
+    """Return the graphs in the order of their first annotated operators."""
+    found: list[tuple[tuple[int, ...], tuple[int, ...], Reach]] = []
+    for reach in reaches:
+        annotated = {start.operator for start in reach.starts}
+        found += ((tuple(sorted(annotated.intersection(graph))), graph, reach) for graph in reach.graphs)
+    return tuple(
+        EventTimeGraph(index, reach.time.attribute, reach.time.type, reach.time.resolution, sources, operators)
+        for index, (sources, operators, reach) in enumerate(sorted(found, key=lambda each: each[0]))
+    )
+
+
+def _operators(
+    logical: LogicalGraph, physical: PhysicalGraph, reaches: Sequence[Reach], graphs: Sequence[EventTimeGraph]
+) -> tuple[EventTimeOperator, ...]:
+    """Return the replicas in graphs: a replica of a connection is in one if its logical connection is (EV11)."""
+    if not graphs:
+        return ()
+    graph_of = {operator: graph.index for graph in reversed(graphs) for operator in graph.operators}
+    reach_of: dict[int, Reach] = {operator: reach for reach in reversed(reaches) for operator in reach.operators}
+    connections = {id(reach): set(reach.connections) for reach in reaches}
+    incoming: dict[int, list[int]] = {}
+    for number, each in enumerate(physical.connections):
+        source, target = physical.operators[each.source].logical, physical.operators[each.target].logical
+        reach = reach_of.get(target)
+        if reach is not None and Ends(source, each.source_port, target, each.target_port) in connections[id(reach)]:
+            incoming.setdefault(each.target, []).append(number)
+    found: list[EventTimeOperator] = []
+    for replica in physical.operators:
+        reach = reach_of.get(replica.logical)
+        if reach is None:
+            continue
+        operator = logical.operators[replica.logical]
+        outputs = tuple(port for port in range(len(operator.outputs)) if (operator.index, port) in reach.ports)
+        found.append(
+            EventTimeOperator(
+                operator=replica.index,
+                graph=graph_of[operator.index],
+                mode=mode_of(operator),
+                lag=reach.lags[operator.index],
+                minimum_gap=reach.gaps[operator.index],
+                connections=tuple(incoming.get(replica.index, ())),
+                outputs=outputs,
+            )
+        )
+    return tuple(found)

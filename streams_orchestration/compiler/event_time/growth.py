@@ -1,0 +1,232 @@
+"""The growth of event-time graphs along the streams of the logical graph (EV4-EV12).
+
+Annotations with the same attribute, type and resolution grow together, since their graphs merge wherever they meet
+(EV8). Loops are cut, so what remains is acyclic, and a watermark never waits for itself.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from streams_orchestration.compiler.components import strong_components
+from streams_orchestration.compiler.disjoint_sets import DisjointSets
+from streams_orchestration.compiler.event_time.attributes import TimeAttribute, attribute_type
+from streams_orchestration.compiler.logical.control_ports import is_control_port
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+
+Port = tuple[int, int]
+"""An operator and one of its output ports."""
+
+
+class Ends(NamedTuple):
+    """The two ends of a connection: connections with equal ends are in a graph together, or none of them is."""
+
+    source: int
+    source_port: int
+    target: int
+    target_port: int
+
+
+@dataclass(frozen=True, slots=True)
+class EventTimeStart:
+    """An annotated operator, where event time begins."""
+
+    operator: int
+    time: TimeAttribute
+    outputs: tuple[int, ...]
+    """The output ports with the attribute (EV4)."""
+    lag: float
+    minimum_gap: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """All that annotations with one attribute, type and resolution reach."""
+
+    time: TimeAttribute
+    starts: tuple[EventTimeStart, ...]
+    operators: frozenset[int]
+    ports: frozenset[Port]
+    """The output ports in it."""
+    connections: tuple[Ends, ...]
+    """The connections in it, in the order of the logical graph (EV6)."""
+    left_out: tuple[Ends, ...]
+    """The connections that would close a loop (EV12)."""
+    lags: Mapping[int, float]
+    """For each operator, the greatest lag that reaches it (EV8)."""
+    gaps: Mapping[int, float]
+    """For each operator, the greatest least distance of watermarks that reaches it (EV8)."""
+    graphs: tuple[tuple[int, ...], ...]
+    """The operators of each graph: what annotations reach together where they meet (EV8)."""
+
+
+def grow(logical: LogicalGraph, starts: Iterable[EventTimeStart]) -> list[Reach]:
+    """Return what annotations reach: one result for each attribute, type and resolution, in order of first starts."""
+    by_time: dict[TimeAttribute, list[EventTimeStart]] = {}
+    annotated: set[int] = set()
+    for start in starts:
+        by_time.setdefault(start.time, []).append(start)
+        annotated.add(start.operator)
+    if not by_time:
+        return []
+    following: dict[Port, list[Ends]] = {}
+    for connection in logical.connections:
+        if connection.target not in annotated:  # an annotated operator begins anew (EV10)
+            ends = Ends(*connection[:4])
+            following.setdefault(ends[:2], []).append(ends)
+    return [_Growth(logical, time, together, following).reach() for time, together in by_time.items()]
+
+
+class _Growth:
+    """The growth of the graphs of one attribute."""
+
+    def __init__(
+        self,
+        logical: LogicalGraph,
+        time: TimeAttribute,
+        starts: Sequence[EventTimeStart],
+        following: Mapping[Port, list[Ends]],
+    ) -> None:
+        self.logical = logical
+        self.time = time
+        self.starts = sorted(starts, key=lambda start: start.operator)
+        self.following = following
+        self.outputs = {start.operator: start.outputs for start in starts}
+
+    def reach(self) -> Reach:
+        """Follow the streams from all starts, cut loops, and find the greatest lag and gap of each operator."""
+        entered = self.walk()
+        kept, left_out = self.without_loops(entered)
+        consumers: dict[int, list[int]] = {}
+        sets = DisjointSets(len(self.logical.operators))
+        for ends in kept:
+            consumers.setdefault(ends.source, []).append(ends.target)
+            sets.union(ends.source, ends.target)
+        graphs: dict[int, list[int]] = {}
+        for operator in sorted(entered):
+            graphs.setdefault(sets.find(operator), []).append(operator)
+        order = {ends: number for number, ends in enumerate(Ends(*each[:4]) for each in self.logical.connections)}
+        return Reach(
+            time=self.time,
+            starts=tuple(self.starts),
+            operators=frozenset(entered),
+            ports=frozenset((operator, port) for operator in entered for port in self.ports_of(operator)),
+            connections=tuple(sorted(kept, key=order.__getitem__)),
+            left_out=tuple(left_out),
+            lags=self._greatest(lambda start: start.lag, consumers),
+            gaps=self._greatest(lambda start: start.minimum_gap, consumers),
+            graphs=tuple(map(tuple, graphs.values())),
+        )
+
+    def ports_of(self, operator: int) -> tuple[int, ...]:
+        """Return the output ports that have the attribute, if event time is in the operator (EV5)."""
+        ports = self.outputs.get(operator)
+        if ports is None:
+            outputs = self.logical.operators[operator].outputs
+            ports = tuple(
+                port
+                for port, output in enumerate(outputs)
+                if attribute_type(output.schema, self.time.attribute) == self.time.type
+            )
+            self.outputs[operator] = ports
+        return ports
+
+    def streams_of(self, operator: int) -> list[Ends]:
+        """Return the connections from an operator along which event time goes on."""
+        ports = self.ports_of(operator)
+        return list(dict.fromkeys(ends for port in ports for ends in self.following.get((operator, port), ())))
+
+    def walk(self) -> dict[int, list[Ends]]:
+        """Return every operator that is reached, with its connections that lead on."""
+        entered: dict[int, list[Ends]] = {}
+        waiting = [start.operator for start in self.starts]
+        for operator in waiting:
+            if operator not in entered:
+                entered[operator] = self.streams_of(operator)
+                waiting += [ends.target for ends in entered[operator] if ends.target not in entered]
+        return entered
+
+    def without_loops(self, entered: Mapping[int, list[Ends]]) -> tuple[list[Ends], list[Ends]]:
+        """Return the connections that are kept, and those that would close a loop (EV12).
+
+        The graph is followed from its starts once more. Connections within a loop into control ports are followed only
+        when nothing else is left, so that they are the ones that come back. A connection to an operator from which its
+        own source is reached already is left out.
+        """
+        loop_of = self._loops(entered)
+        kept: list[Ends] = []
+        left_out: list[Ends] = []
+        inside: dict[int, list[int]] = {}
+        """The kept connections within loops: operator -> consumers."""
+        reached = {start.operator for start in self.starts}
+        waiting, control = deque(sorted(reached)), deque[Ends]()
+
+        def follow(ends: Ends) -> None:
+            in_loop = ends.source in loop_of and loop_of[ends.source] == loop_of.get(ends.target)
+            if in_loop and ends.target in reached and _leads(ends.target, ends.source, inside):
+                left_out.append(ends)
+                return
+            kept.append(ends)
+            if in_loop:
+                inside.setdefault(ends.source, []).append(ends.target)
+            if ends.target not in reached:
+                reached.add(ends.target)
+                waiting.append(ends.target)
+
+        while waiting or control:
+            if not waiting:
+                follow(control.popleft())
+                continue
+            for ends in entered[waiting.popleft()]:
+                back = ends.source in loop_of and loop_of[ends.source] == loop_of.get(ends.target)
+                if back and is_control_port(self.logical.operators[ends.target], ends.target_port):
+                    control.append(ends)
+                else:
+                    follow(ends)
+        return kept, left_out
+
+    def _loops(self, entered: Mapping[int, list[Ends]]) -> dict[int, int]:
+        """Return for each operator in a loop the number of its strongly connected component."""
+        number = {operator: position for position, operator in enumerate(sorted(entered))}
+        operators = list(number)
+        successors = [[number[ends.target] for ends in entered[operator]] for operator in operators]
+        loops: dict[int, int] = {}
+        for position, component in enumerate(strong_components(successors)):
+            if len(component) > 1 or component[0] in successors[component[0]]:
+                loops |= {operators[member]: position for member in component}
+        return loops
+
+    def _greatest(
+        self, value: Callable[[EventTimeStart], float], consumers: Mapping[int, list[int]]
+    ) -> dict[int, float]:
+        """Return for each operator the greatest value of an annotation that reaches it.
+
+        Annotations go in order of falling values, so the first one that comes to an operator is the greatest.
+        """
+        found: dict[int, float] = {}
+        for start in sorted(self.starts, key=value, reverse=True):
+            waiting = [start.operator]
+            own = value(start)
+            while waiting:
+                operator = waiting.pop()
+                if operator not in found:
+                    found[operator] = own
+                    waiting += consumers.get(operator, ())
+        return found
+
+
+def _leads(first: int, last: int, consumers: Mapping[int, list[int]]) -> bool:
+    """Return True if the connections lead from one operator to another, or both are the same."""
+    seen, waiting = {first}, [first]
+    while waiting:
+        operator = waiting.pop()
+        if operator == last:
+            return True
+        for consumer in consumers.get(operator, ()):
+            if consumer not in seen:
+                seen.add(consumer)
+                waiting.append(consumer)
+    return False

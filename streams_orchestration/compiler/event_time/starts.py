@@ -1,0 +1,98 @@
+"""The annotated operators, where event-time graphs start, and the checks of their annotations (EV1-EV4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from streams_orchestration.compiler.event_time.attributes import (
+    TIMESTAMPS,
+    TYPES,
+    TimeAttribute,
+    attribute_type,
+    default_resolution,
+)
+from streams_orchestration.compiler.event_time.growth import EventTimeStart
+from streams_orchestration.compiler.logical_graph import EventTimeAnnotation, LogicalGraph, LogicalOperator
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.names import nearest
+from streams_orchestration.model.schema import parse_schema
+
+_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+def find_starts(logical: LogicalGraph) -> tuple[list[EventTimeStart], list[Diagnostic]]:
+    """Return the annotated operators whose annotations are right, and what is wrong with the others."""
+    starts: list[EventTimeStart] = []
+    diagnostics: list[Diagnostic] = []
+    for operator in logical.operators:
+        if operator.event_time is None:
+            continue
+        wrong = [_at(operator, code, message) for code, message in _faults(operator, operator.event_time)]
+        diagnostics += wrong
+        if not any(each.severity == "error" for each in wrong):
+            starts.append(start_of(operator, operator.event_time))
+    return starts, diagnostics
+
+
+def start_of(operator: LogicalOperator, annotation: EventTimeAnnotation) -> EventTimeStart:
+    """Return the start that a valid annotation makes of its operator."""
+    types = _types(operator, annotation.attribute)
+    kind = next(iter(types.values()))
+    resolution = annotation.resolution or default_resolution(kind)
+    time = TimeAttribute(annotation.attribute, kind, resolution)
+    return EventTimeStart(operator.index, time, tuple(types), annotation.lag, annotation.minimum_gap)
+
+
+def _types(operator: LogicalOperator, attribute: str) -> dict[int, str]:
+    """Return the type of an attribute at each output port that has it."""
+    found = {port: attribute_type(output.schema, attribute) for port, output in enumerate(operator.outputs)}
+    return {port: kind for port, kind in found.items() if kind is not None}
+
+
+def _faults(operator: LogicalOperator, annotation: EventTimeAnnotation) -> Iterator[tuple[str, str]]:
+    types = _types(operator, annotation.attribute)
+    distinct = list(dict.fromkeys(types.values()))
+    if not distinct:
+        yield _missing(operator, annotation.attribute)
+    elif len(distinct) > 1:
+        message = f"{annotation.attribute} is {distinct[0]} on one output port and {distinct[1]} on another"
+        yield "CDISP0873E", message
+    elif distinct[0] not in TYPES:
+        yield "CDISP0875E", f"{annotation.attribute} is {distinct[0]}; a timestamp, timestamp_ntz or bigint is a time"
+    elif distinct[0] in TIMESTAMPS and annotation.resolution not in (None, "Nanoseconds"):
+        yield (
+            "CDISP0877E",
+            f"{annotation.attribute} is a {distinct[0]}, whose resolution is not {annotation.resolution}",
+        )
+    yield from _of_the_guard(operator, annotation)
+
+
+def _missing(operator: LogicalOperator, attribute: str) -> tuple[str, str]:
+    if not operator.outputs:
+        return "CDISP0874E", f"{operator.name} has no output port, so {attribute} is no attribute of its tuples"
+    if _NAME.fullmatch(attribute) is None:
+        return "CDISP0882E", f"{attribute!r} is no name of an attribute"
+    known = [each.name for output in operator.outputs for each in parse_schema(output.schema or "").attributes]
+    if not known:
+        return "CDISP0874E", f"no output of {operator.name} has a known tuple type, so none has {attribute}"
+    return "CDISP0874E", f"no output of {operator.name} has the attribute {attribute}{nearest(attribute, known)}"
+
+
+def _of_the_guard(operator: LogicalOperator, annotation: EventTimeAnnotation) -> Iterator[tuple[str, str]]:
+    """Check the keys of the guard against times far ahead (EV53)."""
+    if annotation.ahead_of is None:
+        return
+    if annotation.max_ahead is None:
+        yield "SO0809", "aheadOf has no effect without maxAhead"
+    kinds = _types(operator, annotation.ahead_of)
+    if not kinds:
+        code, message = _missing(operator, annotation.ahead_of)
+        yield code, f"aheadOf: {message}"
+    elif other := [kind for kind in kinds.values() if kind not in TYPES]:
+        yield "CDISP0875E", f"aheadOf: {annotation.ahead_of} is {other[0]}, which is no time"
+
+
+def _at(operator: LogicalOperator, code: str, message: str) -> Diagnostic:
+    location = operator.event_time.location if operator.event_time else operator.location
+    return Diagnostic.of(code, message, operator=operator.name, location=location or operator.location)

@@ -1,0 +1,94 @@
+"""Explanations of event-time graphs: how event time comes to an operator, with which lag, and where it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streams_orchestration.compiler.event_time.attributes import TimeAttribute
+from streams_orchestration.compiler.explain.explanation import Fact, count, listed
+from streams_orchestration.compiler.explain.lookup import CompilationIndex
+from streams_orchestration.compiler.logical_graph import LogicalOperator
+from streams_orchestration.compiler.stage_results import EventTimeGraph, EventTimeOperator
+
+_SHOWN = 12
+_MODES = {
+    "outputEventTime": ("its watermark is made of the times that it submits, less the lag", "EV17"),
+    "inputWatermark": ("its watermark is the least of its event-time connections", "EV19"),
+    "heldInput": ("its watermark is the least of its event-time connections, and of the times of tuples kept", "EV62"),
+    "manual": ("it sets its watermark itself", "EV23"),
+}
+
+
+def event_time_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
+    """Explain the event time of an operator; nothing in an application without event time."""
+    if not lookup.compilation.event_time.graphs:
+        return
+    role, model = lookup.event_time_roles.get(operator), lookup.model(operator)
+    if role is None:
+        yield Fact(f"no event time comes to it: {lookup.event_time.why_not(model.index)}", "EV24")
+        return
+    graph = lookup.compilation.event_time.graphs[role.graph]
+    yield Fact(f"in event-time graph {graph.index}, by {_attribute(graph)}")
+    text, rule = _MODES[role.mode]
+    yield Fact(f"{role.mode}: {text}", rule)
+    if model.event_time is not None:
+        yield _annotation(model)
+    else:
+        yield from _reached(lookup, model, role)
+    yield from (Fact(end.text, end.rule) for end in lookup.event_time.ends(model.index))
+
+
+def graph_facts(lookup: CompilationIndex, graph: EventTimeGraph) -> Iterator[Fact]:
+    """Explain one event-time graph: its annotations, the operators in it, and the places where it ends."""
+    operators = lookup.logical.operators
+    for source in graph.sources[:_SHOWN]:
+        fact = _annotation(operators[source])
+        yield Fact(f"{operators[source].name}: {fact.text}", fact.rules, fact.location)
+    if len(graph.sources) > 1:
+        yield Fact(f"these {len(graph.sources)} annotations agree in attribute, type and resolution, and meet", "EV8")
+    names = [operators[each].name for each in graph.operators]
+    yield Fact(f"{count(len(names), 'operator')}: {listed(names, _SHOWN)}", "EV5")
+    ends = [(operators[each].name, end) for each in graph.operators for end in lookup.event_time.ends(each)]
+    yield from (Fact(f"{name}: {end.text}", end.rule) for name, end in ends[:_SHOWN])
+    if len(ends) > _SHOWN:
+        yield Fact(f"and {count(len(ends) - _SHOWN, 'more place')} where it ends")
+
+
+def _attribute(graph: EventTimeGraph) -> TimeAttribute:
+    return TimeAttribute(graph.attribute, graph.type, graph.resolution)
+
+
+def _annotation(model: LogicalOperator) -> Fact:
+    annotation = model.event_time
+    assert annotation is not None
+    text = f"it is annotated with eventTime, lag {annotation.lag:g} s, minimumGap {annotation.minimum_gap:g} s"
+    return Fact(text, "EV4", str(annotation.location or ""))
+
+
+def _reached(lookup: CompilationIndex, model: LogicalOperator, role: EventTimeOperator) -> Iterator[Fact]:
+    """Say by which path event time comes, from which annotations, and which lag is the greatest."""
+    operators = lookup.logical.operators
+    before: dict[int, int] = {}
+    waiting, sources = [model.index], list[int]()
+    for number in waiting:
+        if operators[number].event_time is not None:
+            sources.append(number)
+            continue
+        for ends in lookup.event_time.into(number):
+            if ends.source not in before and ends.source != model.index:
+                before[ends.source] = number
+                waiting.append(ends.source)
+    way = sources[:1]
+    while way and way[-1] != model.index:
+        way.append(before[way[-1]])
+    names = [operators[number].name for number in way]
+    if len(names) > _SHOWN:
+        names = [*names[: _SHOWN // 2], "...", *names[-_SHOWN // 2 :]]
+    yield Fact(f"event time comes by {' -> '.join(names)}", "EV5")
+    if len(sources) > 1:
+        yield Fact(f"from the annotations of {listed([operators[number].name for number in sorted(sources)])}", "EV8")
+    for name, value, key in (("lag", role.lag, "lag"), ("minimumGap", role.minimum_gap, "minimum_gap")):
+        owner = next(
+            operators[number].name for number in sorted(sources) if getattr(operators[number].event_time, key) == value
+        )
+        yield Fact(f"{name} {value:g} s, {'the greatest, ' if len(sources) > 1 else ''}from {owner}", "EV8")
