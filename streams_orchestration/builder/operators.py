@@ -25,6 +25,7 @@ def Aggregate(
     time_attribute: str | None = None,
     aggregate_incomplete_windows: bool | Reference | None = None,
     aggregate_evicted_partitions: bool | Reference | None = None,
+    refinement: Literal["accumulating", "discarding", "retracting"] | None = None,
 ) -> Use:
     """Submits a tuple for each group, in order of appearance, then a marker, when a window closes or is triggered.
 
@@ -37,6 +38,7 @@ def Aggregate(
         time_attribute: Timestamp attribute by which time(...) windows are ordered.
         aggregate_incomplete_windows: Also submit tumbling windows that the end of the stream cuts off.
         aggregate_evicted_partitions: Also submit tumbling windows of partitions that are evicted.
+        refinement: Content of a firing of a pane that has fired before: all tuples, those since, or all of them behind retractions of the results before.
     """
     return named_use(
         "Aggregate",
@@ -49,6 +51,7 @@ def Aggregate(
             "timeAttribute": time_attribute,
             "aggregateIncompleteWindows": aggregate_incomplete_windows,
             "aggregateEvictedPartitions": aggregate_evicted_partitions,
+            "refinement": refinement,
         },
     )
 

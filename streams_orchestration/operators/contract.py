@@ -61,7 +61,7 @@ class Operator:
     passes_marks: ClassVar[bool] = True
     """True if window marks are forwarded at once to the ports that preserve them; else the operator submits them
     itself."""
-    places_watermarks: ClassVar[bool] = False
+    places_watermarks: bool = False
     """True if `process` takes batches with watermarks and puts these into the batches that it submits, as `filter`,
     `slice` and `take` do; else it is called for the tuples between two watermarks, and submits no watermark itself.
     Watermarks that it does not submit to a port follow when it returns.

@@ -37,3 +37,17 @@ class Evaluated:
     def filter(self, mask: Any) -> Evaluated:
         """Return the tuples where the boolean mask is true, with their known values."""
         return Evaluated(self.batch.filter(mask), {each: array.filter(mask) for each, array in self._values.items()})
+
+    def take(self, places: Any) -> Evaluated:
+        """Return the tuples at the given positions, with their known values."""
+        chosen = pa.array(places)
+        return Evaluated(self.batch.take(chosen), {each: array.take(chosen) for each, array in self._values.items()})
+
+    def slice(self, start: int, length: int) -> Evaluated:
+        """Return consecutive tuples, with their known values."""
+        values = {each: array.slice(start, length) for each, array in self._values.items()}
+        return Evaluated(self.batch.slice(start, length), values)
+
+    def bare(self) -> Evaluated:
+        """Return the tuples without watermarks, with their known values."""
+        return self if self.batch.watermarks is None else Evaluated(self.batch.bare(), self._values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,10 +17,14 @@ from streams_orchestration.operators.contract import (
     Punctuation,
     SourceOperator,
 )
+from streams_orchestration.operators.event_time.role import EventTimeRole
+from streams_orchestration.operators.event_time.trial import TrialWatermarks, declared_role, in_ticks
 from streams_orchestration.operators.implementation import make_operator, wrong_method
+from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.region import RegionRole
 from streams_orchestration.operators.results import check_files, check_nothing, check_produced, check_state
 from streams_orchestration.operators.states.state import dump_state, load_state, plain_digest
+from streams_orchestration.operators.watermarks import END, IDLE, Idle, Watermark, Watermarks
 
 Row = tuple[Any, ...]
 Checkpoint = tuple[tuple[int, bytes], ...]
@@ -35,7 +39,7 @@ class OperatorHarness:
         assert harness.send([("a",), ("word",)]).rows() == [("word",)]
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a setting of its own
         self,
         kind: type[Operator],
         inputs: Sequence[str] = (),
@@ -48,6 +52,7 @@ class OperatorHarness:
         max_channels: int = 0,
         time_zone: str = "UTC",
         trigger: bool = False,
+        event_time: EventTimeRole | str | None = None,
     ) -> None:
         """Check and set up an operator.
 
@@ -62,6 +67,8 @@ class OperatorHarness:
             max_channels: the number of channels.
             time_zone: the time zone of the application, an IANA name.
             trigger: the operator drives an operator-driven region; `consistent` counts the epochs that it has ended.
+            event_time: the operator's role in an event-time graph, or the event-time attribute; then all ports with
+                this attribute are in the graph, and a source makes watermarks of its tuples without lag and gap.
 
         Raises:
             pydantic.ValidationError: a parameter is unknown, missing or of a wrong type.
@@ -81,6 +88,11 @@ class OperatorHarness:
             submit=self._submitted,
             punctuate=lambda port, mark: self.sent.append((port, mark)),
         )
+        if event_time is not None:
+            self.context.event_time = (
+                declared_role(self.context, event_time) if isinstance(event_time, str) else event_time
+            )
+            self.context.set_watermark = self._set_watermark
         self.consistent = 0
         if trigger:
             self.context.region = RegionRole(0, start=True, trigger=True)
@@ -88,6 +100,7 @@ class OperatorHarness:
         self.kind = kind
         self._outputs = tuple(outputs)
         self.sent: list[tuple[int, TupleBatch | Punctuation]] = []
+        self._watermarks = TrialWatermarks(self.context, self._send_watermarks)
         self._version = 0
         self._stored: Checkpoint = ()
         self._plain = b""
@@ -102,23 +115,53 @@ class OperatorHarness:
 
     def _submitted(self, port: int, batch: TupleBatch) -> None:
         batch.refuse_nulls(required_attributes(self._outputs[port] or ""))
-        self.sent.append((port, batch))
+        self.sent.append((port, self._watermarks.submitted(port, batch)))
+
+    def _set_watermark(self, watermark: int) -> None:
+        self._watermarks.set(watermark)
+
+    def _send_watermarks(self, port: int, steps: Watermarks) -> None:
+        schema = self.context.outputs[port] or pa.schema([])
+        self.sent.append((port, TupleBatch.bearing(steps, schema)))
 
     def _create(self) -> Operator:
         return make_operator(self.kind, self.context, self.parameters)
 
-    def send(self, rows: Sequence[Row] | TupleBatch, port: int = 0) -> Self:
-        """Pass a batch to an input port. It is const unless the class's model declares the port mutable."""
-        if isinstance(rows, TupleBatch):
-            batch = rows
-        else:
-            schema = self.context.inputs[port]
-            columns = {name: [row[i] for row in rows] for i, name in enumerate(schema.names)}
-            batch = TupleBatch.from_columns(columns, schema)
+    def send(self, rows: Sequence[Row | Watermark | Idle] | TupleBatch, port: int = 0) -> Self:
+        """Pass a batch to an input port. It is const unless the class's model declares the port mutable.
+
+        `Watermark(value)` and `Idle()` may stand among the rows.
+        """
+        batch = rows if isinstance(rows, TupleBatch) else self._batch(rows, port)
         model = self.kind.model
         mutable = model is not None and model.signature().input(port).is_mutable
-        check_nothing(self.operator.process(port, batch.own() if mutable else batch.const()), "process")
+
+        def process(part: TupleBatch) -> None:
+            check_nothing(self.operator.process(port, part.own() if mutable else part.const()), "process")
+
+        self._watermarks.call(self.operator, process, batch, port)
         return self
+
+    def _batch(self, rows: Sequence[Row | Watermark | Idle], port: int) -> TupleBatch:
+        schema, tuples, marks = self.context.inputs[port], list[Row](), list[tuple[int, int]]()
+        for row in rows:
+            if isinstance(row, Watermark):
+                marks.append((len(tuples), in_ticks(row.value)))
+            elif isinstance(row, Idle):
+                marks.append((len(tuples), IDLE))
+            else:
+                tuples.append(row)
+        columns = {name: [row[i] for row in tuples] for i, name in enumerate(schema.names)}
+        batch = TupleBatch.from_columns(columns, schema)
+        return batch.with_watermarks(Watermarks.of(*marks)) if marks else batch
+
+    def watermark(self, value: Any, port: int = 0) -> Self:
+        """Pass a watermark to an input port: a value of the event-time attribute's type."""
+        return self.send([Watermark(value)], port)
+
+    def idle(self, port: int = 0) -> Self:
+        """Let the connection of an input port become idle until its next tuple or watermark (EV51)."""
+        return self.send([Idle()], port)
 
     def mark(self, mark: Punctuation = Punctuation.WINDOW, port: int = 0) -> Self:
         """Pass a punctuation mark to an input port."""
@@ -126,7 +169,9 @@ class OperatorHarness:
         return self
 
     def end(self) -> Self:
-        """Pass the final mark to every input port, as at the end of an application."""
+        """Pass the greatest watermark and the final mark to every input port, as at the end of an application."""
+        for port in self._watermarks.ports:
+            self.watermark(END, port)
         for port in range(len(self.context.inputs)):
             self.mark(Punctuation.FINAL, port)
         return self
@@ -147,6 +192,7 @@ class OperatorHarness:
         self._plain = dump.plain
         if dump.data:
             self._stored = (*self._stored[: dump.kept], (self._version, dump.data))
+        self._watermarks.store(self._stored[-1][0] if self._stored else 0)
         return self._stored
 
     def restart(self, stored: Checkpoint | None = None) -> Self:
@@ -161,11 +207,13 @@ class OperatorHarness:
         self._plain = plain_digest(state)
         self.operator = self._create()
         self.operator.restore(state)
+        self._watermarks.restore(self._stored[-1][0] if self._stored else 0)
         return self
 
     def reset(self) -> Self:
         """Reset the operator to its initial state."""
         self.operator.reset_to_initial_state()
+        self._watermarks.clear()
         self._stored = ()
         return self
 
@@ -180,15 +228,24 @@ class OperatorHarness:
 
     def rows(self, port: int = 0) -> list[Row]:
         """Return all tuples submitted to an output port so far."""
-        return [item for item in self.items(port) if not isinstance(item, Punctuation)]
+        return [item for item in self.items(port) if isinstance(item, tuple)]
 
-    def items(self, port: int = 0) -> list[Row | Punctuation]:
-        """Return all tuples and marks submitted to an output port so far, in order."""
-        shown: list[Row | Punctuation] = []
+    def items(self, port: int = 0) -> list[Row | Punctuation | Watermark | Idle]:
+        """Return all tuples, marks and watermarks submitted to an output port so far, in order."""
+        shown: list[Row | Punctuation | Watermark | Idle] = []
         for number, item in self.sent:
             if number == port:
-                shown += (tuple(row.values()) for row in item.to_pylist()) if isinstance(item, TupleBatch) else [item]
+                shown += [item] if isinstance(item, Punctuation) else self._shown(item)
         return shown
+
+    def _shown(self, batch: TupleBatch) -> Iterator[Row | Watermark | Idle]:
+        """Yield the tuples of a batch with the watermarks among them."""
+        rows, done = [tuple(row.values()) for row in batch.to_pylist()], 0
+        for place, value in batch.watermarks or ():
+            yield from rows[done:place]
+            done = place
+            yield Idle() if value == IDLE else Watermark(self._watermarks.shown(value))
+        yield from rows[done:]
 
     @property
     def metrics(self) -> dict[str, int | float]:

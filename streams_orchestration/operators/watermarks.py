@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from streams_orchestration.operators.libraries import np
 
@@ -91,3 +92,16 @@ class Watermarks:
         """Return the watermarks from the one with number `first` on, without tuples in front of them."""
         values = self.values[first:]
         return Watermarks(np.zeros(len(values), np.int64), values)
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """A watermark among the items of a stream, for tests: the time that it promises."""
+
+    value: Any
+    """A value of the event-time attribute's type; `END` for the end of the stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """The beginning of an idle time among the items of a stream, for tests (EV51)."""

@@ -16,6 +16,9 @@ EventTimeMode = Literal["outputEventTime", "inputWatermark", "heldInput", "manua
 - manual: the operator sets it (EV23).
 """
 
+OnNull = Literal["fail", "ignore"]
+"""The policies for a tuple whose time is null (EV54): it is bad data, or goes to the late port."""
+
 
 def whole_ticks_up(seconds: float, ticks: int) -> int:
     """Return the least whole number of ticks that is no shorter than a time in seconds (EV18).
@@ -43,3 +46,5 @@ class EventTimeRole:
     """The input ports that event-time connections enter, ascending."""
     outputs: tuple[int, ...] = ()
     """The output ports in the graph (EV4, EV5), ascending."""
+    on_null: OnNull = "fail"
+    """The policy for a tuple without a time (EV54)."""

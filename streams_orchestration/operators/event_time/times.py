@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.libraries import compute as pc
@@ -26,13 +27,57 @@ def times_of(tuples: pa.RecordBatch, role: EventTimeRole) -> np.ndarray:
     column = time_column(tuples, role)
     if column.null_count:
         place = pc.index(column.is_null(), value=True).as_py()
-        shown = ", ".join(f"{name}: {value!r:.40}" for name, value in tuples.slice(place, 1).to_pylist()[0].items())
         message = (
-            f"the event time {role.attribute} of tuple {place + 1} of {tuples.num_rows} is null: {{{shown}}}; give it "
-            "a time, or drop such tuples before the annotation"
+            f"the event time {role.attribute} of tuple {place + 1} of {tuples.num_rows} is null: "
+            f"{described_tuple(tuples, place)}; give it a time, or drop such tuples before the annotation"
         )
         raise DataError(message)
     return column.to_numpy(zero_copy_only=False)
+
+
+def times_and_nulls(tuples: pa.RecordBatch, role: EventTimeRole) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the event times of tuples in ticks, and a mask of the tuples without a time; None if all have one.
+
+    Raises:
+        DataError: a time is null, and the role does not ignore that (EV54).
+    """
+    column = time_column(tuples, role)
+    if not column.null_count or role.on_null == "fail":
+        return times_of(tuples, role), None
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    return pc.fill_null(column, 0).to_numpy(zero_copy_only=False), missing
+
+
+def time_type(schema: pa.Schema, role: EventTimeRole) -> pa.DataType:
+    """Return the type of the event-time attribute.
+
+    Raises:
+        ValueError: the tuples do not have the attribute, or it is neither a bigint nor a timestamp.
+    """
+    first, *inner = role.attribute.split(".")
+    kind = schema.field(first).type if first in schema.names else None
+    for name in inner:
+        known = kind is not None and pa.types.is_struct(kind) and kind.get_field_index(name) >= 0
+        kind = kind.field(name).type if kind is not None and known else None
+    if kind is None:
+        message = f"event time: the stream has no attribute {role.attribute}"
+        raise ValueError(message)
+    if kind != pa.int64() and not pa.types.is_timestamp(kind):
+        message = f"event time: {role.attribute} is {type_name(kind)}; a time is a bigint or a timestamp"
+        raise ValueError(message)
+    return kind
+
+
+def as_times(ticks: np.ndarray, kind: pa.DataType) -> pa.Array:
+    """Return ticks as values of the event-time attribute's type."""
+    values = pa.array(ticks, pa.int64())
+    return values if kind == pa.int64() else values.view(kind)
+
+
+def described_tuple(tuples: pa.RecordBatch, place: int) -> str:
+    """Describe one tuple for an error."""
+    values = tuples.slice(place, 1).to_pylist()[0].items()
+    return f"{{{', '.join(f'{name}: {value!r:.40}' for name, value in values)}}}"
 
 
 def least_time(tuples: pa.RecordBatch, role: EventTimeRole | None) -> int | None:

@@ -6,26 +6,21 @@ import itertools
 from collections.abc import Collection, Sequence
 
 from streams_orchestration.expressions.tokens import name_token
-from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import fits, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
-from streams_orchestration.operators.errors import FaultyExpressionError, UnknownAttributeError
 from streams_orchestration.operators.evaluated import Evaluated
-from streams_orchestration.operators.expressions import Expression, column_expression
-from streams_orchestration.operators.failed_tuples import REASON, Sieve, check_failure_port
-from streams_orchestration.operators.faults import report, reported
+from streams_orchestration.operators.failed_tuples import Sieve
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.standard.aggregate_parameters import AggregateParameters
+from streams_orchestration.operators.standard.aggregate_columns import compile_aggregate
+from streams_orchestration.operators.standard.aggregate_parameters import AggregateParameters, aggregate_window
+from streams_orchestration.operators.standard.event_time_groups import EventTimeGroups, GroupsOfPanes
 from streams_orchestration.operators.standard.group_results import GroupResults
-from streams_orchestration.operators.standard.measure import parse_measure
-from streams_orchestration.operators.standard.value_measures import Measure
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema, normalised
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding, names_in
 from streams_orchestration.operators.states.state import State
-from streams_orchestration.operators.windows.clause import Window, parse_window
+from streams_orchestration.operators.windows.clause import Window
 from streams_orchestration.operators.windows.partition_eviction import Evicted, PartitionEviction
 from streams_orchestration.operators.windows.ranges import groups_of, whole_windows
 from streams_orchestration.operators.windows.rescaling import WindowShape
@@ -50,7 +45,8 @@ class Aggregate(Operator):
     @classmethod
     def state_attributes(cls, parameters: AggregateParameters) -> Collection[str] | None:
         """Return the attributes that tumbling windows use; None for sliding windows, which store whole tuples."""
-        if not parse_window(parameters.window).tumbling:
+        window = aggregate_window(parameters.window)
+        if isinstance(window, Window) and not window.tumbling:
             return None
         attributes = [*parameters.group_by, *parameters.partition_by, *cls._attributes_of_window(parameters)]
         return names_in(*map(name_token, attributes), *parameters.output.values())
@@ -62,7 +58,10 @@ class Aggregate(Operator):
         Partitions are divided by their keys, unless windows count or give up partitions within a channel. Windows that
         punctuation closes can be divided in any way. A window over all tuples cannot be divided.
         """
-        window = parse_window(parameters.window)
+        window = aggregate_window(parameters.window)
+        if not isinstance(window, Window):
+            keys = tuple(parameters.partition_by)
+            return Sharding(keys=(keys,)) if keys else Sharding(anyhow=True)
         given_up = "" if window.partitions is None else window.partitions.kind
         if given_up in ("partitionCount", "tupleCount") or (given_up and window.eviction.kind == "punct"):
             return Sharding(refusal=f"is partitions of one channel, which {given_up}(...) counts or gives up there")
@@ -81,68 +80,45 @@ class Aggregate(Operator):
 
     @staticmethod
     def _attributes_of_window(parameters: AggregateParameters) -> list[str]:
-        window = parse_window(parameters.window)
+        window = aggregate_window(parameters.window)
+        if not isinstance(window, Window):
+            return []
         attributes = (parameters.time_attribute, window.eviction.attribute, window.trigger.attribute)
         return [each for each in attributes if each is not None]
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: AggregateParameters) -> None:
         """Raise ValueError if the window, an attribute or a function does not fit."""
-        cls._compile(context, parameters)
-
-    @staticmethod
-    def _compile(
-        context: OperatorContext, parameters: AggregateParameters
-    ) -> tuple[Window, dict[str, Measure], dict[str, Expression]]:
-        """Return the window, the functions, and the expression for each attribute of a group's tuple."""
-        source, target = context.inputs[0], context.output_schema()
-        check_failure_port(context, parameters, source)
-        _check_nulls_of_failed_groups(context, parameters)
-        for parameter, names in (("groupBy", parameters.group_by), ("partitionBy", parameters.partition_by)):
-            for name in names:
-                if name not in source.names:
-                    message = f"{parameter}: the input stream has no attribute {name}{nearest(name, source.names)}"
-                    report(UnknownAttributeError(message))
-                elif pa.types.is_nested(source.field(name).type):
-                    message = f"{parameter}: {name} is {type_name(source.field(name).type)}, which cannot make groups"
-                    report(ValueError(message))
-        for name in parameters.output:
-            if name not in target.names:
-                message = f"output: the output stream has no attribute {name}{nearest(name, target.names)}"
-                report(UnknownAttributeError(message))
-        measures: dict[str, Measure] = {}
-        for name, text in parameters.output.items():
-            with reported():
-                measures[name] = parse_measure(text, source, f"output.{name}", context.zone)
-        columns: dict[str, Expression] = {}
-        for field in target:
-            name, measure = field.name, measures.get(field.name)
-            if name not in (*parameters.output, *parameters.group_by, *parameters.partition_by):
-                message = f"output: nothing says what {name} is; give it a function, or put it into groupBy"
-                report(ValueError(message))
-            elif measure is not None or (name not in parameters.output and name in source.names):
-                kind = source.field(name).type if measure is None else measure.result_type
-                if not fits(kind, field.type):
-                    message = (
-                        f"output.{name}: the value is {type_name(kind)}, "
-                        f"the output stream's attribute is {type_name(field.type)}"
-                    )
-                    report(FaultyExpressionError(message, f"output.{name}", parameters.output.get(name, "")))
-                    continue
-                text = parameters.output.get(name, name_token(name))
-                value = column_expression(name, kind, f"output.{name}", text, context.zone)
-                columns[name] = value.assigned(field.type, required=name in context.required_at())
-        return parse_window(parameters.window).resolved(source, parameters.time_attribute), measures, columns
+        compile_aggregate(context, parameters)
 
     def setup(self) -> None:
         """Parse the window and the functions."""
-        self.window, self.measures, columns = self._compile(self.context, self.parameters)
+        compiled = compile_aggregate(self.context, self.parameters)
+        self.measures = compiled.measures
         self.sieve = Sieve(self, [each for measure in self.measures.values() for each in measure.expressions])
-        self.results = GroupResults(self, self.sieve, columns)
+        self.results = GroupResults(self, self.sieve, compiled.columns)
         partition = self.parameters.partition_by
         names = list(dict.fromkeys([*partition, *self.parameters.group_by]))
         self.keys = pa.schema([self.context.inputs[0].field(name) for name in names])
         self.partition = pa.schema([self.keys.field(name) for name in partition])
+        self.timed: EventTimeGroups | None = None
+        """The panes of a window of event time; the other windows are not used then."""
+        window = compiled.window
+        if not isinstance(window, Window):
+            role = self.context.event_time
+            if role is None:
+                message = (
+                    f"window: {self.parameters.window!r} needs event time, and the stream has none; name its times in "
+                    "the annotation eventTime of the operator that makes it"
+                )
+                raise ValueError(message)
+            groups = GroupsOfPanes(
+                window, self.parameters.refinement, self.keys, partition, self.measures, compiled.functions
+            )
+            self.timed = EventTimeGroups(self, role, groups, self.results)
+            self.places_watermarks = True
+            return
+        self.window = window
         source, eviction, trigger = self.context.inputs[0], self.window.eviction, self.window.trigger
         types, policy = self.partition.types, self.window.partitions
         self.eviction = None if policy is None else PartitionEviction(policy, self.window, types)
@@ -157,6 +133,9 @@ class Aggregate(Operator):
 
     def reset_to_initial_state(self) -> None:
         """Empty all windows."""
+        if self.timed is not None:
+            self.timed.clear()
+            return
         self.tumbling.clear()
         self.sliding.clear()
         self.groups.clear()
@@ -165,8 +144,11 @@ class Aggregate(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Add the tuples to their windows."""
-        tuples, failures = self.sieve.sift(batch)
-        self._take_in(tuples)
+        tuples, failures = self.sieve.sift(batch) if len(batch) else (Evaluated(batch), {})
+        if self.timed is not None:
+            self.timed.process(tuples)
+        else:
+            self._take_in(tuples)
         self.results.set_aside(batch.arrow, failures)
 
     def _take_in(self, tuples: Evaluated) -> None:
@@ -286,6 +268,10 @@ class Aggregate(Operator):
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Close `punct()` windows at a window marker, and windows that may be submitted incomplete at the final one."""
+        if self.timed is not None:  # the greatest watermark comes in front of the final mark
+            if mark is Punctuation.FINAL:
+                self.reset_to_initial_state()
+            return
         punctuated = self.window.eviction.kind == "punct"
         if mark is Punctuation.WINDOW and punctuated:
             closed = self.tumbling.close()
@@ -306,11 +292,16 @@ class Aggregate(Operator):
 
     def checkpoint(self) -> State:
         """Return the windows, the groups' keys, counts and running values, and the partitions."""
+        if self.timed is not None:
+            return self.timed.checkpoint()
         windows = {"groups": self.groups, **self.tumbling.dump()} if self.window.tumbling else self.sliding.dump()
         return windows if self.eviction is None else windows | self.eviction.dump()
 
     def restore(self, state: State) -> None:
         """Restore the windows, groups and partitions."""
+        if self.timed is not None:
+            self.timed.restore(state)
+            return
         if self.eviction is not None:
             self.eviction.load(state)
         if self.window.tumbling:
@@ -324,11 +315,16 @@ class Aggregate(Operator):
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
         """Divide partitions with their windows, or the groups of windows that marks close."""
         states = [state for state in states if state]
+        if self.timed is not None:
+            return self.timed.rescale(states, route)
         return self._shape().divide(states, route) if states else [{}] * route.width
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
         """Return the partition keys; none for windows that marks close, whose groups may be on any channel."""
-        keys = self._shape().partition_keys(state) if state else None
+        if self.timed is not None:
+            keys = self.timed.partition_keys(state) if state else None
+        else:
+            keys = self._shape().partition_keys(state) if state else None
         return () if keys is None else (PortKeys(0, keys),)
 
     def _shape(self) -> WindowShape:
@@ -337,20 +333,6 @@ class Aggregate(Operator):
             marked=self.window.eviction.kind == "punct", given_up=self.eviction is not None,
             merges={name: measure.merge for name, measure in self.measures.items()},
         )  # fmt: skip
-
-
-def _check_nulls_of_failed_groups(context: OperatorContext, parameters: AggregateParameters) -> None:
-    """Report a NOT NULL attribute of the failure port that would be null for a failed group."""
-    if parameters.on_error != "route" or len(context.outputs) < 2:
-        return
-    port = len(context.outputs) - 1
-    for name in context.required_at(port):
-        if name not in (*parameters.group_by, *parameters.partition_by, REASON):
-            message = (
-                f"onError: output port {port} gets the groups that fail, too, whose {name} is null since groupBy and "
-                f"partitionBy do not name it; leave out NOT NULL"
-            )
-            report(ValueError(message))
 
 
 def _numbered(numbers: np.ndarray) -> pa.RecordBatch:

@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field, model_validator
 
+from streams_orchestration.operators.event_time.clause import (
+    CalendarWindow,
+    EventTimeOrder,
+    IntervalWindow,
+    SessionWindow,
+    parse_event_time_window,
+)
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
-from streams_orchestration.operators.windows.clause import parse_window
+from streams_orchestration.operators.windows.clause import Window, parse_window
+
+PaneWindow = IntervalWindow | SessionWindow | CalendarWindow
+"""A window of event time whose panes a watermark completes."""
+
+
+def aggregate_window(text: str) -> Window | PaneWindow:
+    """Parse the window of an Aggregate.
+
+    Raises:
+        ValueError: it is no window, or the order of a Sort.
+    """
+    window = parse_event_time_window(text)
+    if isinstance(window, EventTimeOrder):
+        message = f"{text!r} puts the tuples of a Sort in order; an Aggregate has panes, as timeInterval does"
+        raise ValueError(message)
+    return parse_window(text) if window is None else window
 
 
 class AggregateParameters(ExpressionParameters):
@@ -40,11 +65,25 @@ class AggregateParameters(ExpressionParameters):
         description="Also submit tumbling windows of partitions that are evicted.",
     )
 
+    refinement: Literal["accumulating", "discarding", "retracting"] = Field(
+        default="accumulating",
+        description=(
+            "Content of a firing of a pane that has fired before: all tuples, those since, or all of them behind "
+            "retractions of the results before."
+        ),
+    )
+
     @model_validator(mode="after")
     def _go_together(self) -> AggregateParameters:
-        window = parse_window(self.window)
+        window = aggregate_window(self.window)
         if window.partitioned != bool(self.partition_by):
             message = "partitionBy and a window that is 'partitioned' go together"
+            raise ValueError(message)
+        if not isinstance(window, Window):
+            self._suit_event_time()
+            return self
+        if self.refinement != "accumulating":
+            message = f"refinement: {self.refinement} goes with windows of event time, which fire more than once"
             raise ValueError(message)
         if self.aggregate_incomplete_windows and not window.tumbling:
             message = "aggregateIncompleteWindows goes with tumbling windows only"
@@ -56,3 +95,16 @@ class AggregateParameters(ExpressionParameters):
             )
             raise ValueError(message)
         return self
+
+    def _suit_event_time(self) -> None:
+        """Check the parameters beside a window of event time."""
+        if self.time_attribute is not None:
+            message = "timeAttribute does not go with a window of event time, whose attribute eventTime names"
+            raise ValueError(message)
+        for name, given in (
+            ("aggregateIncompleteWindows", self.aggregate_incomplete_windows),
+            ("aggregateEvictedPartitions", self.aggregate_evicted_partitions),
+        ):
+            if given:
+                message = f"{name} does not go with a window of event time, whose panes all fire at the stream's end"
+                raise ValueError(message)

@@ -50,6 +50,7 @@ class NumberMeasure:
         self.function = function
         self.expression = expression
         self.expressions = () if expression is None else (expression,)
+        self.by_arrival = False
         self.type = np.dtype(np.int64 if whole else np.float64)
         # the initial minimum is NaN, since any number replaces it
         least, most = (np.iinfo(np.int64).min, np.iinfo(np.int64).max) if whole else (-np.inf, np.nan)

@@ -31,6 +31,8 @@ class ValueFunction:
         merge: returns the state of a whole group from the states of an earlier and a later part.
         finish: returns the result for a state.
         takes_null: True if tuples with a null argument count.
+        by_arrival: True if the result depends on the order of arrival, so parts of a group that are not consecutive
+            cannot be merged.
     """
 
     accepts: tuple[Callable[[pa.DataType], bool], ...]
@@ -40,6 +42,7 @@ class ValueFunction:
     merge: Callable[[Any, Any], Any]
     finish: Callable[[Any, pa.DataType], Any]
     takes_null: bool = False
+    by_arrival: bool = False
 
 
 class Reached(NamedTuple):
@@ -60,6 +63,11 @@ class Measure(Protocol):
     @property
     def expressions(self) -> Sequence[Expression]:
         """The arguments of the function."""
+        ...
+
+    @property
+    def by_arrival(self) -> bool:
+        """True if the result depends on the order of arrival; see `ValueFunction`."""
         ...
 
     @property
@@ -112,6 +120,7 @@ class ValueMeasure:
     def __init__(self, function: ValueFunction, expressions: Sequence[Any], types: Sequence[Any]) -> None:
         self.function = function
         self.expressions = expressions
+        self.by_arrival = function.by_arrival
         self.state_type = function.state(types)
         self.result_type = function.result(types)
 
@@ -299,17 +308,19 @@ VALUE_FUNCTIONS: dict[str, ValueFunction] = {
     ),
     "First": ValueFunction(
         ANY, _listed, _first_type, lambda state, row: state or [row[0]], lambda one, _: one, _only, takes_null=True,
+        by_arrival=True,
     ),
     "Last": ValueFunction(
         ANY, _listed, _first_type, lambda _, row: [row[0]], lambda _, other: other, _only, takes_null=True,
+        by_arrival=True,
     ),
     "ArgMin": ValueFunction(
         (_anything, is_ordered), _pair, _first_type, *_LEAST_BY,
-        lambda state, _: None if state is None else state["value"],
+        lambda state, _: None if state is None else state["value"], by_arrival=True,
     ),
     "ArgMax": ValueFunction(
         (_anything, is_ordered), _pair, _first_type, *_MOST_BY,
-        lambda state, _: None if state is None else state["value"],
+        lambda state, _: None if state is None else state["value"], by_arrival=True,
     ),
     "CountDistinct": ValueFunction(
         ORDERED, _listed, _bigint, _distinct, lambda one, other: {*map(_same, one), *map(_same, other)},
@@ -336,7 +347,7 @@ def collect_list(limit: int) -> ValueFunction:
 
     return ValueFunction(
         ANY, _listed, _listed, step, lambda one, other: [*one, *other][:limit],
-        lambda state, _: [] if state is None else state,
+        lambda state, _: [] if state is None else state, by_arrival=True,
     )  # fmt: skip
 
 

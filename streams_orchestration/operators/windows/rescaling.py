@@ -11,6 +11,7 @@ from streams_orchestration.operators.states.keys import distinct
 from streams_orchestration.operators.states.rescaling import Route, divide_keyed, keyed, renamed
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
+from streams_orchestration.operators.windows.pane_cells import state_values
 
 Merge = Callable[["np.ndarray", "np.ndarray", "np.ndarray", "np.ndarray", "np.ndarray"], None]
 """Adds to counts and values of groups: takes both, then the group, count and value of each addition."""
@@ -189,7 +190,7 @@ def merge_marked(
         if table.num_rows:
             rows = merged.rows_of(_replaced(table, "0", numbers).select(groups.keys_schema.names))
             for name, merge in merges.items():
-                further = (_cells(table.column(f"{what} {name}")) for what in ("count", "value"))
+                further = (state_values(table.column(f"{what} {name}")) for what in ("count", "value"))
                 merge(merged.column(f"count {name}"), merged.column(f"value {name}"), rows, *further)
             keys = [column.take(pa.array(heads)) for column in columns] or [pa.array(np.zeros(len(heads), np.int8))]
             opened.put_many(
@@ -198,13 +199,6 @@ def merge_marked(
             )
         divided.append({"windows": opened, "groups": merged, "next": len(heads)})
     return divided
-
-
-def _cells(column: pa.ChunkedArray) -> np.ndarray:
-    """Return values as a `KeyedState` stores them: Python objects if they are nested."""
-    return (
-        np.fromiter(column.to_pylist(), object, len(column)) if pa.types.is_nested(column.type) else column.to_numpy()
-    )
 
 
 def divide_sliding(

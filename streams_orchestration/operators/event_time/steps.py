@@ -1,0 +1,63 @@
+"""The steps in which the watermark of an operator advances within one batch (EV19, EV20)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.watermarks import IDLE, Watermarks
+
+NO_WATERMARK = IDLE
+"""The watermark before the first one: no tuple is late, and no pane is complete."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """The watermarks of a batch that advance the operator's watermark, in order.
+
+    >>> Steps.of(Watermarks.of((1, 10), (2, IDLE), (3, 10), (3, 25)), NO_WATERMARK).values
+    array([10, 25])
+    """
+
+    before: int
+    """The watermark in front of the batch."""
+    places: np.ndarray
+    """Per step the number of tuples in front of it."""
+    values: np.ndarray
+    """Per step the watermark from there on; strictly ascending."""
+    marks: np.ndarray
+    """Per step its position among the watermarks of the batch."""
+
+    @classmethod
+    def of(cls, watermarks: Watermarks | None, before: int) -> Steps:
+        """Return the steps of a batch's watermarks. Those that are not above all earlier ones are no steps."""
+        if watermarks is None or not len(watermarks):
+            nothing = np.zeros(0, np.int64)
+            return cls(before, nothing, nothing, nothing)
+        reached = np.maximum.accumulate(np.r_[before, watermarks.values])
+        marks = np.flatnonzero(reached[1:] > reached[:-1])
+        return cls(before, watermarks.places[marks], watermarks.values[marks], marks)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def levels(self) -> np.ndarray:
+        """The watermark in front of the batch, and the one of each step."""
+        return np.r_[self.before, self.values]
+
+    @property
+    def last(self) -> int:
+        """The watermark behind the batch."""
+        return int(self.values[-1]) if len(self.values) else self.before
+
+    def seen(self, count: int) -> np.ndarray:
+        """Return for each of so many tuples the number of steps in front of it."""
+        if not len(self.values):
+            return np.zeros(count, np.int64)
+        return np.searchsorted(self.places, np.arange(count), side="right")
+
+    def part(self, first: int, last: int) -> Steps:
+        """Return the steps from `first` on, without `last` and those behind it."""
+        before = int(self.levels[first])
+        return Steps(before, self.places[first:last], self.values[first:last], self.marks[first:last])

@@ -1,0 +1,157 @@
+"""The watermarks of an operator under test, handled as the tasks of a PE handle them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.event_time.calling import call_between
+from streams_orchestration.operators.event_time.role import EventTimeRole
+from streams_orchestration.operators.event_time.times import time_type
+from streams_orchestration.operators.event_time.watermark import OperatorWatermark
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
+
+
+class _Context(Protocol):
+    inputs: tuple[pa.Schema, ...]
+    outputs: tuple[pa.Schema | None, ...]
+    event_time: EventTimeRole | None
+
+
+class _Operator(Protocol):
+    places_watermarks: bool
+
+    def on_watermark(self, watermark: int) -> None: ...
+
+    def held(self) -> int | None: ...
+
+
+class TrialWatermarks:
+    """The watermark of one operator, whose input ports have a connection each; does nothing without event time."""
+
+    def __init__(self, context: _Context, send: Callable[[int, Watermarks], None]) -> None:
+        """Begin without a watermark.
+
+        Args:
+            context: the context of the operator.
+            send: takes watermarks without tuples that an output port sends.
+        """
+        self._context = context
+        self._send = send
+        self._stored: dict[int, dict[str, Any]] = {}
+        """Maps the version of a stored state to the watermark at that time."""
+        self._placed: Counter[int] = Counter()
+        """The number of watermarks that the operator submitted to each port in the present call."""
+        self.clear()
+
+    @property
+    def _role(self) -> EventTimeRole | None:
+        return self._context.event_time
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """The input ports in the graph."""
+        return () if self._role is None else self._role.ports
+
+    def clear(self) -> None:
+        """Forget the watermark."""
+        role = self._role
+        self._own = None if role is None else OperatorWatermark(role, map(str, role.ports))
+
+    def store(self, version: int) -> None:
+        """Remember the watermark with the version of a state that is stored now."""
+        if self._own is not None:
+            self._stored[version] = self._own.dump()
+
+    def restore(self, version: int) -> None:
+        """Go back to the watermark of a version."""
+        self.clear()
+        if self._own is not None and version in self._stored:
+            self._own.load(self._stored[version])
+
+    def submitted(self, port: int, batch: TupleBatch) -> TupleBatch:
+        """Return a batch that the operator submits, with the watermarks that it has behind it."""
+        if self._own is None:
+            return batch
+        batch = self._own.submitted(port, batch)
+        self._placed[port] += len(batch.watermarks or ())
+        return batch
+
+    def set(self, watermark: int) -> None:
+        """Send the watermark that an operator in the mode `manual` sets."""
+        if self._own is not None:
+            self._sent(self._own.set(watermark))
+
+    def call(self, operator: _Operator, process: Callable[[TupleBatch], None], batch: TupleBatch, port: int) -> None:
+        """Call an operator with tuples and watermarks that arrive at a port, and send on what becomes of these."""
+        if self._own is None:
+            process(batch)
+            return
+        batch = self._own.entered(batch, str(port))
+        if operator.places_watermarks:
+            self._placed.clear()
+            process(batch)
+            for output in self._own.role.outputs if batch.watermarks is not None else ():
+                assert batch.watermarks is not None
+                if rest := batch.watermarks.rest(self._placed[output]):
+                    self._send(output, rest)
+            return
+        call_between(batch, process, lambda steps: self._reached(operator, steps))
+        if self._own.role.mode == "heldInput":
+            self._reached(operator, None)
+
+    def _reached(self, operator: _Operator, steps: Watermarks | None) -> None:
+        assert self._own is not None
+        for _, value in steps or ():
+            if value != IDLE:
+                operator.on_watermark(value)
+        held = operator.held() if self._own.role.mode == "heldInput" else None
+        self._sent(self._own.passed(steps, held))
+
+    def _sent(self, steps: Watermarks | None) -> None:
+        assert self._own is not None
+        for output in self._own.role.outputs if steps else ():
+            assert steps is not None
+            self._send(output, steps)
+
+    def shown(self, value: int) -> Any:
+        """Return a watermark as a value of the event-time attribute's type; the end of the stream is `END`."""
+        if self._role is None or value == END:
+            return value
+        for schema in (*self._context.inputs, *self._context.outputs):
+            if schema is not None and _has(schema, self._role):
+                return pa.scalar(value, pa.int64()).cast(time_type(schema, self._role)).as_py()
+        return value
+
+
+def declared_role(context: _Context, attribute: str) -> EventTimeRole:
+    """Return the role of an operator of whose ports all with an attribute are in the graph.
+
+    Raises:
+        ValueError: no port has the attribute, or its type is no time.
+    """
+    unknown = EventTimeRole(attribute, 1, "inputWatermark", 0, 0)
+    inputs = tuple(port for port, schema in enumerate(context.inputs) if _has(schema, unknown))
+    outputs = tuple(port for port, schema in enumerate(context.outputs) if schema is not None and _has(schema, unknown))
+    first = context.inputs[inputs[0]] if inputs else context.outputs[outputs[0]] if outputs else None
+    if first is None:
+        message = f"event_time: no port has a time {attribute}"
+        raise ValueError(message)
+    ticks = 1_000 if time_type(first, unknown) == pa.int64() else 1_000_000
+    return EventTimeRole(attribute, ticks, "inputWatermark" if inputs else "outputEventTime", 0, 0, inputs, outputs)
+
+
+def in_ticks(value: Any) -> int:
+    """Return a time, given in ticks or as a datetime, in ticks."""
+    return value if isinstance(value, int) else pa.scalar(value).cast(pa.timestamp("us")).cast(pa.int64()).as_py()
+
+
+def _has(schema: pa.Schema, role: EventTimeRole) -> bool:
+    try:
+        time_type(schema, role)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,164 @@
+"""Checks the parameters of an Aggregate against its streams, and compiles its output functions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from streams_orchestration.expressions.tokens import name_token
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import fits, type_name
+from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.errors import FaultyExpressionError, UnknownAttributeError
+from streams_orchestration.operators.event_time.clause import SessionWindow
+from streams_orchestration.operators.event_time.times import time_type
+from streams_orchestration.operators.expressions import Expression, column_expression, note
+from streams_orchestration.operators.failed_tuples import REASON, check_failure_port, own_outputs
+from streams_orchestration.operators.faults import report, reported
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.standard.aggregate_parameters import (
+    AggregateParameters,
+    PaneWindow,
+    aggregate_window,
+)
+from streams_orchestration.operators.standard.measure import parse_measure
+from streams_orchestration.operators.standard.pane_functions import PaneFunction, parse_pane_function
+from streams_orchestration.operators.standard.value_measures import Measure
+from streams_orchestration.operators.windows.clause import Window
+
+LATE_PORT = 1
+"""The output port for tuples that are too late; failed tuples have the last port (`onError: route`)."""
+
+
+class CompiledAggregate(NamedTuple):
+    """An Aggregate's window and output, fitted to its streams."""
+
+    window: Window | PaneWindow
+    measures: dict[str, Measure]
+    """The functions over tuples, by output attribute."""
+    functions: dict[str, PaneFunction]
+    """The functions over panes, by output attribute."""
+    columns: dict[str, Expression]
+    """The expression for each attribute of a group's tuple."""
+
+
+def compile_aggregate(context: OperatorContext, parameters: AggregateParameters) -> CompiledAggregate:
+    """Check and compile the parameters.
+
+    Types that come from the event-time attribute are checked only where the role in an event-time graph is known.
+
+    Raises:
+        ValueError: the window, an attribute or a function does not fit.
+    """
+    source, target = context.inputs[0], context.output_schema()
+    window = aggregate_window(parameters.window)
+    check_failure_port(context, parameters, source)
+    _check_late_port(context, parameters, timed=not isinstance(window, Window))
+    _check_nulls_of_failed_groups(context, parameters)
+    for parameter, names in (("groupBy", parameters.group_by), ("partitionBy", parameters.partition_by)):
+        for name in names:
+            if name not in source.names:
+                message = f"{parameter}: the input stream has no attribute {name}{nearest(name, source.names)}"
+                report(UnknownAttributeError(message))
+            elif pa.types.is_nested(source.field(name).type):
+                message = f"{parameter}: {name} is {type_name(source.field(name).type)}, which cannot make groups"
+                report(ValueError(message))
+    for name in parameters.output:
+        if name not in target.names:
+            message = f"output: the output stream has no attribute {name}{nearest(name, target.names)}"
+            report(UnknownAttributeError(message))
+    measures, functions = _functions(context, parameters, window)
+    time = None
+    if not isinstance(window, Window) and context.event_time is not None:
+        window.in_ticks(context.event_time.ticks)
+        time = time_type(source, context.event_time)
+    columns: dict[str, Expression] = {}
+    for field in target:
+        name, measure, function = field.name, measures.get(field.name), functions.get(field.name)
+        if name not in (*parameters.output, *parameters.group_by, *parameters.partition_by):
+            message = f"output: nothing says what {name} is; give it a function, or put it into groupBy"
+            report(ValueError(message))
+        elif name in measures or name in functions or (name not in parameters.output and name in source.names):
+            kind = (
+                measure.result_type if measure else function.result_type(time) if function else source.field(name).type
+            )
+            if kind is None:
+                continue
+            if not fits(kind, field.type):
+                message = (
+                    f"output.{name}: the value is {type_name(kind)}, "
+                    f"the output stream's attribute is {type_name(field.type)}"
+                )
+                report(FaultyExpressionError(message, f"output.{name}", parameters.output.get(name, "")))
+                continue
+            text = parameters.output.get(name, name_token(name))
+            value = column_expression(name, kind, f"output.{name}", text, context.zone)
+            columns[name] = value.assigned(field.type, required=name in context.required_at())
+    if isinstance(window, Window):
+        window = window.resolved(source, parameters.time_attribute)
+    return CompiledAggregate(window, measures, functions, columns)
+
+
+def _functions(
+    context: OperatorContext, parameters: AggregateParameters, window: Window | PaneWindow
+) -> tuple[dict[str, Measure], dict[str, PaneFunction]]:
+    """Return the functions over tuples, and those over panes."""
+    measures: dict[str, Measure] = {}
+    functions: dict[str, PaneFunction] = {}
+    for name, text in parameters.output.items():
+        place = f"output.{name}"
+        with reported():
+            function = parse_pane_function(text, place)
+            if function is None:
+                measures[name] = parse_measure(text, context.inputs[0], place, context.zone)
+            elif isinstance(window, Window):
+                message = (
+                    f"{place}: {function.name}() goes with windows of event time, as 'timeInterval, "
+                    f"intervalDuration(10.0)' is; {parameters.window!r} has no panes"
+                )
+                raise FaultyExpressionError(message, place, text)
+            else:
+                functions[name] = function
+                note(place, text, f"{function.name}()".__str__)
+            if isinstance(window, SessionWindow) and name in measures and measures[name].by_arrival:
+                message = (
+                    f"{place}: {text!r} goes by the order of arrival, which session windows do not keep; they take "
+                    "counts, sums, averages, extremes, deviations and counts of different values"
+                )
+                raise FaultyExpressionError(message, place, text)
+    return measures, functions
+
+
+def _check_late_port(context: OperatorContext, parameters: AggregateParameters, *, timed: bool) -> None:
+    """Report a port for late tuples without a window of event time, or with attributes that they do not have."""
+    ports = own_outputs(context, parameters)
+    if len(ports) <= LATE_PORT:
+        return
+    if not timed:
+        message = (
+            "output port 1 gets the tuples that are too late for a window of event time; this window has none, so "
+            "leave the port out"
+        )
+        report(ValueError(message))
+        return
+    source = context.inputs[0]
+    for field in ports[LATE_PORT] or ():
+        if field.name not in source.names or source.field(field.name).type != field.type:
+            message = (
+                f"output port {LATE_PORT} gets the tuples that are too late, so its attributes are those of the input "
+                f"stream; it has {field.name} {type_name(field.type)}"
+            )
+            report(ValueError(message))
+
+
+def _check_nulls_of_failed_groups(context: OperatorContext, parameters: AggregateParameters) -> None:
+    """Report a NOT NULL attribute of the failure port that would be null for a failed group."""
+    if parameters.on_error != "route" or len(context.outputs) < 2:
+        return
+    port = len(context.outputs) - 1
+    for name in context.required_at(port):
+        if name not in (*parameters.group_by, *parameters.partition_by, REASON):
+            message = (
+                f"onError: output port {port} gets the groups that fail, too, whose {name} is null since groupBy and "
+                f"partitionBy do not name it; leave out NOT NULL"
+            )
+            report(ValueError(message))

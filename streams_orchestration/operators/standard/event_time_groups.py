@@ -1,0 +1,333 @@
+"""The windows of event time of an Aggregate: results of panes and the watermarks behind them (EV21, EV28-EV37)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, Punctuation
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.evaluated import Evaluated
+from streams_orchestration.operators.event_time.clause import CalendarWindow, IntervalWindow, SessionWindow
+from streams_orchestration.operators.event_time.role import EventTimeRole
+from streams_orchestration.operators.event_time.steps import NO_WATERMARK, Steps
+from streams_orchestration.operators.event_time.times import as_times, described_tuple, time_type, times_and_nulls
+from streams_orchestration.operators.failed_tuples import own_outputs
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.standard.aggregate_columns import LATE_PORT
+from streams_orchestration.operators.standard.aggregate_parameters import PaneWindow
+from streams_orchestration.operators.standard.group_results import GroupResults
+from streams_orchestration.operators.standard.pane_functions import PaneFunction
+from streams_orchestration.operators.standard.sent_results import PaneResults, SentResults
+from streams_orchestration.operators.standard.value_measures import Measure, Reached
+from streams_orchestration.operators.states.rescaling import Route, renamed
+from streams_orchestration.operators.states.state import State, StateError
+from streams_orchestration.operators.watermarks import Watermarks
+from streams_orchestration.operators.windows.calendar_grid import CalendarGrid
+from streams_orchestration.operators.windows.interval_grid import IntervalGrid
+from streams_orchestration.operators.windows.interval_panes import IntervalPanes
+from streams_orchestration.operators.windows.pane_cells import PaneCells
+from streams_orchestration.operators.windows.pane_rules import Arrivals, Due, Panes, Timing
+from streams_orchestration.operators.windows.session_panes import SessionPanes
+
+Refinement = Literal["accumulating", "discarding", "retracting"]
+_TIMINGS = [each.name for each in Timing]
+
+
+class GroupsOfPanes(NamedTuple):
+    """The parameters of an Aggregate with a window of event time, as far as they say what a group is."""
+
+    window: PaneWindow
+    refinement: Refinement
+    keys: pa.Schema
+    """The attributes of a group's key, beginning with those of its partition."""
+    partition: list[str]
+    measures: Mapping[str, Measure]
+    functions: Mapping[str, PaneFunction]
+
+    @property
+    def sliced(self) -> bool:
+        """True if panes share slices, whose values are combined when they fire."""
+        combined = not any(measure.by_arrival for measure in self.measures.values())
+        early = isinstance(self.window, IntervalWindow) and self.window.early is not None
+        return combined and self.refinement != "discarding" and not early
+
+
+class EventTimeGroups:
+    """The open panes of one Aggregate."""
+
+    def __init__(self, operator: Operator, role: EventTimeRole, groups: GroupsOfPanes, results: GroupResults) -> None:
+        """Create without panes.
+
+        Args:
+            operator: the Aggregate.
+            role: its role in the event-time graph.
+            groups: its groups.
+            results: makes tuples of groups.
+        """
+        self._operator = operator
+        self._role = role
+        self._groups = groups
+        self._results = results
+        source = operator.context.inputs[0]
+        self._time = time_type(source, role)
+        self.cells = PaneCells(groups.keys, groups.partition, groups.measures)
+        self.panes = panes_of(groups, role.ticks)
+        self.sent = SentResults(groups.measures) if groups.refinement == "retracting" else None
+        self.watermark = NO_WATERMARK
+        self._late_ports = own_outputs(operator.context, operator.parameters)[LATE_PORT : LATE_PORT + 1]
+        """The schema of the port for late tuples, if there is one."""
+        metrics = operator.context.metrics
+        self._taken = metrics.counter("late_taken", "tuples behind the watermark that were taken")
+        self._dropped = metrics.counter("late_dropped", "tuples too far behind the watermark")
+        self._null = metrics.counter("null_times", "tuples without a time") if role.on_null == "ignore" else None
+        self._sender = _Sender(operator, role)
+
+    def clear(self) -> None:
+        """Forget all panes and the watermark."""
+        self.cells.clear()
+        self.panes.clear()
+        if self.sent is not None:
+            self.sent.sent.clear()
+        self.watermark = NO_WATERMARK
+
+    def process(self, tuples: Evaluated) -> None:
+        """Add the tuples to their panes, and submit what fires at the watermarks among them."""
+        steps = Steps.of(tuples.batch.watermarks, self.watermark)
+        self._sender.begin(tuples.batch.watermarks)
+        source, count = tuples.arrow, len(tuples)
+        times, seen, kept = self._kept(tuples, steps)
+        passed = tuples.bare()
+        if kept is not None:
+            passed, times, seen = passed.filter(pa.array(kept)), times[kept], seen[kept]
+            source = passed.arrow
+        if len(times) and (beyond := self.panes.outside_range(times)) is not None:
+            named = described_tuple(source, int(beyond.argmax()))
+            message = (
+                f"the event time {self._role.attribute} of the tuple {named} is in a pane that begins or ends beyond "
+                "the range of its type"
+            )
+            raise DataError(message)
+        if count:
+            keys, partitions = self.cells.number(source)
+            arrivals = Arrivals(times, partitions, seen)
+            self._process(passed, keys, arrivals, steps)
+        elif len(steps):
+            nothing = np.zeros(0, np.int64)
+            self._process(passed, nothing, Arrivals(nothing, nothing, nothing), steps)
+        self.watermark = steps.last
+        self._sender.end()
+
+    def _kept(self, tuples: Evaluated, steps: Steps) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return times, steps seen, and a mask of the tuples that are not too late; None if all are taken."""
+        times, missing = times_and_nulls(tuples.arrow, self._role)
+        seen = steps.seen(len(times))
+        current = steps.levels[seen]
+        if missing is not None:
+            times = np.where(missing, current, times)
+        late, dropped = self.panes.judge(times, current)
+        if late:
+            gone = 0 if dropped is None else int(np.count_nonzero(dropped))
+            self._taken.add(late - gone)
+            self._dropped.add(gone)
+        if missing is not None:
+            if self._null is not None:
+                self._null.add(int(np.count_nonzero(missing)))
+            dropped = missing if dropped is None else dropped | missing
+        if dropped is None:
+            return times, seen, None
+        for schema in self._late_ports:
+            self._submit_late(tuples.batch.filter(dropped), schema)
+        return times, seen, ~dropped
+
+    def _submit_late(self, batch: TupleBatch, schema: pa.Schema | None) -> None:
+        marks = batch.watermarks if LATE_PORT in self._role.outputs else None
+        if schema is not None and batch.schema != schema:
+            batch = TupleBatch(batch.arrow.select(schema.names).cast(schema))
+        self._operator.submit(batch.with_watermarks(marks), LATE_PORT)
+
+    def _process(self, tuples: Evaluated, keys: np.ndarray, arrivals: Arrivals, steps: Steps) -> None:
+        closed = False
+        pieces = self.panes.pieces(arrivals, steps)
+        for piece in pieces:
+            part = slice(piece.start, piece.stop)
+            own = steps if len(pieces) == 1 else steps.part(piece.first_step, piece.last_step)
+            seen = arrivals.seen[part] - piece.first_step
+            entries = self.panes.take(Arrivals(arrivals.times[part], arrivals.partitions[part], seen), own)
+            some = tuples if len(pieces) == 1 else tuples.slice(piece.start, piece.stop - piece.start)
+            numbers = keys[part]
+            if entries.places is not None:
+                some, numbers = some.take(entries.places), numbers[entries.places]
+            self.cells.add(entries.slices, numbers, some)
+            due = self.panes.due(own, self.cells)
+            if due is not None:
+                self._fire(due, own)
+            gone = self.panes.close(own, self.cells)
+            if gone is not None:
+                closed = True
+                if self.sent is not None:
+                    self.sent.forget(gone)
+        if closed:
+            self.cells.forget_keys()
+
+    def _fire(self, due: Due, steps: Steps) -> None:
+        """Submit the groups of panes, and the watermarks that made them fire behind them."""
+        discards = self._groups.refinement == "discarding"
+        groups = self.cells.read(due.ranges, only_fresh=discards)
+        firsts = groups.firings()
+        ranges = groups.range[firsts]
+        fired = self.panes.fired(due, ranges, groups.partition[firsts], steps)
+        if discards:
+            self.cells.restart(groups.rows)
+        firings = np.repeat(np.arange(len(firsts)), np.diff(np.r_[firsts, len(groups.key)]))
+        of = groups.range
+        results = PaneResults(
+            groups.key, groups.partition, due.panes[of], due.starts[of], due.ends[of], fired.nth[firings],
+            fired.timing[firings], np.zeros(len(of), bool), firings,
+            {name: measure.result(*groups.running[name]) for name, measure in self._groups.measures.items()},
+        )  # fmt: skip
+        if self.sent is not None:
+            results = self.sent.retracting(results, due.last_panes[of])
+        at = due.steps[ranges]
+        result, there = self._results.tuples(
+            self.cells.key_columns(results.keys),
+            dict(results.reached) | self._values(results),
+            steps.places[at][results.firings] - 0.5,
+        )
+        sizes = np.bincount(results.firings[there], minlength=len(firsts))
+        self._sender.send(result, sizes.tolist(), steps.marks[at].tolist())
+
+    def _values(self, results: PaneResults) -> dict[str, Reached]:
+        """Return the values of the functions over panes."""
+        make: dict[str, Callable[[], pa.Array]] = {
+            "intervalStart": lambda: as_times(results.starts, self._time),
+            "intervalEnd": lambda: as_times(results.ends, self._time),
+            "paneTime": lambda: as_times(results.ends - 1, self._time),
+            "paneTiming": lambda: pa.array(_TIMINGS).take(pa.array(results.timing)),
+            "paneIndex": lambda: pa.array(results.nth),
+            "isRetraction": lambda: pa.array(results.retracts),
+        }
+        return {name: Reached(make[function.name]()) for name, function in self._groups.functions.items()}
+
+    def checkpoint(self) -> State:
+        """Return the panes, cells and keys, the watermark, and the attribute whose ticks they count."""
+        own: dict[str, Any] = {
+            "watermark": self.watermark,
+            "attribute": self._role.attribute,
+            "ticks": self._role.ticks,
+            **self.cells.dump(),
+            **self.panes.dump(),
+        }
+        return own if self.sent is None else own | {"sent": self.sent.sent}
+
+    def restore(self, state: State) -> None:
+        """Restore what `checkpoint` returned.
+
+        Raises:
+            StateError: the times in the state are of another attribute or unit.
+        """
+        before, now = (state["attribute"], state["ticks"]), (self._role.attribute, self._role.ticks)
+        if before != now:
+            message = (
+                f"its panes count time in {before[0]}, with {before[1]:,} ticks a second; now it is {now[0]}, with "
+                f"{now[1]:,}"
+            )
+            raise StateError(message)
+        self.watermark = state["watermark"]
+        self.cells.load(state)
+        self.panes.load(state, self.cells)
+        if self.sent is not None and "sent" in state:
+            self.sent.sent = state["sent"]
+
+    def rescale(self, states: Sequence[State], route: Route) -> list[State]:
+        """Divide the panes of old replicas by their partitions, or give replica i's to channel i % n without any.
+
+        The watermark of all new replicas is the least one (EV46).
+        """
+        if not states:
+            return [{}] * route.width
+        own = [self._channels(state, number, route) for number, state in enumerate(states)]
+        divided: list[State] = []
+        for channel in range(route.width):
+            cells = PaneCells(self._groups.keys, self._groups.partition, self._groups.measures)
+            panes = panes_of(self._groups, self._role.ticks)
+            sent = None if self.sent is None else SentResults(self._groups.measures)
+            for state, channels in zip(states, own, strict=True):
+                moved = cells.absorb(state, channels == channel)
+                panes.absorb(state, moved.partitions_before, moved.partitions)
+                if sent is not None and "sent" in state:
+                    sent.absorb(state["sent"], moved)
+            common = {name: states[0][name] for name in ("attribute", "ticks")}
+            common["watermark"] = min(state["watermark"] for state in states)
+            parts = common | cells.dump() | panes.dump()
+            divided.append(parts if sent is None else parts | {"sent": sent.sent})
+        return divided
+
+    def _channels(self, state: State, replica: int, route: Route) -> np.ndarray:
+        """Return the channel of every key."""
+        if not self._groups.partition:
+            return np.full(len(state["keys"]), replica % route.width)
+        return route.channels(self.partition_keys(state))
+
+    def partition_keys(self, state: State) -> pa.RecordBatch | None:
+        """Return the partition of every key in a state; None if there are no partitions."""
+        names = self._groups.partition
+        keys = state["keys"].keys_table()
+        return renamed(keys.select(keys.column_names[: len(names)]), names) if names else None
+
+
+class _Sender:
+    """Submits results with window markers, and each watermark behind the firings that it caused (EV21, EV35)."""
+
+    def __init__(self, operator: Operator, role: EventTimeRole) -> None:
+        self._operator = operator
+        self._placed = 0 in role.outputs
+        schema = operator.context.output_schema()
+        self._nothing = pa.RecordBatch.from_pylist([], schema=schema)
+        self._values = np.zeros(0, np.int64)
+        self._sent = 0
+
+    def begin(self, watermarks: Watermarks | None) -> None:
+        """Take the watermarks of a batch."""
+        self._values = np.zeros(0, np.int64) if watermarks is None else watermarks.values
+        self._sent = 0
+
+    def send(self, result: TupleBatch, sizes: list[int], marks: list[int]) -> None:
+        """Submit firings.
+
+        Args:
+            result: the tuples of all firings.
+            sizes: the number of tuples of each firing.
+            marks: for each firing, the position of the watermark that caused it.
+        """
+        position = 0
+        for size, mark in zip(sizes, marks, strict=True):
+            if mark > self._sent:
+                self._send_watermarks(mark)
+            if size:
+                self._operator.submit(result.slice(position, size))
+                position += size
+            self._operator.punctuate(Punctuation.WINDOW)
+
+    def end(self) -> None:
+        """Submit the remaining watermarks."""
+        self._send_watermarks(len(self._values))
+
+    def _send_watermarks(self, upto: int) -> None:
+        values, self._sent = self._values[self._sent : upto], upto
+        if self._placed and len(values):
+            marks = Watermarks(np.zeros(len(values), np.int64), values)
+            self._operator.submit(TupleBatch(self._nothing, watermarks=marks))
+
+
+def panes_of(groups: GroupsOfPanes, ticks: int) -> Panes:
+    """Return the panes of a window for an event-time attribute with so many ticks in a second."""
+    window = groups.window
+    if isinstance(window, SessionWindow):
+        return SessionPanes(*window.in_ticks(ticks))
+    if isinstance(window, CalendarWindow):
+        return IntervalPanes(CalendarGrid(window.unit, window.zone, ticks), *window.in_ticks(ticks))
+    duration, period, offset, age, early = window.in_ticks(ticks)
+    grid = IntervalGrid(duration, period, offset)
+    return IntervalPanes(grid, age, by_pane=window.discard_by == "pane", early=early, sliced=groups.sliced)

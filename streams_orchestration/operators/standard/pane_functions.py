@@ -1,0 +1,57 @@
+"""The output functions of Aggregate over a pane of event time, in place of its tuples (EV37, EV63)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from streams_orchestration.expressions.errors import ExpressionError
+from streams_orchestration.expressions.naming import outer_call
+from streams_orchestration.operators.errors import FaultyExpressionError
+from streams_orchestration.operators.libraries import pa
+
+
+@dataclass(frozen=True, slots=True)
+class PaneFunction:
+    """The documentation of a function without arguments."""
+
+    name: str
+    gives: Literal["time", "string", "bigint", "boolean"]
+    """The type of the result; a time has the type of the event-time attribute."""
+    summary: str
+
+    def result_type(self, time: pa.DataType | None) -> pa.DataType | None:
+        """Return the type of the result; None for a time if the type of times is not known."""
+        types = {"time": time, "string": pa.string(), "bigint": pa.int64(), "boolean": pa.bool_()}
+        return types[self.gives]
+
+
+PANE_FUNCTIONS: dict[str, PaneFunction] = {
+    each.name: each
+    for each in (
+        PaneFunction("intervalStart", "time", "Return the first tick of the pane."),
+        PaneFunction("intervalEnd", "time", "Return the tick behind the pane."),
+        PaneFunction("paneTime", "time", "Return the last tick of the pane, which is not late behind its result."),
+        PaneFunction("paneTiming", "string", "Return paneEarly, paneOnComplete or paneLate, the time of the firing."),
+        PaneFunction("paneIndex", "bigint", "Return how often the partition has fired in the pane before."),
+        PaneFunction("isRetraction", "boolean", "Return true if the tuple takes back an earlier one."),
+    )
+}
+"""The functions by name, in the order of the documentation."""
+
+
+def parse_pane_function(text: str, parameter: str) -> PaneFunction | None:
+    """Return the function that a text calls; None if it calls another one.
+
+    Raises:
+        FaultyExpressionError: the call has arguments.
+    """
+    try:
+        call = outer_call(text)
+    except ExpressionError:
+        return None
+    function = None if call is None else PANE_FUNCTIONS.get(call.name)
+    if call is not None and function is not None and call.arguments:
+        message = f"{parameter}: {function.name}() takes no argument"
+        raise FaultyExpressionError(message, parameter, text, call.arguments[0].offset)
+    return function

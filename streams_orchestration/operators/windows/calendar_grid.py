@@ -1,0 +1,94 @@
+"""Panes that are the days, weeks or months of a time zone, numbered in order of time (EV55).
+
+A day is as long as clocks in the zone say: 23 to 25 hours where summer time begins or ends.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import zoneinfo
+
+from streams_orchestration.operators.event_time.clause import CalendarUnit
+from streams_orchestration.operators.libraries import np
+
+_EPOCH = dt.date(1970, 1, 1)
+_MONDAY = 3
+"""The days from the first Monday in front of 1970 to the first of January."""
+_DAY = 86_400
+_FIRST, _LAST = dt.date(1, 2, 5), dt.date(9999, 11, 26)
+"""The first and the last day whose panes have all their ends in the range of Python's dates."""
+
+
+class CalendarGrid:
+    """The panes of a calendar window, each of which is one slice."""
+
+    overlapping = False
+
+    def __init__(self, unit: CalendarUnit, zone: str, ticks: int) -> None:
+        """Create for a unit in an IANA time zone, and an event-time attribute with so many ticks in a second."""
+        self._unit: CalendarUnit = unit
+        self._zone = zoneinfo.ZoneInfo(zone)
+        self._ticks = ticks
+        self._starts: dict[int, int] = {}
+        """The first tick of each pane that was asked for."""
+        self._least, self._greatest = ((day - _EPOCH).days * _DAY * ticks for day in (_FIRST, _LAST))
+
+    def slices(self, times: np.ndarray) -> np.ndarray:
+        """Return the pane of every time."""
+        times = np.clip(times, self._least, self._greatest)
+        days = times // (_DAY * self._ticks)
+        # a local day begins less than a day before or behind the day of UTC with its date
+        near = np.unique(self._pane_of_day(np.unique(days)[:, None] + np.arange(-1, 3)))
+        return near[np.searchsorted(self.start(near), times, side="right") - 1] if len(times) else times
+
+    def inside(self, times: np.ndarray) -> np.ndarray | None:
+        """Return None, since every time is in a pane."""
+        del times
+
+    def outside_range(self, times: np.ndarray) -> np.ndarray | None:
+        """Return a mask of the times that are no dates of the years 1 to 9999; None if there is none."""
+        beyond = (times < self._least) | (times > self._greatest)
+        return beyond if beyond.any() else None
+
+    def first_pane(self, slices: np.ndarray) -> np.ndarray:
+        """Return the pane of each slice."""
+        return slices
+
+    def last_pane(self, slices: np.ndarray) -> np.ndarray:
+        """Return the pane of each slice."""
+        return slices
+
+    def span(self, panes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the only slice of every pane, twice."""
+        return panes, panes
+
+    def start(self, panes: np.ndarray) -> np.ndarray:
+        """Return the first tick of every pane."""
+        return np.array([self._start(pane) for pane in panes.tolist()], np.int64)
+
+    def end(self, panes: np.ndarray) -> np.ndarray:
+        """Return the tick behind every pane."""
+        return self.start(panes + 1)
+
+    def complete(self, watermarks: np.ndarray) -> np.ndarray:
+        """Return for each watermark the last pane whose end it has reached (EV31)."""
+        return self.slices(watermarks) - 1
+
+    def _pane_of_day(self, days: np.ndarray) -> np.ndarray:
+        if self._unit == "day":
+            return days
+        if self._unit == "week":
+            return (days + _MONDAY) // 7
+        return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+
+    def _start(self, pane: int) -> int:
+        if pane not in self._starts:
+            if self._unit == "month":
+                year, month = divmod(pane, 12)
+                first = dt.date(1970 + year, month + 1, 1)
+            else:
+                first = _EPOCH + dt.timedelta(pane if self._unit == "day" else 7 * pane - _MONDAY)
+            midnight = dt.datetime(first.year, first.month, first.day, tzinfo=self._zone)
+            since = midnight - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+            self._starts[pane] = (since.days * _DAY + since.seconds) * self._ticks
+        return self._starts[pane]

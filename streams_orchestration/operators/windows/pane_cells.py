@@ -1,0 +1,376 @@
+"""The values of groups in slices of panes of event time, which are added once and combined when a pane fires."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from streams_orchestration.operators.evaluated import Evaluated
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema
+
+ALL = -1
+"""In place of a partition: all of them. Numbers of partitions are at least 0."""
+
+
+class Running(Protocol):
+    """An output function as far as its running values go; see `Measure`."""
+
+    @property
+    def state_type(self) -> pa.DataType:
+        """The Arrow type of the running values."""
+        ...
+
+    def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: Evaluated) -> None:
+        """Add tuples in order of arrival."""
+        ...
+
+    def merge(
+        self,
+        counts: np.ndarray,
+        values: np.ndarray,
+        groups: np.ndarray,
+        more_counts: np.ndarray,
+        more_values: np.ndarray,
+    ) -> None:
+        """Add running values of further parts of groups."""
+        ...
+
+
+class CellRanges(NamedTuple):
+    """Ranges of slices, each of one partition or of all."""
+
+    partition: np.ndarray
+    """The partition, or `ALL`."""
+    first: np.ndarray
+    last: np.ndarray
+    rank: np.ndarray
+    """The place of each range in the order of firings; ranges of one rank are of several partitions in one pane."""
+
+
+class PaneGroups(NamedTuple):
+    """The groups of several ranges of slices: range by range, partition by partition, each by its first tuple."""
+
+    range: np.ndarray
+    """The range of each group."""
+    partition: np.ndarray
+    key: np.ndarray
+    """The number of each group's key."""
+    running: Mapping[str, tuple[np.ndarray, np.ndarray]]
+    """Maps each output attribute to the counts and values of the groups."""
+    rows: np.ndarray
+    """The rows of all cells that were read."""
+
+    def firings(self) -> np.ndarray:
+        """Return the first group of each partition in each range."""
+        if not len(self.key):
+            return self.key
+        new = (self.range[1:] != self.range[:-1]) | (self.partition[1:] != self.partition[:-1])
+        return np.r_[0, 1 + np.flatnonzero(new)]
+
+
+class PaneCells:
+    """The running values of all open groups: a cell for each slice and key."""
+
+    def __init__(self, keys: pa.Schema, partition: Sequence[str], measures: Mapping[str, Running]) -> None:
+        """Create without groups.
+
+        Args:
+            keys: the attributes of a group's key, beginning with those of its partition.
+            partition: the names of the partition's attributes.
+            measures: the output functions by output attribute.
+        """
+        self.names = keys.names
+        self.measures = measures
+        self.width = len(partition)
+        running = {f"count {name}": pa.int64() for name in measures}
+        running |= {f"value {name}": measure.state_type for name, measure in measures.items()}
+        self.cells = KeyedState(number_schema("slice", "key"), pa.schema({"fresh": pa.bool_()} | running))
+        """Maps (slice, number of the key) to the running values, and whether they are new since the last firing."""
+        self.keys = KeyedState(key_schema(keys.types), number_schema("number", "partition"))
+        """Maps each key to its number and that of its partition."""
+        self.partitions = KeyedState(key_schema(keys.types[: self.width]), number_schema("number"))
+        """Maps each partition to its number, if groups are divided within partitions."""
+        self.next = 0
+
+    @property
+    def _divided(self) -> bool:
+        """True if a partition has several groups."""
+        return 0 < self.width < len(self.names)
+
+    def clear(self) -> None:
+        """Forget all groups."""
+        self.cells.clear()
+        self.keys.clear()
+        self.partitions.clear()
+
+    def number(self, source: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of the key of every tuple, and that of its partition. New ones get numbers."""
+        return self._number([source.column(name) for name in self.names], source.num_rows)
+
+    def _number(self, columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.ndarray]:
+        heads, codes = distinct(columns, count)
+        before = len(self.keys)
+        rows = self.keys.rows_of(key_batch(columns, heads), touch=False)
+        numbers, partitions = self.keys.column("number"), self.keys.column("partition")
+        if len(self.keys) > before:
+            new = np.arange(len(numbers) - (len(self.keys) - before), len(numbers))
+            numbers[new] = self.next + np.arange(len(new))
+            self.next += len(new)
+            if self._divided:
+                partitions[rows] = self._partitions_of(columns[: self.width], heads)
+            elif self.width:
+                partitions[new] = numbers[new]
+        return numbers[rows][codes], partitions[rows][codes]
+
+    def _partitions_of(self, columns: Sequence[pa.Array], heads: np.ndarray) -> np.ndarray:
+        before = len(self.partitions)
+        rows = self.partitions.rows_of(key_batch(columns, heads), touch=False)
+        numbers = self.partitions.column("number")
+        new = np.arange(len(numbers) - (len(self.partitions) - before), len(numbers))
+        numbers[new] = self.next + np.arange(len(new))
+        self.next += len(new)
+        return numbers[rows]
+
+    def add(self, slices: np.ndarray, keys: np.ndarray, tuples: Evaluated) -> None:
+        """Add tuples, in order of arrival, to the cells of their slices and keys."""
+        if not len(slices):
+            return
+        heads, codes = distinct([pa.array(slices), pa.array(keys)], len(slices))
+        cells = number_batch(slice=slices[heads], key=keys[heads])
+        rows = self.cells.rows_of(cells)
+        self.cells.column("fresh")[rows] = True
+        rows = rows[codes]
+        for name, measure in self.measures.items():
+            measure.add(*self._running(name), rows, tuples)
+
+    def _running(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        return self.cells.column(f"count {name}"), self.cells.column(f"value {name}")
+
+    def known_slices(self) -> np.ndarray:
+        """Return the slices of all cells, ascending."""
+        return np.unique(self.cells.key_column("slice")[self.cells.rows()])
+
+    def partitions_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the partition of each row of cells."""
+        keys = self.cells.key_column("key")[rows]
+        if not self._divided:
+            return keys if self.width else np.zeros(len(keys), np.int64)
+        return self.keys.column("partition")[self._rows_of_numbers(keys)]
+
+    def _rows_of_numbers(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the rows of key numbers, which ascend by row."""
+        rows = self.keys.rows()
+        return rows[np.searchsorted(self.keys.column("number")[rows], numbers)]
+
+    def within(self, ranges: CellRanges) -> tuple[np.ndarray, np.ndarray]:
+        """Return the cells in ranges of slices, range by range in order of slices, as numbers of ranges and rows."""
+        rows = self.cells.rows()
+        slices = self.cells.key_column("slice")[rows]
+        low, high = ranges.first.min(initial=0), ranges.last.max(initial=0)
+        if len(ranges.first) and len(rows) and (low > slices.min() or high < slices.max()):
+            near = np.flatnonzero((slices >= ranges.first.min()) & (slices <= ranges.last.max()))
+            rows, slices = rows[near], slices[near]
+        partitions = None if (ranges.partition == ALL).all() else self.partitions_of(rows)
+        chosen, places = within(slices, partitions, ranges)
+        return chosen, rows[places]
+
+    def read(self, ranges: CellRanges, *, only_fresh: bool) -> PaneGroups:
+        """Return the groups in ranges of slices, with their values combined in order of slices.
+
+        Args:
+            ranges: the ranges in the order of their firings.
+            only_fresh: leave out cells without values since the last firing.
+        """
+        chosen, rows = self.within(ranges)
+        if only_fresh:
+            fresh = self.cells.column("fresh")[rows]
+            chosen, rows = chosen[fresh], rows[fresh]
+        keys = self.cells.key_column("key")[rows]
+        heads, codes = distinct([pa.array(chosen), pa.array(keys)], len(rows))
+        running: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        single = len(heads) == len(rows)
+        firsts = rows[heads]
+        if not single:
+            np.minimum.at(firsts, codes, rows)
+        for name, measure in self.measures.items():
+            counts, values = (column[rows] for column in self._running(name))
+            if not single:
+                more_counts, more_values = counts, values
+                counts = np.zeros(len(heads), np.int64)
+                values = np.full(len(heads), None, object) if values.dtype == object else np.zeros(
+                    len(heads), values.dtype
+                )  # fmt: skip
+                measure.merge(counts, values, codes, more_counts, more_values)
+            running[name] = counts, values
+        chosen, keys, partitions = chosen[heads], keys[heads], self.partitions_of(firsts)
+        order = self._in_order(ranges.rank[chosen], partitions, firsts)
+        running = {name: (counts[order], values[order]) for name, (counts, values) in running.items()}
+        return PaneGroups(chosen[order], partitions[order], keys[order], running, rows)
+
+    def _in_order(self, ranks: np.ndarray, partitions: np.ndarray, firsts: np.ndarray) -> np.ndarray:
+        """Return the order of groups by rank, first tuple of the partition and first tuple of the group (EV36)."""
+        if not self._divided:
+            return np.lexsort((firsts, ranks))
+        heads, codes = distinct([pa.array(ranks), pa.array(partitions)], len(ranks))
+        earliest = firsts[heads]
+        np.minimum.at(earliest, codes, firsts)
+        return np.lexsort((firsts, earliest[codes], ranks))
+
+    def key_columns(self, numbers: np.ndarray) -> dict[str, pa.Array]:
+        """Return the attributes of keys by name."""
+        if not self.names:
+            return {}
+        parts = self.keys.index.keys(self._rows_of_numbers(numbers)).columns
+        return {name: part.combine_chunks() for name, part in zip(self.names, parts, strict=True)}
+
+    def restart(self, rows: np.ndarray) -> None:
+        """Set cells back to values without tuples, for panes that show only what is new since their last firing."""
+        rows = np.unique(rows)
+        self.cells.stamps[rows] = self.cells.clock
+        self.cells.touch()
+        self.cells.column("fresh")[rows] = False
+        for name in self.measures:
+            counts, values = self._running(name)
+            counts[rows] = 0
+            values[rows] = None if values.dtype == object else 0
+
+    def delete(self, rows: np.ndarray) -> None:
+        """Remove cells."""
+        if len(rows) == len(self.cells):
+            self.cells.clear()
+        else:
+            self.cells.delete_rows(rows)
+
+    def forget_keys(self) -> None:
+        """Forget the keys and partitions that no cell has."""
+        if not len(self.cells):
+            self.keys.clear()
+            self.partitions.clear()
+            return
+        rows = self.keys.rows()
+        used = np.unique(self.cells.key_column("key")[self.cells.rows()])
+        self.keys.delete_rows(rows[~np.isin(self.keys.column("number")[rows], used)])
+        if self._divided:
+            rows, living = self.partitions.rows(), self.keys.column("partition")[self.keys.rows()]
+            self.partitions.delete_rows(rows[~np.isin(self.partitions.column("number")[rows], living)])
+
+    def dump(self) -> dict[str, Any]:
+        """Return the parts of the state."""
+        own: dict[str, Any] = {"cells": self.cells, "keys": self.keys, "next": self.next}
+        return own | {"partitions": self.partitions} if self._divided else own
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Restore what `dump` returned."""
+        self.cells, self.keys, self.next = state["cells"], state["keys"], state["next"]
+        if self._divided:
+            self.partitions = state["partitions"]
+
+    def absorb(self, state: Mapping[str, Any], chosen: np.ndarray) -> Renumbered:
+        """Add the cells of some keys of another state; equal cells are merged.
+
+        Args:
+            state: what `dump` returned.
+            chosen: a mask of its keys.
+        """
+        keys = state["keys"].table().filter(pa.array(chosen)).combine_chunks()
+        columns = [keys.column(str(part)).combine_chunks() for part in range(len(self.names))]
+        after, partitions = self._number(columns, keys.num_rows)
+        moved = Renumbered(keys.column("number").to_numpy(), after, keys.column("partition").to_numpy(), partitions)
+        cells = state["cells"].table()
+        places = places_of(cells.column("key").to_numpy(), moved.keys_before)
+        cells, places = cells.filter(pa.array(places >= 0)).combine_chunks(), places[places >= 0]
+        rows = self.cells.rows_of({"slice": cells.column("slice"), "key": after[places]})
+        self.cells.column("fresh")[rows[cells.column("fresh").to_numpy(zero_copy_only=False)]] = True
+        for name, measure in self.measures.items():
+            further = (state_values(cells.column(f"{what} {name}")) for what in ("count", "value"))
+            measure.merge(*self._running(name), rows, *further)
+        return moved
+
+
+class Renumbered(NamedTuple):
+    """The numbers of keys, and those of their partitions, in another state and in this one."""
+
+    keys_before: np.ndarray
+    keys: np.ndarray
+    partitions_before: np.ndarray
+    partitions: np.ndarray
+
+
+def number_schema(*names: str) -> pa.Schema:
+    """Return a schema of whole numbers."""
+    return pa.schema([(name, pa.int64()) for name in names])
+
+
+def number_batch(**columns: np.ndarray) -> pa.RecordBatch:
+    """Return columns of whole numbers in the schema of `number_schema`."""
+    return pa.RecordBatch.from_arrays([pa.array(each) for each in columns.values()], schema=number_schema(*columns))
+
+
+def places_of(values: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return for each value a position in `known`; -1 where it is not there."""
+    if not len(known):
+        return np.full(len(values), -1)
+    order = np.argsort(known, kind="stable")
+    at = order[np.minimum(np.searchsorted(known, values, sorter=order), len(known) - 1)]
+    return np.where(known[at] == values, at, -1)
+
+
+def state_values(column: pa.ChunkedArray) -> np.ndarray:
+    """Return values as a `KeyedState` stores them: Python objects if they are nested."""
+    if pa.types.is_nested(column.type):
+        return np.fromiter(column.to_pylist(), object, len(column))
+    return column.to_numpy()
+
+
+def within(slices: np.ndarray, partitions: np.ndarray | None, ranges: CellRanges) -> tuple[np.ndarray, np.ndarray]:
+    """Find what lies in ranges, range by range in order of slices.
+
+    Args:
+        slices: a slice for each thing that may lie in a range.
+        partitions: its partition; None if all ranges are of all partitions.
+        ranges: the ranges.
+
+    Returns:
+        The ranges and the positions of what lies in them.
+    """
+    whole = ranges.partition == ALL
+    found = [_within(slices, ranges, np.flatnonzero(whole))]
+    if partitions is not None:
+        which = np.flatnonzero(~whole)
+        wanted, numbers = np.unique(ranges.partition[which], return_inverse=True)
+        near = np.flatnonzero(np.isin(partitions, wanted))
+        known, places = np.unique(slices[near], return_inverse=True)
+        size = len(known) + 1
+        first = numbers * size + np.searchsorted(known, ranges.first[which])
+        last = numbers * size + np.searchsorted(known, ranges.last[which], side="right") - 1
+        of_partitions = CellRanges(wanted, first, last, first)
+        places += np.searchsorted(wanted, partitions[near]) * size
+        chosen, places = _within(places, of_partitions, np.arange(len(which)))
+        found.append((which[chosen], near[places]))
+    chosen, places = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.argsort(chosen, kind="stable")
+    return chosen[order], places[order]
+
+
+def _within(slices: np.ndarray, ranges: CellRanges, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Find what lies in some of the ranges, whatever its partition."""
+    order = np.argsort(slices, kind="stable")
+    ordered = slices[order]
+    starts = np.searchsorted(ordered, ranges.first[which])
+    ends = np.searchsorted(ordered, ranges.last[which], side="right")
+    chosen, places = expanded(starts, ends)
+    return which[chosen], order[places]
+
+
+def expanded(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return all numbers of ranges, range by range, as pairs of range and number.
+
+    >>> expanded(np.array([5, 7]), np.array([7, 8]))
+    (array([0, 0, 1]), array([5, 6, 7]))
+    """
+    lengths = np.maximum(ends - starts, 0)
+    chosen = np.repeat(np.arange(len(starts)), lengths)
+    before = np.cumsum(lengths) - lengths
+    return chosen, np.arange(len(chosen)) - np.repeat(before - starts, lengths)

@@ -1,0 +1,132 @@
+"""The interface of windows of event time: which tuples they take, and which panes fire at which watermark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any, NamedTuple, Protocol
+
+from streams_orchestration.operators.event_time.steps import Steps
+from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.watermarks import IDLE
+from streams_orchestration.operators.windows.pane_cells import CellRanges, PaneCells
+
+
+class Timing(IntEnum):
+    """The time of a firing relative to the completion of its pane (EV33, EV64)."""
+
+    paneEarly = 0  # noqa: N815  the values of IBM Streams
+    paneOnComplete = 1  # noqa: N815
+    paneLate = 2  # noqa: N815
+
+
+class Piece(NamedTuple):
+    """Consecutive tuples and steps of a batch, of which each firing shows all the piece's tuples in its pane."""
+
+    start: int
+    stop: int
+    first_step: int
+    last_step: int
+
+
+class Judged(NamedTuple):
+    """The lateness of tuples."""
+
+    late: int
+    """The number of late tuples (EV15)."""
+    dropped: np.ndarray | None
+    """A mask of the tuples that are too late (EV30, EV50); None if none is."""
+
+
+class Arrivals(NamedTuple):
+    """The tuples of a batch that are not too late."""
+
+    times: np.ndarray
+    partitions: np.ndarray
+    """The number of each tuple's partition."""
+    seen: np.ndarray
+    """The number of steps in front of each tuple."""
+
+
+class Entries(NamedTuple):
+    """The cells that tuples of a piece are added to, in order of arrival."""
+
+    places: np.ndarray | None
+    """The tuple of each entry within the piece; None if entry i is of tuple i."""
+    slices: np.ndarray
+
+
+class Due(NamedTuple):
+    """The panes that fire within a piece, in the order of their firings (EV36)."""
+
+    steps: np.ndarray
+    """The step of the piece at which each fires."""
+    panes: np.ndarray
+    """A number of each pane, which is unique together with the partition."""
+    starts: np.ndarray
+    ends: np.ndarray
+    ranges: CellRanges
+    """The slices of each pane."""
+    last_panes: np.ndarray
+    """The last number that a pane may have had which is now part of this one."""
+
+
+class Fired(NamedTuple):
+    """The properties of firings, one for each partition in a pane (EV33)."""
+
+    nth: np.ndarray
+    """The number of firings of the partition in the pane before this one."""
+    timing: np.ndarray
+
+
+class Panes(Protocol):
+    """Windows of event time."""
+
+    def judge(self, times: np.ndarray, current: np.ndarray) -> Judged:
+        """Find the tuples that are too late, given the watermark in front of each."""
+        ...
+
+    def outside_range(self, times: np.ndarray) -> np.ndarray | None:
+        """Return a mask of the times whose panes cannot be expressed; None if there is none."""
+        ...
+
+    def pieces(self, tuples: Arrivals, steps: Steps) -> list[Piece]:
+        """Cut a batch in front of tuples that join panes which fired before them within their piece."""
+        ...
+
+    def take(self, tuples: Arrivals, steps: Steps) -> Entries:
+        """Return the cells of a piece's tuples; `seen` counts steps of the piece."""
+        ...
+
+    def due(self, steps: Steps, cells: PaneCells) -> Due | None:
+        """Return the panes that fire at the steps of a piece; None if none does."""
+        ...
+
+    def fired(self, due: Due, ranges: np.ndarray, partitions: np.ndarray, steps: Steps) -> Fired:
+        """Count a firing of a partition in each of the due panes with the given numbers."""
+        ...
+
+    def close(self, steps: Steps, cells: PaneCells) -> CellRanges | None:
+        """Forget the panes that are closed behind the steps (EV34), and their cells; return ranges of their numbers."""
+        ...
+
+    def clear(self) -> None:
+        """Forget all panes."""
+        ...
+
+    def dump(self) -> dict[str, Any]:
+        """Return the parts of the state."""
+        ...
+
+    def load(self, state: Mapping[str, Any], cells: PaneCells) -> None:
+        """Restore what `dump` returned; the cells are restored already."""
+        ...
+
+    def absorb(self, state: Mapping[str, Any], before: np.ndarray, after: np.ndarray) -> None:
+        """Add the panes of partitions of another state, given by their numbers there and the new ones."""
+        ...
+
+
+def less(watermarks: np.ndarray, age: int) -> np.ndarray:
+    """Return watermarks that are earlier by an age, without going below the least time."""
+    return np.maximum(watermarks, IDLE + age) - age
