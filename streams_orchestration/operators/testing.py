@@ -98,7 +98,6 @@ class OperatorHarness:
             self.context.region = RegionRole(0, start=True, trigger=True)
             self.context.make_consistent = self._make_consistent
         self.kind = kind
-        self._outputs = tuple(outputs)
         self.sent: list[tuple[int, TupleBatch | Punctuation]] = []
         self._watermarks = TrialWatermarks(self.context, self._send_watermarks)
         self._version = 0
@@ -114,7 +113,7 @@ class OperatorHarness:
         self.consistent += 1
 
     def _submitted(self, port: int, batch: TupleBatch) -> None:
-        batch.refuse_nulls(required_attributes(self._outputs[port] or ""))
+        batch.refuse_nulls(self.context.required_at(port))
         self.sent.append((port, self._watermarks.submitted(port, batch)))
 
     def _set_watermark(self, watermark: int) -> None:
