@@ -65,7 +65,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     # One word a port set: M mutable or c not; then g generates, p preserves window punctuation, x control port,
     # e expects window punctuation, w does so with a window evicted by punctuation; ? the port may be left out,
     # * any number of ports, + one or more.
-    "Aggregate": ("WindowTriggerBound", "cw", "Mg"),
+    "Aggregate": ("WindowTriggerBound", "cw", "Mg M?"),
     "Barrier": ("Always", "c c c*", "M"),
     "Beacon": ("Always", "", "cg"),
     "Buffer": ("Never", "cw", "cp"),

@@ -14,7 +14,7 @@ from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.aggregate_columns import compile_aggregate
 from streams_orchestration.operators.standard.aggregate_parameters import AggregateParameters, aggregate_window
-from streams_orchestration.operators.standard.event_time_groups import EventTimeGroups, GroupsOfPanes
+from streams_orchestration.operators.standard.event_time_groups import EventTimeGroups, GroupsOfPanes, keeps_panes
 from streams_orchestration.operators.standard.group_results import GroupResults
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema, normalised
@@ -70,6 +70,16 @@ class Aggregate(Operator):
         if not window.partitioned:
             return Sharding(refusal="is one window over all tuples of a channel; those of partitions could be divided")
         return Sharding(keys=(tuple(parameters.partition_by),))
+
+    @classmethod
+    def keeps_state(cls, before: AggregateParameters, after: AggregateParameters) -> bool:
+        """Return True if a state stays valid; of a window of event time, the ages and the refinement may change."""
+        one, other = aggregate_window(before.window), aggregate_window(after.window)
+        if isinstance(one, Window) or isinstance(other, Window):
+            return super().keeps_state(before, after)
+        free = {*cls.free_parameters, "window", "refinement"}
+        same = before.model_dump(exclude=free) == after.model_dump(exclude=free)
+        return same and keeps_panes(one, before.refinement, other, after.refinement)
 
     @classmethod
     def mentions(cls, parameters: AggregateParameters) -> Mentions:

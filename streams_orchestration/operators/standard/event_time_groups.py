@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 from streams_orchestration.operators.batch import TupleBatch
@@ -50,8 +52,7 @@ class GroupsOfPanes(NamedTuple):
     def sliced(self) -> bool:
         """True if panes share slices, whose values are combined when they fire."""
         combined = not any(measure.by_arrival for measure in self.measures.values())
-        early = isinstance(self.window, IntervalWindow) and self.window.early is not None
-        return combined and self.refinement != "discarding" and not early
+        return combined and _may_share(self.window, self.refinement)
 
 
 class EventTimeGroups:
@@ -319,6 +320,25 @@ class _Sender:
         if self._placed and len(values):
             marks = Watermarks(np.zeros(len(values), np.int64), values)
             self._operator.submit(TupleBatch(self._nothing, watermarks=marks))
+
+
+def keeps_panes(before: PaneWindow, refined: Refinement, after: PaneWindow, refining: Refinement) -> bool:
+    """Return True if panes stay valid under another window and refinement.
+
+    The age and thing that is discarded may change. Overlapping panes share slices or do not, and cannot change that.
+    """
+    common: dict[str, Any] = {"discard_age": Fraction(0)}
+    if isinstance(before, IntervalWindow) and isinstance(after, IntervalWindow):
+        shares = _may_share(before, refined) == _may_share(after, refining)
+        if before.duration > before.period and not shares:
+            return False
+        common |= {"discard_by": "tuple", "early": None}
+    return type(before) is type(after) and replace(before, **common) == replace(after, **common)
+
+
+def _may_share(window: PaneWindow, refinement: Refinement) -> bool:
+    early = isinstance(window, IntervalWindow) and window.early is not None
+    return refinement != "discarding" and not early
 
 
 def panes_of(groups: GroupsOfPanes, ticks: int) -> Panes:

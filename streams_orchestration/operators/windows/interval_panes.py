@@ -109,9 +109,8 @@ class IntervalPanes:
         """Cut a batch in front of stragglers whose pane fires before them within their piece."""
         count, ends = len(tuples.times), len(steps)
         if self._early is not None:
-            bounds = [0, *steps.places.tolist()]
-            pieces = [Piece(bounds[step], bounds[step + 1], step, step + 1) for step in range(ends)]
-            return [*pieces, Piece(bounds[-1], count, ends, ends)]
+            bounds = [0, *np.searchsorted(tuples.seen, np.arange(1, ends + 1)).tolist(), count]
+            return [Piece(bounds[step], bounds[step + 1], step, min(step + 1, ends)) for step in range(ends + 1)]
         cuts = self._cuts(tuples, steps) if ends else []
         seen = [int(tuples.seen[cut]) for cut in cuts]
         return [
