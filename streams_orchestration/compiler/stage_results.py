@@ -69,6 +69,8 @@ class EventTimeGraph:
     """The annotated operators of the logical graph."""
     operators: tuple[int, ...]
     """The operators of the logical graph with a connection or an output port in it."""
+    imports: tuple[str, ...] = ()
+    """The names of the Imports that bring watermarks into it (EV48)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,8 @@ class EventTimeOperator:
     """The numbers of the event-time connections into it in the physical graph (EV6)."""
     outputs: tuple[int, ...]
     """Its output ports in the graph."""
+    imports: tuple[int, ...] = ()
+    """The numbers of the Imports in the physical graph that bring it watermarks (EV48)."""
 
 
 @dataclass(frozen=True, slots=True)

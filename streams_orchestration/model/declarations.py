@@ -157,7 +157,7 @@ def _check_special(invocation: Invocation, operator: str, report: Report) -> Non
                 message = f"the {key} is {parameters[key]!r}; there are {' and '.join(choices)}"
                 report("SO0405", message, invocation, "parameters", key, operator=operator)
     allowed = {
-        IMPORT: ("subscription", "application", "streamId", "filter"),
+        IMPORT: ("subscription", "application", "streamId", "filter", "eventTime"),
         EXPORT: ("properties", "streamId", *_OF_EXPORT),
     }
     for key in parameters:

@@ -362,6 +362,10 @@ OWN_CODES: dict[str, Code] = {
         "Spark refuses a query, or the function of a DataFrame operator raises.",
         "Correct the query or the function; docs/dataframes.md says which queries can be replayed.",
     ),
+    "SO5012": error(
+        "An application uses a part of event time that compiles and does not run yet.",
+        "Leave the part out, or compile the application only.",
+    ),
     "SO5011": warning(
         "A parameter is allowed as it is, and something outside will rarely take it as it is meant.",
         "Write what readers and other writers expect, or leave it as it is where there are none.",

@@ -11,6 +11,7 @@ from pydantic_core import ErrorDetails
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.secrets import HIDDEN, names_secret, without_secrets
 from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.event_time.clause import WindowClauseError
 from streams_orchestration.operators.standard.refused import STREAMS_VALUES
 
 _WANTED = {
@@ -40,12 +41,18 @@ class ParameterError(NamedTuple):
     """True if the value would be wrong in IBM Streams as well."""
     parameter: str
     """The name of the parameter; empty if the error concerns several."""
+    of_clause: bool = False
+    """True for a fault of a window clause of event time, which the compiler reports with a code of its own."""
 
 
 def parameter_errors(implementation: type[Operator], error: ValidationError) -> list[ParameterError]:
     """Return the errors of a failed validation, explained."""
     return [
-        ParameterError(*_explained(implementation, item), str(item["loc"][0]) if item["loc"] else "")
+        ParameterError(
+            *_explained(implementation, item),
+            str(item["loc"][0]) if item["loc"] else "",
+            isinstance(item.get("ctx", {}).get("error"), WindowClauseError),
+        )
         for item in _of_the_form(error.errors())
     ]
 

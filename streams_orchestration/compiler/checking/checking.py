@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from streams_orchestration.compiler.checking.expression_faults import expression_fault
 from streams_orchestration.compiler.checking.external_streams import check_external_streams
 from streams_orchestration.compiler.checking.incomplete_parameters import missing_in, with_examples
+from streams_orchestration.compiler.checking.not_yet import not_yet, refusals, refused_imports
 from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.implementations import implementation_name, is_standard, load_operator
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
@@ -47,7 +48,7 @@ def check_parameters(done: Stages) -> list[Diagnostic]:
     `check_operators`, since an application may be compiled only. A missing input file is a warning.
     """
     checked = _checked(need(done.logical), done.physical)
-    standard = [each for each in checked if is_standard(each.operator)]
+    standard = [each for each in checked if is_standard(each.operator) and not not_yet(each.operator)]
     found = [finding.diagnostic for each in standard for finding in _findings(each, None) if finding.anywhere]
     return [*found, *_advice(standard)]
 
@@ -64,6 +65,7 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
     diagnostics = [*running_limits(logical)]
     if physical is not None:
         diagnostics += check_external_streams(physical, logical.time_zone)
+        diagnostics += refused_imports(physical)
     places: dict[Path | str, LogicalOperator] = {}
     checked = _checked(logical, physical)
     for each in checked:
@@ -72,6 +74,9 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
             implementation_name(operator)
         except ImplementationError as error:
             diagnostics.append(_diagnostic("SO5001", operator, str(error)))
+            continue
+        if not_yet(operator):
+            diagnostics += refusals(operator)
             continue
         with noted() as found:
             diagnostics += (finding.diagnostic for finding in _findings(each, places))
@@ -178,7 +183,7 @@ def _found(checked: _Checked, places: dict[Path | str, LogicalOperator] | None) 
     try:
         parameters = implementation.Parameters.model_validate(written)
     except ValidationError as error:
-        wrong = parameter_errors(implementation, error)
+        wrong = [each for each in parameter_errors(implementation, error) if not each.of_clause]
         found = [_Finding(_diagnostic("SO5003", operator, each.text, each.parameter), each.anywhere) for each in wrong]
         sound = {name: value for name, value in written.items() if name not in {each.parameter for each in wrong}}
         return [*found, *_wrong_expressions(checked, implementation, sound, anywhere=places is None)]
@@ -254,9 +259,12 @@ def _wrong_expressions(
 def _model_conflict(operator: LogicalOperator, implementation: type[Operator]) -> str | None:
     """Return the first contradiction between the class and the model that the application declares for it."""
     mode, name = implementation.watermark_mode, operator.kind.rpartition(":")[2]
-    if mode != operator.watermark_mode and not is_standard(operator):
-        declared = f"watermarkMode: {mode}" if mode else "no watermarkMode"
-        return f"the code of {implementation.__name__} asks for {declared} in the declaration of {name} under operators"
+    if mode is not None and mode != operator.watermark_mode and not is_standard(operator):
+        return (
+            f"the code of {implementation.__name__} sets its watermarks in the mode {mode}; declare it: "
+            f"operators: {{{name}: {{implementation: {implementation.__module__}:{implementation.__name__}, "
+            f"watermarkMode: {mode}}}}}"
+        )
     if implementation.model is None:
         return None
     signature, wanted = implementation.model.signature(), ""

@@ -101,7 +101,8 @@ class _Checks:
     def has_attribute(self, operator: int, port: int, reach: Reach) -> bool:
         """Return True if all streams at an input port have the attribute."""
         sources = (each[:2] for each in self.index.incoming(operator) if each.target_port == port)
-        schemas = (self.logical.operators[source].outputs[number].schema for source, number in sources)
+        schemas = [self.logical.operators[source].outputs[number].schema for source, number in sources]
+        schemas += (link.schema for link in self.logical.imports if (link.operator, link.port) == (operator, port))
         return all(attribute_type(schema, reach.time.attribute) == reach.time.type for schema in schemas)
 
     def loops(self, reach: Reach) -> Iterator[Diagnostic]:

@@ -34,6 +34,8 @@ class EventTimeIndex:
                 self.of_operator.setdefault(number, []).append(reach)
             for port in reach.ports:
                 self.of_port.setdefault(port, []).append(reach)
+            for each in reach.imports:
+                self.entered.setdefault(each.operator, {}).setdefault(each.port, reach)
             for ends in reach.connections:
                 self.entered.setdefault(ends.target, {}).setdefault(ends.target_port, reach)
                 self._into.setdefault(ends.target, []).append(ends)
@@ -73,6 +75,9 @@ class EventTimeIndex:
                 if each.source not in seen:
                     seen.add(each.source)
                     waiting.append(each.source)
+        links = [link.name for link in self.logical.imports if link.operator in seen]
+        if links:
+            return f"no operator in front of it is annotated with eventTime, and the Import {links[0]} has no eventTime"
         return "no operator in front of it is annotated with eventTime"
 
     def _why_ended(self, connection: LogicalConnection, reach: Reach) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from streams_orchestration.compiler.event_time.checks import check_event_time
 from streams_orchestration.compiler.event_time.growth import Ends, Reach, grow
+from streams_orchestration.compiler.event_time.imports import find_imports
 from streams_orchestration.compiler.event_time.starts import find_starts
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
@@ -17,7 +19,9 @@ from streams_orchestration.operators.event_time.role import EventTimeMode
 def map_event_time(logical: LogicalGraph, physical: PhysicalGraph) -> tuple[EventTimeMap, list[Diagnostic]]:
     """Find the event-time graphs of the logical graph, check them, and map them to the replicas."""
     starts, diagnostics = find_starts(logical)
-    reaches = grow(logical, starts)
+    imports, wrong = find_imports(logical)
+    diagnostics += wrong
+    reaches = grow(logical, starts, imports)
     diagnostics += check_event_time(logical, reaches)
     graphs = _graphs(reaches)
     return EventTimeMap(graphs, _operators(logical, physical, reaches, graphs)), diagnostics
@@ -34,14 +38,17 @@ def mode_of(operator: LogicalOperator) -> EventTimeMode:
 
 def _graphs(reaches: Sequence[Reach]) -> tuple[EventTimeGraph, ...]:
     """Return the graphs in the order of their first annotated operators."""
-    found: list[tuple[tuple[int, ...], tuple[int, ...], Reach]] = []
+    found: list[tuple[int, EventTimeGraph]] = []
     for reach in reaches:
-        annotated = {start.operator for start in reach.starts}
-        found += ((tuple(sorted(annotated.intersection(graph))), graph, reach) for graph in reach.graphs)
-    return tuple(
-        EventTimeGraph(index, reach.time.attribute, reach.time.type, reach.time.resolution, sources, operators)
-        for index, (sources, operators, reach) in enumerate(sorted(found, key=lambda each: each[0]))
-    )
+        for graph in reach.graphs:
+            members = set(graph)
+            sources = tuple(start.operator for start in reach.starts if start.operator in members)
+            entered = [each for each in reach.imports if each.operator in members]
+            names = tuple(dict.fromkeys(each.name for each in entered))
+            first = min((*sources, *(each.operator for each in entered)))
+            found.append((first, EventTimeGraph(-1, *reach.time, sources, graph, names)))
+    ordered = sorted(found, key=lambda each: (each[0], each[1].attribute))
+    return tuple(replace(graph, index=index) for index, (_, graph) in enumerate(ordered))
 
 
 def _operators(
@@ -53,6 +60,12 @@ def _operators(
     graph_of = {operator: graph.index for graph in reversed(graphs) for operator in graph.operators}
     reach_of: dict[int, Reach] = {operator: reach for reach in reversed(reaches) for operator in reach.operators}
     connections = {id(reach): set(reach.connections) for reach in reaches}
+    with_time = {(each.operator, each.port) for reach in reaches for each in reach.imports}
+    imported: dict[int, list[int]] = {}
+    for number, link in enumerate(physical.imports):
+        reader = physical.operators[link.operator].logical
+        if "eventTime" in link.parameters and (reader, link.port) in with_time:
+            imported.setdefault(link.operator, []).append(number)
     incoming: dict[int, list[int]] = {}
     for number, each in enumerate(physical.connections):
         source, target = physical.operators[each.source].logical, physical.operators[each.target].logical
@@ -75,6 +88,7 @@ def _operators(
                 minimum_gap=reach.gaps[operator.index],
                 connections=tuple(incoming.get(replica.index, ())),
                 outputs=outputs,
+                imports=tuple(imported.get(replica.index, ())),
             )
         )
     return tuple(found)

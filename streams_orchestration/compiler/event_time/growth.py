@@ -42,12 +42,24 @@ class EventTimeStart:
     minimum_gap: float
 
 
+class EventTimeImport(NamedTuple):
+    """An Import that takes the watermarks of the exported stream (EV48)."""
+
+    name: str
+    operator: int
+    """The operator that reads it."""
+    port: int
+    time: TimeAttribute
+
+
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """All that annotations with one attribute, type and resolution reach."""
+    """All that annotations and Imports with one attribute, type and resolution reach."""
 
     time: TimeAttribute
     starts: tuple[EventTimeStart, ...]
+    imports: tuple[EventTimeImport, ...]
+    """The Imports that bring watermarks into it."""
     operators: frozenset[int]
     ports: frozenset[Port]
     """The output ports in it."""
@@ -56,20 +68,24 @@ class Reach:
     left_out: tuple[Ends, ...]
     """The connections that would close a loop (EV12)."""
     lags: Mapping[int, float]
-    """For each operator, the greatest lag that reaches it (EV8)."""
+    """For each operator, the greatest lag that reaches it (EV8); 0 where only Imports bring watermarks."""
     gaps: Mapping[int, float]
     """For each operator, the greatest least distance of watermarks that reaches it (EV8)."""
     graphs: tuple[tuple[int, ...], ...]
     """The operators of each graph: what annotations reach together where they meet (EV8)."""
 
 
-def grow(logical: LogicalGraph, starts: Iterable[EventTimeStart]) -> list[Reach]:
-    """Return what annotations reach: one result for each attribute, type and resolution, in order of first starts."""
-    by_time: dict[TimeAttribute, list[EventTimeStart]] = {}
-    annotated: set[int] = set()
+def grow(
+    logical: LogicalGraph, starts: Iterable[EventTimeStart], imports: Iterable[EventTimeImport] = ()
+) -> list[Reach]:
+    """Return what annotations and Imports reach: one result for each attribute, type and resolution."""
+    by_time: dict[TimeAttribute, tuple[list[EventTimeStart], list[EventTimeImport]]] = {}
+    annotated = {operator.index for operator in logical.operators if operator.event_time is not None}
     for start in starts:
-        by_time.setdefault(start.time, []).append(start)
-        annotated.add(start.operator)
+        by_time.setdefault(start.time, ([], []))[0].append(start)
+    for each in imports:
+        if each.operator not in annotated:
+            by_time.setdefault(each.time, ([], []))[1].append(each)
     if not by_time:
         return []
     following: dict[Port, list[Ends]] = {}
@@ -77,7 +93,7 @@ def grow(logical: LogicalGraph, starts: Iterable[EventTimeStart]) -> list[Reach]
         if connection.target not in annotated:  # an annotated operator begins anew (EV10)
             ends = Ends(*connection[:4])
             following.setdefault(ends[:2], []).append(ends)
-    return [_Growth(logical, time, together, following).reach() for time, together in by_time.items()]
+    return [_Growth(logical, time, *together, following).reach() for time, together in by_time.items()]
 
 
 class _Growth:
@@ -88,11 +104,15 @@ class _Growth:
         logical: LogicalGraph,
         time: TimeAttribute,
         starts: Sequence[EventTimeStart],
+        imports: Sequence[EventTimeImport],
         following: Mapping[Port, list[Ends]],
     ) -> None:
         self.logical = logical
         self.time = time
         self.starts = sorted(starts, key=lambda start: start.operator)
+        self.imports = tuple(imports)
+        self.first = sorted({*(start.operator for start in starts), *(each.operator for each in imports)})
+        """The operators where event time begins."""
         self.following = following
         self.outputs = {start.operator: start.outputs for start in starts}
 
@@ -112,6 +132,7 @@ class _Growth:
         return Reach(
             time=self.time,
             starts=tuple(self.starts),
+            imports=self.imports,
             operators=frozenset(entered),
             ports=frozenset((operator, port) for operator in entered for port in self.ports_of(operator)),
             connections=tuple(sorted(kept, key=order.__getitem__)),
@@ -142,7 +163,7 @@ class _Growth:
     def walk(self) -> dict[int, list[Ends]]:
         """Return every operator that is reached, with its connections that lead on."""
         entered: dict[int, list[Ends]] = {}
-        waiting = [start.operator for start in self.starts]
+        waiting = list(self.first)
         for operator in waiting:
             if operator not in entered:
                 entered[operator] = self.streams_of(operator)
@@ -161,8 +182,8 @@ class _Growth:
         left_out: list[Ends] = []
         inside: dict[int, list[int]] = {}
         """The kept connections within loops: operator -> consumers."""
-        reached = {start.operator for start in self.starts}
-        waiting, control = deque(sorted(reached)), deque[Ends]()
+        reached = set(self.first)
+        waiting, control = deque(self.first), deque[Ends]()
 
         def follow(ends: Ends) -> None:
             in_loop = ends.source in loop_of and loop_of[ends.source] == loop_of.get(ends.target)
@@ -207,9 +228,10 @@ class _Growth:
         Annotations go in order of falling values, so the first one that comes to an operator is the greatest.
         """
         found: dict[int, float] = {}
-        for start in sorted(self.starts, key=value, reverse=True):
-            waiting = [start.operator]
-            own = value(start)
+        origins = [(value(start), start.operator) for start in self.starts]
+        origins += ((0.0, each.operator) for each in self.imports)
+        for own, first in sorted(origins, reverse=True):
+            waiting = [first]
             while waiting:
                 operator = waiting.pop()
                 if operator not in found:

@@ -85,9 +85,12 @@ def _wrong_greatest(index: int, found: dict[int, EventTimeOperator], done: Stage
     if annotation is not None:
         if (each.lag, each.minimum_gap) != (annotation.lag, annotation.minimum_gap) or each.connections:
             yield f"{operator.name} is annotated, and has other values or an event-time connection"
-    elif not sources:
+    elif not sources and not each.imports:
         yield f"no event time comes to {operator.name}"
-    elif (each.lag, each.minimum_gap) != (max(s.lag for s in sources), max(s.minimum_gap for s in sources)):
+    elif (each.lag, each.minimum_gap) != (
+        max((s.lag for s in sources), default=0.0),
+        max((s.minimum_gap for s in sources), default=0.0),
+    ):
         yield f"lag or minimumGap of {operator.name} is not the greatest that comes to it"
 
 
@@ -138,6 +141,7 @@ def _event_time_map(stages: Stages, terms: Terms) -> Section:
                 "resolution": each.resolution,
                 "sources": _names(each.sources, logical),
                 "operators": _names(each.operators, logical),
+                **({"imports": list(each.imports)} if each.imports else {}),
             }
             for each in result.graphs
         ],
@@ -150,6 +154,7 @@ def _event_time_map(stages: Stages, terms: Terms) -> Section:
                 "minimumGap": each.minimum_gap,
                 "connections": [ends(number) for number in each.connections],
                 "outputs": list(each.outputs),
+                **({"imports": [graph.imports[number].name for number in each.imports]} if each.imports else {}),
             }
             for each in result.operators
         ],

@@ -44,6 +44,8 @@ def graph_facts(lookup: CompilationIndex, graph: EventTimeGraph) -> Iterator[Fac
     for source in graph.sources[:_SHOWN]:
         fact = _annotation(operators[source])
         yield Fact(f"{operators[source].name}: {fact.text}", fact.rules, fact.location)
+    for name in graph.imports[:_SHOWN]:
+        yield Fact(f"the Import {name} brings the watermarks of the exported stream", "EV48")
     if len(graph.sources) > 1:
         yield Fact(f"these {len(graph.sources)} annotations agree in attribute, type and resolution, and meet", "EV8")
     names = [operators[each].name for each in graph.operators]
@@ -68,6 +70,9 @@ def _annotation(model: LogicalOperator) -> Fact:
 def _reached(lookup: CompilationIndex, model: LogicalOperator, role: EventTimeOperator) -> Iterator[Fact]:
     """Say by which path event time comes, from which annotations, and which lag is the greatest."""
     operators = lookup.logical.operators
+    for number in role.imports:
+        name = lookup.physical.imports[number].name
+        yield Fact(f"the Import {name} brings the watermarks of the exported stream", "EV48")
     before: dict[int, int] = {}
     waiting, sources = [model.index], list[int]()
     for number in waiting:
@@ -78,6 +83,8 @@ def _reached(lookup: CompilationIndex, model: LogicalOperator, role: EventTimeOp
             if ends.source not in before and ends.source != model.index:
                 before[ends.source] = number
                 waiting.append(ends.source)
+    if not sources:
+        return
     way = sources[:1]
     while way and way[-1] != model.index:
         way.append(before[way[-1]])
@@ -88,7 +95,6 @@ def _reached(lookup: CompilationIndex, model: LogicalOperator, role: EventTimeOp
     if len(sources) > 1:
         yield Fact(f"from the annotations of {listed([operators[number].name for number in sorted(sources)])}", "EV8")
     for name, value, key in (("lag", role.lag, "lag"), ("minimumGap", role.minimum_gap, "minimum_gap")):
-        owner = next(
-            operators[number].name for number in sorted(sources) if getattr(operators[number].event_time, key) == value
-        )
+        owners = [number for number in sorted(sources) if getattr(operators[number].event_time, key) == value]
+        owner = operators[owners[0]].name
         yield Fact(f"{name} {value:g} s, {'the greatest, ' if len(sources) > 1 else ''}from {owner}", "EV8")

@@ -8,6 +8,7 @@ from functools import cached_property
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.event_time.ends import EventTimeIndex
 from streams_orchestration.compiler.event_time.growth import grow
+from streams_orchestration.compiler.event_time.imports import find_imports
 from streams_orchestration.compiler.event_time.starts import find_starts as find_event_time
 from streams_orchestration.compiler.fusion.load_fusion import costs_of
 from streams_orchestration.compiler.fusion.schemes import Allotment, allot
@@ -181,7 +182,8 @@ class CompilationIndex:
     @cached_property
     def event_time(self) -> EventTimeIndex:
         """The reach of annotations of event time on the logical graph."""
-        return EventTimeIndex(self.logical, grow(self.logical, find_event_time(self.logical)[0]))
+        starts, imports = find_event_time(self.logical)[0], find_imports(self.logical)[0]
+        return EventTimeIndex(self.logical, grow(self.logical, starts, imports))
 
     @cached_property
     def event_time_roles(self) -> dict[int, EventTimeOperator]:

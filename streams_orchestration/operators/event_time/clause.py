@@ -212,9 +212,12 @@ def refuse_event_time_parts(text: str) -> None:
     Raises:
         WindowClauseError: it has such a part (CDISP0880E).
     """
-    for name, _ in _split(text):
+    parts = _split(text)
+    for name, _ in parts:
         if kinds := _kinds_with(name):
-            raise _refusal(text, "CDISP0880E", f"{name} goes with {' and '.join(kinds)} windows only")
+            first = parts[0][0]
+            other = "" if first == name or first in _OTHER_PARTS else f"; {first!r} is none{nearest(first, _KINDS)}"
+            raise _refusal(text, "CDISP0880E", f"{name} goes with {' and '.join(kinds)} windows only{other}")
 
 
 def whole_ticks(name: str, seconds: Fraction, ticks: int) -> int:

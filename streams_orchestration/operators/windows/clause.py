@@ -26,7 +26,7 @@ from typing import Literal, get_args
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
-from streams_orchestration.operators.event_time.clause import EVENT_TIME_KINDS, refuse_event_time_parts
+from streams_orchestration.operators.event_time.clause import EVENT_TIME_KINDS, parse_event_time_window
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 
@@ -143,6 +143,9 @@ def parse_window(text: str, *, least: int = 1) -> Window:
     Raises:
         ValueError: it is not a window clause; the message says what is expected.
     """
+    if parse_event_time_window(text) is not None:
+        message = f"{text!r} is a window of event time, which this operator does not have; windows are like {_SYNTAX}"
+        raise ValueError(message)
     parts = [part.strip() for part in re.split(r",(?![^()]*\))", text)]
     kind, *policies = parts
     partitioned, partitions = "partitioned" in policies, None
@@ -154,15 +157,9 @@ def parse_window(text: str, *, least: int = 1) -> Window:
             raise ValueError(message)
         partitions = _partition_policy(behind[0], text) if behind else None
     if kind not in ("tumbling", "sliding"):
-        if kind in EVENT_TIME_KINDS:
-            message = (
-                f"{text!r} is a window of event time, which this operator does not have; windows are like {_SYNTAX}"
-            )
-            raise ValueError(message)
         near = nearest(kind, ("tumbling", "sliding", *EVENT_TIME_KINDS))
         message = f"{text!r} is no window{near}; windows are like {_SYNTAX}, or 'timeInterval, intervalDuration(10.0)'"
         raise ValueError(message)
-    refuse_event_time_parts(text)
     tumbling = kind == "tumbling"
     if not 1 <= len(policies) <= (1 if tumbling else 2):
         message = f"{text!r}: a {kind} window has {'one policy' if tumbling else 'an eviction and a trigger policy'}"

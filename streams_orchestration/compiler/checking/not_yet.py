@@ -1,0 +1,86 @@
+"""The parts of event time that compile and do not run yet. An entry goes when its part runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streams_orchestration.compiler.event_time.uses import uses_of
+from streams_orchestration.compiler.logical_graph import LogicalOperator
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.operators.event_time.clause import (
+    CalendarWindow,
+    IntervalWindow,
+    SessionWindow,
+    WindowClauseError,
+)
+
+CODE = "SO5012"
+_PARAMETERS = {
+    "Aggregate": ("refinement",),
+    "Join": ("within",),
+    "DeDuplicate": ("within",),
+    "Delay": ("by",),
+    "Custom": ("onWatermark", "onTimer"),
+    "Sql": ("watermarks",),
+    "DataFrame": ("watermarks",),
+    "FileSink": ("closeMode",),
+}
+"""Parameters of standard operators of which a value that needs event time does not run yet."""
+
+
+def not_yet(operator: LogicalOperator) -> tuple[str, ...]:
+    """Return the parts of event time that an operator has and that do not run yet."""
+    return (*_of_annotation(operator), *_of_parameters(operator))
+
+
+def refusals(operator: LogicalOperator) -> Iterator[Diagnostic]:
+    """Yield a finding for each part of event time of an operator that does not run yet."""
+    for part in not_yet(operator):
+        message = f"{part} compiles, and does not run yet"
+        yield Diagnostic.of(CODE, message, operator=operator.name, location=operator.location)
+
+
+def refused_imports(graph: PhysicalGraph) -> Iterator[Diagnostic]:
+    """Yield a finding for each Import that asks for watermarks (EV48)."""
+    for name, location in dict.fromkeys((link.name, link.location) for link in graph.imports if _asks(link.parameters)):
+        message = "eventTime of an Import compiles, and does not run yet"
+        yield Diagnostic.of(CODE, message, operator=name, location=location)
+
+
+def _asks(parameters: dict[str, object]) -> bool:
+    return "eventTime" in parameters
+
+
+def _of_annotation(operator: LogicalOperator) -> Iterator[str]:
+    annotation = operator.event_time
+    if annotation is None:
+        return
+    values = {
+        "idleAfter": annotation.idle_after,
+        "maxAhead": annotation.max_ahead,
+        "maxDrift": annotation.max_drift,
+        "onNull: ignore": annotation.on_null if annotation.on_null == "ignore" else None,
+    }
+    yield from (f"{key} of eventTime" for key, value in values.items() if value is not None)
+
+
+def _of_parameters(operator: LogicalOperator) -> Iterator[str]:
+    try:
+        uses = list(uses_of(operator))
+    except WindowClauseError:
+        return  # a finding of the stage
+    for use in uses:
+        match use.window:
+            case SessionWindow() | CalendarWindow():
+                yield use.shown
+            case IntervalWindow(early=early) if operator.kind == "Aggregate":
+                if early is not None:
+                    yield f"early(...) of {use.shown}"
+            case None:
+                if use.parameter in _PARAMETERS.get(operator.kind, ()):
+                    yield use.shown
+            case _:
+                yield f"{use.shown} of {operator.kind}"
+    if operator.standard and operator.kind == "Aggregate" and "refinement" in operator.parameters:
+        yield "refinement"

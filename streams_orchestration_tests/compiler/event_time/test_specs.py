@@ -1,0 +1,261 @@
+"""Event-time graphs of applications with composites, nested regions, several ports, loops, Imports and Exports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from streams_orchestration.compiler.checking.checking import check_operators
+from streams_orchestration.compiler.checking.deployable import with_findings_of_operators
+from streams_orchestration.compiler.compilation import CompileError
+from streams_orchestration.compiler.compiling import violations
+from streams_orchestration.compiler.logical_graph import EventTimeAnnotation
+from streams_orchestration.compiler.plan import plan_document
+from streams_orchestration_tests.compiler.event_time.annotated import (
+    TYPE,
+    compiled,
+    connections,
+    outputs,
+    roles,
+    sink,
+    source,
+)
+
+AT = {"eventTimeAttribute": "at"}
+SCHEMAS = {"T": TYPE}
+
+
+def through(name: str, *inputs: Any, **more: Any) -> dict[str, Any]:
+    return {"name": name, "operator": "Filter", "inputs": list(inputs), "parameters": {"filter": "v > 0"}, **more}
+
+
+def sound(spec: dict[str, Any], **options: Any) -> Any:
+    done = compiled({"schemas": SCHEMAS} | spec, **options)
+    assert list(violations(done)) == []
+    return done
+
+
+def test_event_time_goes_through_composites():
+    composite = {"inputs": ["I"], "outputs": ["O"], "graph": [through("O", "I")]}
+    done = sound(
+        {
+            "composites": {"C": composite},
+            "graph": [source("A", AT), {"name": "U", "operator": "C", "inputs": ["A"]}, sink("K", "U")],
+        }
+    )
+    assert connections(done) == ["A:0 -> U.O:0", "U.O:0 -> K:0"]
+
+
+def test_an_annotation_within_a_composite_starts_in_each_instance():
+    inner = through("O", "I", annotations={"eventTime": {**AT, "lag": 4}})
+    done = sound(
+        {
+            "composites": {"C": {"inputs": ["I"], "outputs": ["O"], "graph": [inner]}},
+            "graph": [
+                source("A"),
+                {"name": "U", "operator": "C", "inputs": ["A"]},
+                {"name": "V", "operator": "C", "inputs": ["A"]},
+                sink("K", "U", "V"),
+            ],
+        }
+    )
+    assert outputs(done) == ["U.O:0", "V.O:0"]
+    assert [len(graph.sources) for graph in done.event_time.graphs] == [2]
+    assert roles(done)["K"] == {"mode": "inputWatermark", "lag": 4.0, "minimumGap": 0.1}
+
+
+def test_every_replica_of_nested_regions_is_in_the_graph():
+    inner = {"inputs": ["I"], "outputs": ["O"], "graph": [through("O", "I", annotations={"parallel": {"width": 2}})]}
+    done = sound(
+        {
+            "composites": {"C": inner},
+            "graph": [
+                source("A", AT),
+                {"name": "U", "operator": "C", "inputs": ["A"], "annotations": {"parallel": {"width": 3}}},
+                sink("K", "U"),
+            ],
+        }
+    )
+    assert len([each for each in connections(done) if each.startswith("A:0 -> U")]) == 6
+    assert len([each for each in connections(done) if each.endswith("-> K:0")]) == 6
+    assert len(done.event_time.operators) == 8
+
+
+def test_an_annotated_operator_in_a_region_is_a_source_for_each_replica():
+    annotations = {"parallel": {"width": 2}, "eventTime": AT}
+    done = sound({"graph": [source("A"), through("F", "A", annotations=annotations), sink("K", "F")]})
+    assert roles(done).keys() == {"F[0]", "F[1]", "K"}
+    assert {name: role["mode"] for name, role in roles(done).items() if name != "K"} == {
+        "F[0]": "outputEventTime",
+        "F[1]": "outputEventTime",
+    }
+    assert [graph.sources for graph in done.event_time.graphs] == [(1,)]
+
+
+def test_two_graphs_that_do_not_meet_are_two():
+    graph = [source("A", AT), source("B", {**AT, "resolution": "Microseconds"}), sink("K", "A"), sink("L", "B")]
+    done = sound({"graph": graph})
+    assert [(each.resolution, each.sources, each.operators) for each in done.event_time.graphs] == [
+        ("Milliseconds", (0,), (0, 2)),
+        ("Microseconds", (1,), (1, 3)),
+    ]
+
+
+def test_equal_annotations_that_do_not_meet_are_two_graphs_numbered_by_declaration():
+    graph = [source("B", {**AT, "lag": 3}), sink("L", "B"), source("A", AT), sink("K", "A")]
+    done = sound({"graph": graph})
+    section = plan_document(done)["eventTimeMap"]
+    assert [(each["index"], each["sources"], each["operators"]) for each in section["graphs"]] == [
+        (0, ["B"], ["B", "L"]),
+        (1, ["A"], ["A", "K"]),
+    ]
+    assert section["operators"][1] == {
+        "operator": "L",
+        "graph": 0,
+        "mode": "inputWatermark",
+        "lag": 3.0,
+        "minimumGap": 0.1,
+        "connections": [{"from": {"operator": "B", "port": 0}, "to": {"operator": "L", "port": 0}}],
+        "outputs": [],
+    }
+
+
+def test_a_lag_comes_from_submission():
+    note = {**AT, "lag": "${lag}", "minimumGap": "${gap}"}
+    submission = {"lag": {"type": "float64", "default": 2.5}, "gap": {"type": "float64", "default": 1.0}}
+    done = sound({"submission": submission, "graph": [source("A", note), sink("K", "A")]})
+    assert roles(done)["K"] == {"mode": "inputWatermark", "lag": 2.5, "minimumGap": 1.0}
+    done = sound({"submission": submission, "graph": [source("A", note), sink("K", "A")]}, submission={"lag": 9})
+    assert roles(done)["K"]["lag"] == 9.0
+
+
+def test_all_keys_are_kept_in_the_logical_graph():
+    note = {
+        **AT,
+        "lag": 1,
+        "idleAfter": 30,
+        "maxAhead": 3600,
+        "confirmations": 5,
+        "aheadOf": "dt",
+        "onNull": "ignore",
+        "maxDrift": 60,
+    }
+    annotation = sound({"graph": [source("A", note), sink("K", "A")]}).logical.operators[0].event_time
+    assert annotation == EventTimeAnnotation("at", None, 1.0, 0.1, 30.0, 3600.0, 5, "dt", "ignore", 60.0)
+
+
+def test_a_control_port_that_closes_no_loop_counts():
+    gate = {
+        "name": "G",
+        "operator": "Gate",
+        "inputs": ["A", {"streams": ["B"], "control": True}],
+        "parameters": {"maxUnackedTupleCount": 5},
+    }
+    done = sound({"graph": [source("A", AT), source("B", {**AT, "lag": 8}), gate, sink("K", "G")]})
+    assert connections(done) == ["A:0 -> G:0", "B:0 -> G:1", "G:0 -> K:0"]
+    assert roles(done)["G"] == {"mode": "heldInput", "lag": 8.0, "minimumGap": 0.1}
+
+
+def test_own_operators_have_the_mode_that_their_declaration_says():
+    modes = {"Sets": "manual", "Keeps": "heldInput", "Plain": None}
+    declared = {
+        name: {"inputs": [{}], "outputs": [{}], **({"watermarkMode": mode} if mode else {})}
+        for name, mode in modes.items()
+    }
+    graph = [
+        source("A", AT),
+        *(
+            {"name": name, "operator": name, "inputs": ["A"], "outputs": [{"stream": name, "schema": "T"}]}
+            for name in modes
+        ),
+        sink("K", *modes),
+    ]
+    done = sound({"operators": declared, "graph": graph})
+    assert {name: roles(done)[name]["mode"] for name in modes} == {
+        "Sets": "manual",
+        "Keeps": "heldInput",
+        "Plain": "inputWatermark",
+    }
+
+
+def test_an_import_with_event_time_begins_a_graph():
+    parameters = {"application": "other", "streamId": "i", "eventTime": {"attribute": "at"}}
+    streams = [{"stream": "I", "schema": "T"}]
+    imported = {"name": "I", "operator": "Import", "outputs": streams, "parameters": parameters}
+    composite = {"outputs": ["F"], "graph": [imported, through("F", "I")]}
+    region = {"name": "C", "operator": "C", "outputs": ["F"], "annotations": {"parallel": {"width": 2}}}
+    done = sound({"composites": {"C": composite}, "graph": [region, sink("K", "F")]})
+    assert connections(done) == ["C[0].F:0 -> K:0", "C[1].F:0 -> K:0"]
+    section = plan_document(done)["eventTimeMap"]
+    assert section["graphs"][0]["imports"] == ["C.I"]
+    assert section["graphs"][0]["sources"] == []
+    assert {each["operator"]: each.get("imports") for each in section["operators"]} == {
+        "C[0].F": ["C[0].I"],
+        "C[1].F": ["C[1].I"],
+        "K": None,
+    }
+
+
+def test_an_exported_stream_is_a_use():
+    export = {"name": "E", "operator": "Export", "inputs": ["A"], "parameters": {"streamId": "e"}}
+    done = sound({"graph": [source("A", AT), export]})
+    assert done.diagnostics == ()
+    assert outputs(done) == ["A:0"]
+
+
+def test_the_section_is_there_and_empty_without_event_time():
+    assert plan_document(sound({"graph": [source("A"), sink("K", "A")]}))["eventTimeMap"] == {
+        "graphs": [],
+        "operators": [],
+    }
+
+
+WRONG = (
+    "timeInterval, intervalDuration(0)",
+    "tumbling, count(5), discardAge(1.0)",
+    "session, gap(1), partitioned, partitionAge(1)",
+)
+
+
+@pytest.mark.parametrize("window", WRONG)
+def test_a_fault_of_a_window_is_reported_once(window: str):
+    graph = [
+        source("A", AT),
+        {
+            "name": "G",
+            "operator": "Aggregate",
+            "inputs": ["A"],
+            "outputs": [{"stream": "G", "schema": "n bigint"}],
+            "parameters": {"window": window, "output": {"n": "Count()"}},
+        },
+        sink("K", "G"),
+    ]
+    with pytest.raises(CompileError) as refusal:
+        compiled({"schemas": SCHEMAS, "graph": graph})
+    found = with_findings_of_operators(refusal.value).diagnostics
+    assert len([each for each in found if each.severity == "error" and each.operator == "G"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("note", "parameters", "part"),
+    [
+        ({"idleAfter": 5}, {}, "idleAfter of eventTime"),
+        ({"maxDrift": 5}, {}, "maxDrift of eventTime"),
+        ({"onNull": "ignore"}, {}, "onNull: ignore of eventTime"),
+        ({}, {"window": "eventTime"}, "the window eventTime of Sort"),
+        ({}, {"sortBy": ["v"], "window": "session, gap(5.0)"}, "the window session"),
+    ],
+)
+def test_parts_that_do_not_run_yet_are_refused_when_deployed(
+    note: dict[str, Any], parameters: dict[str, Any], part: str
+):
+    window = parameters or {"sortBy": ["v"], "window": "tumbling, count(5)"}
+    graph = [
+        source("A", {**AT, **note}),
+        {"name": "S", "operator": "Sort", "inputs": ["A"], "parameters": window},
+        sink("K", "S"),
+    ]
+    done = sound({"graph": graph})
+    refused = [each for each in check_operators(done) if each.code == "SO5012"]
+    assert [each.message for each in refused] == [f"{part} compiles, and does not run yet"]
