@@ -1,0 +1,112 @@
+"""Applications in event time: an operator that shows which watermark each tuple meets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_application
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.loading import application_from_mapping
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.watermarks import END
+from streams_orchestration_tests.runtime.applications import PERIODIC
+
+Timed = tuple[int, str, int]
+"""Event time, key, number."""
+SCHEMAS = {"T": "at bigint, k string, n bigint", "Met": "at bigint, k string, n bigint, watermark bigint"}
+NONE = -1
+"""The watermark that a tuple meets before the first one."""
+
+
+class Meeting(Operator):
+    """Submits each tuple with the watermark in front of it, and each watermark itself as a tuple without a key."""
+
+    stateful = True
+
+    def setup(self) -> None:
+        self.watermark = NONE
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        columns = {name: batch.arrow.column(name) for name in batch.schema.names}
+        met = pa.array([self.watermark] * len(batch), pa.int64())
+        self.submit(TupleBatch.from_columns(columns | {"watermark": met}, self.context.output_schema()))
+
+    def on_watermark(self, watermark: int) -> None:
+        self.watermark = watermark
+        if watermark == END:
+            columns = {"at": [0], "k": ["end"], "n": [0], "watermark": [watermark]}
+            self.submit(TupleBatch.from_columns(columns, self.context.output_schema()))
+
+    def checkpoint(self) -> State:
+        return {"watermark": self.watermark}
+
+    def restore(self, state: State) -> None:
+        self.watermark = state["watermark"]
+
+
+OPERATORS = {
+    "Meeting": {
+        "implementation": f"{__name__}:Meeting",
+        "inputs": [{}],
+        "outputs": [{"mutable": True}],
+        "stateful": True,
+    }
+}
+
+
+def timed_file(path: Path, tuples: Iterable[Timed]) -> Path:
+    rows = [*tuples]
+    columns = [[row[i] for row in rows] for i in range(3)]
+    arrays = [pa.array(columns[0], pa.int64()), pa.array(columns[1], pa.string()), pa.array(columns[2], pa.int64())]
+    pq.write_table(pa.table(arrays, names=["at", "k", "n"]), path)
+    return path
+
+
+def timed(name: str, path: Path, **event_time: Any) -> dict[str, Any]:
+    """A source whose tuples have event times."""
+    note = {"eventTimeAttribute": "at", "minimumGap": 0.0, **event_time}
+    return {
+        "name": name,
+        "operator": "FileSource",
+        "outputs": [{"stream": name, "schema": "T"}],
+        "parameters": {"file": str(path), "format": "parquet"},
+        "annotations": PERIODIC | {"eventTime": note},
+    }
+
+
+def through(name: str, operator: str, *streams: str | list[str], schema: str = "T", **more: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "operator": operator,
+        "inputs": [*streams],
+        "outputs": [{"stream": name, "schema": schema}],
+    } | more
+
+
+def in_event_time(graph: list[dict[str, Any]], **options: Any) -> Compilation:
+    document = {
+        "specVersion": 1,
+        "application": "app",
+        "schemas": SCHEMAS,
+        "operators": OPERATORS,
+        "graph": graph,
+    }
+    return compile_application(application_from_mapping(document), Options(**options))
+
+
+def met_by(tuples: Iterable[Timed], lag: int) -> list[tuple[int, str, int, int]]:
+    """Each tuple of one stream with the watermark in front of it, by the rules of EV17 and EV18 with a gap of 0."""
+    reached: int | None = None
+    shown: list[tuple[int, str, int, int]] = []
+    for at, k, n in tuples:
+        shown.append((at, k, n, NONE if reached is None else reached))
+        reached = at - lag if reached is None else max(reached, at - lag)
+    return [*shown, (0, "end", 0, END)]
