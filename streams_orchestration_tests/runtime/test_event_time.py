@@ -10,6 +10,7 @@ import pytest
 
 from streams_orchestration.operators.watermarks import END
 from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import sink
 from streams_orchestration_tests.runtime.event_times import in_event_time, met_by, through, timed, timed_file
@@ -142,3 +143,27 @@ def test_a_redeploy_with_other_channels_keeps_the_watermarks(tmp_path: Path, tur
     assert [row for row in met if row[0] < row[3] < END] == []
     assert met[-1] == (0, "end", 0, END)
     assert sum(0 <= watermark < END for *_, watermark in met) > 20
+
+
+def test_a_sink_is_complete_up_to_the_watermark_of_its_visible_epoch(tmp_path: Path):
+    graph = [
+        timed("Rows", timed_file(tmp_path / "rows.parquet", TUPLES), lag=1.0),
+        timed("Others", timed_file(tmp_path / "others.parquet", TUPLES), lag=9.0),
+        sink("Out", "Rows", "Others"),
+    ]
+    local = LocalApplication(Home(tmp_path / "home"), in_event_time(graph, fusion="manual", pes=3), source_limit=7)
+    seen: list[int | None] = []
+    while not local.is_over():
+        run_some(local, 3)
+        local.publish()
+        (out,) = read_status(local.home, local.name).sinks
+        seen.append(out.watermark)
+        if out.watermark not in (None, END):
+            assert out.watermark is not None
+            rows = [at for path in local.published("Out") for at in pq.read_table(path).column("at").to_pylist()]
+            there = sum(1000 * at < out.watermark for at in rows)
+            assert there == 2 * sum(1000 * at < out.watermark for at, *_ in TUPLES)
+    assert seen[-1] == END
+    steps = [each for each in seen if each is not None]
+    assert steps == sorted(steps)
+    assert len({*steps}) > 2

@@ -24,7 +24,7 @@ class Entries:
         Args:
             connections: the names of the operator's event-time connections.
         """
-        self._values: dict[str, int | None] = dict.fromkeys(connections)
+        self.values: dict[str, int | None] = dict.fromkeys(connections)
         """The watermark of each connection; None before its first one."""
         self._idle: set[str] = set()
         self._rests = False
@@ -33,7 +33,7 @@ class Entries:
         """The watermark of the operator; None before the first one."""
 
     def __contains__(self, connection: str) -> bool:
-        return connection in self._values
+        return connection in self.values
 
     def enter(self, connection: str, watermarks: Watermarks | None, tuples: int) -> Watermarks | None:
         """Return the steps of the operator's watermark that a batch brings, at their places; None without any.
@@ -50,11 +50,11 @@ class Entries:
             return self._enter_idle(connection, watermarks or Watermarks.of(), tuples)
         if watermarks is None or not len(watermarks):
             return None
-        former, bound = self._values[connection], self._least(connection)
+        former, bound = self.values[connection], self._least(connection)
         values = np.maximum.accumulate(watermarks.values)
         if former is not None:
             values = np.maximum(values, former)
-        self._values[connection] = int(values[-1])
+        self.values[connection] = int(values[-1])
         if bound is None:
             return None
         steps = np.minimum(values, bound)
@@ -69,26 +69,26 @@ class Entries:
         """Return the operator's watermark when all its connections have ended (EV25); None if it was returned."""
         if self.watermark == END:
             return None
-        self._values = dict.fromkeys(self._values, END)
+        self.values = dict.fromkeys(self.values, END)
         self._idle.clear()
         self.watermark = END
         return Watermarks.of((0, END))
 
     def dump(self) -> dict[str, Any]:
         """Return the state as JSON (EV43)."""
-        return {"watermark": self.watermark, "entries": dict(self._values), "idle": sorted(self._idle)}
+        return {"watermark": self.watermark, "entries": dict(self.values), "idle": sorted(self._idle)}
 
     def load(self, state: dict[str, Any]) -> None:
         """Restore a state that `dump` returned; a connection that it does not name begins with the watermark (EV45)."""
         self.watermark = state["watermark"]
         entries: dict[str, int | None] = state.get("entries", {})
-        self._values = {name: entries.get(name, self.watermark) for name in self._values}
-        self._idle = self._values.keys() & set(state.get("idle", ()))
-        self._rests = bool(self._values) and len(self._idle) == len(self._values)
+        self.values = {name: entries.get(name, self.watermark) for name in self.values}
+        self._idle = self.values.keys() & set(state.get("idle", ()))
+        self._rests = bool(self.values) and len(self._idle) == len(self.values)
 
     def _least(self, connection: str) -> int | None:
         """Return the least watermark of the other connections that are not idle; None if one has none yet."""
-        others = [value for each, value in self._values.items() if each != connection and each not in self._idle]
+        others = [value for each, value in self.values.items() if each != connection and each not in self._idle]
         if None in others:
             return None
         return min((value for value in others if value is not None), default=END)
@@ -105,15 +105,15 @@ class Entries:
                 self._idle.add(connection)
             elif value is not None:
                 self._idle.discard(connection)
-                former = self._values[connection]
-                self._values[connection] = value if former is None else max(former, value)
+                former = self.values[connection]
+                self.values[connection] = value if former is None else max(former, value)
             if (step := self._step()) is not None:
                 steps.append((place, step))
         return Watermarks.of(*steps) if steps else None
 
     def _step(self) -> int | None:
         """Return the operator's watermark if it rises now or if the operator begins or ceases to be idle, else None."""
-        active = [value for each, value in self._values.items() if each not in self._idle]
+        active = [value for each, value in self.values.items() if each not in self._idle]
         rested, self._rests = self._rests, not active
         if self._rests:
             return None if rested else IDLE

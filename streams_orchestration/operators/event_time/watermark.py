@@ -104,6 +104,12 @@ class OperatorWatermark:
             case _:
                 return self.entries.end()
 
+    def microseconds(self) -> dict[str, int]:
+        """Return the watermarks of the connections in microseconds; `IDLE` for one without, and `END` as it is."""
+        factor = 1_000_000 // self.role.ticks
+        reached = {name: IDLE if value is None else value for name, value in self.entries.values.items()}
+        return {name: value if value in (IDLE, END) else value * factor for name, value in reached.items()}
+
     def dump(self) -> dict[str, Any]:
         """Return the state as JSON (EV43)."""
         return self.entries.dump() | {"sent": self._sent} if self.clock is None else self.clock.dump()

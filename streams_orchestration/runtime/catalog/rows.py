@@ -27,6 +27,7 @@ class StoredPosition(TypedDict):
     exhausted: list[str]
     outputs: dict[str, int]
     reached: NotRequired[dict[str, str]]
+    watermarks: NotRequired[dict[str, dict[str, int]]]
 
 
 @dataclass(frozen=True, slots=True)

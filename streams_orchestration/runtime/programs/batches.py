@@ -37,6 +37,11 @@ class Position:
     """Stream -> number of the next segment to write."""
     reached: dict[str, str] = field(default_factory=dict[str, str])
     """Source operator -> the bounded run whose end it has reached."""
+    watermarks: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    """Operator without output ports -> its event-time connections, by name -> their watermarks in microseconds (EV67).
+
+    `IDLE` stands for a connection without a watermark, and `END` for one that has ended.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +162,8 @@ class TaskResult:
     segments: tuple[Segment, ...] = ()
     states: tuple[StoredState, ...] = ()
     files: tuple[SinkFile, ...] = ()
+    watermarks: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    """The watermarks of operators without output ports, as in `Position`."""
     copies: dict[int, int] = field(default_factory=dict[int, int])
     """Connection -> batches copied by the sender."""
     enqueued: dict[int, int] = field(default_factory=dict[int, int])

@@ -249,8 +249,18 @@ def _advance(plan: BatchPlan, results: Sequence[TaskResult]) -> Position:
         sources |= result.sources
         exhausted |= set(result.exhausted)
     through = {name: plan.bounded for result in results for name in result.reached if plan.bounded is not None}
-    reached = plan.position.reached | through
-    return replace(plan.position, sources=sources, exhausted=tuple(sorted(exhausted)), reached=reached)
+    watermarks = {name: dict(reached) for name, reached in plan.position.watermarks.items()}
+    for result in results:
+        for name, reached in result.watermarks.items():
+            before = watermarks.setdefault(name, {})
+            before |= {connection: max(value, before.get(connection, value)) for connection, value in reached.items()}
+    return replace(
+        plan.position,
+        sources=sources,
+        exhausted=tuple(sorted(exhausted)),
+        reached=plan.position.reached | through,
+        watermarks=watermarks,
+    )
 
 
 def _report_drain(connection: Connection, application: str, unit: str, epoch: int) -> None:

@@ -149,6 +149,7 @@ def plan_batch(
         exhausted=exhausted,
         outputs=dict(view.position.outputs),
         reached={name: run for name, run in view.position.reached.items() if run == view.bounded},
+        watermarks=view.position.watermarks,
     )
     return BatchPlan(
         view.life, view.generation, view.batch + 1, view.epoch, boundary, final, source_limit, position, inputs,

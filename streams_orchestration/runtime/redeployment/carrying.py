@@ -47,6 +47,8 @@ class CommonCut:
     """Stream -> the next segment to write."""
     sources: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """Source operator -> its offset."""
+    watermarks: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    """Operators without output ports -> the watermarks of their connections, as in `Position`."""
     exhausted: frozenset[str] = frozenset()
     """Sources that have ended."""
     ended: frozenset[tuple[int, str]] = frozenset()
@@ -80,6 +82,7 @@ def read_cut(
         inputs={(row.id, stream): number for row in pes for stream, number in row.position["inputs"].items()},
         outputs={stream: number for row in pes for stream, number in row.position["outputs"].items()},
         sources={source: offset for row in pes for source, offset in row.position["sources"].items()},
+        watermarks={name: each for row in pes for name, each in row.position.get("watermarks", {}).items()},
         exhausted=frozenset(name for row in pes for name in _exhausted(row, "sources")),
         ended=frozenset((row.id, name) for row in pes for name in _exhausted(row, "inputs")),
         finished=frozenset(name for row in pes if row.final for name in row.operators),

@@ -205,6 +205,7 @@ def _position(pe: DeployedPe, cut: CommonCut, carried: Carried) -> Position:
         sources=pe.initial | {name: offset for name, offset in carried.offsets.items() if name in own},
         exhausted=tuple(sorted(ended)),
         outputs={stream: cut.outputs[stream] for stream in program.consumers if stream in cut.outputs},
+        watermarks={name: reached for name, reached in cut.watermarks.items() if name in own},
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from sqlalchemy import Connection, bindparam, case, func, select, update
 
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.storage.port import is_address
+from streams_orchestration.operators.watermarks import IDLE
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -57,6 +58,9 @@ class SinkStatus:
     """The number of rows that the target refuses permanently, and that were set aside; they are not among `rows`."""
     epoch: int = 0
     """The last complete epoch up to which all its outputs are visible; 0 before the first."""
+    watermark: int | None = None
+    """The event time, in microseconds since 1970, up to which its visible outputs are complete (EV67): all tuples
+    before it are there, except late ones. `END` says that its streams have ended; None without a watermark."""
 
 
 _ITS_SINK = (
@@ -211,6 +215,13 @@ _SHOWN = (
     .join(*_ITS_UNIT)
     .where(_s.c.application == bindparam("of"))
 )
+_commit = tables.commit
+_CUTS = (
+    select(_commit.c.pe, _commit.c.epoch, _commit.c.position)
+    .where(_commit.c.application == bindparam("of"), _commit.c.boundary)
+    .where(_commit.c.pe.in_(select(_s.c.pe).where(_s.c.application == bindparam("of"))))
+    .order_by(_commit.c.batch)
+)
 _SINKS = select(_s).where(_s.c.application == bindparam("of")).order_by(_s.c.operator)
 
 
@@ -233,9 +244,11 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
     of = {"of": application}
     counts = {row.operator: row for row in connection.execute(_COUNTS, of)}
     shown = {row.operator: int(row.shown) for row in connection.execute(_SHOWN, of)}
+    cuts = connection.execute(_CUTS, of).all()
     statuses: list[SinkStatus] = []
     for row in SinkRow.all(connection, _SINKS, of):
         now = counts.get(row.operator)
+        epoch = _visible_epoch(shown.get(row.operator, 0), now.first_waiting if now else None)
         statuses.append(
             SinkStatus(
                 operator=row.operator,
@@ -256,7 +269,8 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
                 delivered_at=row.delivered_at,
                 read_with=row.read_with,
                 undeliverable=row.undeliverable,
-                epoch=_visible_epoch(shown.get(row.operator, 0), now.first_waiting if now else None),
+                epoch=epoch,
+                watermark=_complete_until(cuts, row, epoch),
             )
         )
     return tuple(statuses)
@@ -270,3 +284,17 @@ def _visible_epoch(shown: int, first_waiting: int | None) -> int:
         first_waiting: the first epoch with a waiting output; None if none waits.
     """
     return shown if first_waiting is None else min(shown, int(first_waiting) - 1)
+
+
+def _complete_until(cuts: Sequence[Any], sink: SinkRow, epoch: int) -> int | None:
+    """Return the least watermark of a sink's connections at the end of an epoch; None if it has none.
+
+    Args:
+        cuts: PE, epoch and position of the commits that end epochs, in order.
+        sink: the sink.
+        epoch: the last epoch whose outputs are all visible.
+    """
+    positions = [cut.position for cut in cuts if cut.pe == sink.pe and cut.epoch <= epoch]
+    reached = positions[-1].get("watermarks", {}).get(sink.operator) if positions else None
+    least = min(reached.values()) if reached else IDLE
+    return None if least == IDLE else least

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-from streams_orchestration.compiler.pe_program import OperatorProgram
+from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
@@ -79,6 +79,17 @@ class EventTimeCalls:
         if instance.watermark is not None and value is not None and value != END:
             gauge = instance.operator.context.metrics.gauge("watermark", "event time before which tuples are late")
             gauge.set(value / instance.watermark.role.ticks)
+
+    @staticmethod
+    def reached_by_sinks(program: PeProgram, instances: Mapping[int, Instance]) -> dict[str, dict[str, int]]:
+        """Return the watermarks of operators without output ports, as in `Position`."""
+        reached: dict[str, dict[str, int]] = {}
+        for index, instance in instances.items():
+            if instance.watermark is not None and not program.operators[index].outputs:
+                microseconds = instance.watermark.microseconds()
+                if microseconds:
+                    reached[program.operators[index].name] = microseconds
+        return reached
 
     def submit(self, program: OperatorProgram, steps: Watermarks | None, ports: Iterable[int]) -> None:
         """Send watermarks without tuples to every connection of some output ports."""

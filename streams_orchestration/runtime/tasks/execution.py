@@ -138,6 +138,7 @@ class TaskRun:
         return TaskResult(
             self.task.level, self.task.partition, self.rows_in, written, self.bytes_in, 0.0, sources, tuple(exhausted),
             bounds, tuple(reached), pauses, segments, tuple(checkpoint.states), tuple(checkpoint.files),
+            self._event_time.reached_by_sinks(self.program, self.instances),
             dict(self.outbox.copies), dict(self.outbox.enqueued), self.consistent,
         )  # fmt: skip
 
