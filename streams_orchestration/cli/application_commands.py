@@ -11,6 +11,7 @@ from streams_orchestration.cli.completing import complete_application, complete_
 from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.options import (
     Address,
+    Moment,
     application_argument,
     document_option,
     drop_state_option,
@@ -152,6 +153,22 @@ def route() -> None:
     One such tuple blocks the delivery of its whole epoch, and every redeploy. When it is set aside, the other tuples of
     the epoch are delivered. The command acts on the epochs that are complete now; for later epochs write
     `onUndeliverable: route` into the spec.
+    """
+
+
+@command()
+@application_argument
+@click.argument("sink")
+@click.option("--at-least", type=Moment(), metavar="TIME", help="Wait until the outputs are complete up to this time.")
+@click.option(
+    "--within", type=FiniteRange(min=0), metavar="SECONDS", help="Wait at most so long. [default: without limit]"
+)
+@document_option
+@loaded(f"{CLI}.completeness:watermark")
+def watermark() -> None:
+    """Show up to which event time the visible outputs of a SINK are complete.
+
+    All tuples before that time are there, except late ones. The exit status is 1 if the time is not reached.
     """
 
 

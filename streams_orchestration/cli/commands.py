@@ -19,6 +19,7 @@ from streams_orchestration.cli.application_commands import (
     sample,
     status,
     top,
+    watermark,
 )
 from streams_orchestration.cli.command import Group, command
 from streams_orchestration.cli.compiler_commands import check, compile_, decouple, diff, explain, graph, lineage
@@ -157,7 +158,7 @@ def completion_() -> None:
 
 for _command in (
     *(compile_, check, explain, diff, decouple),
-    *(run, deploy, redeploy, savepoint, cancel, reset, route, status, top, logs, metrics, sample, profile),
+    *(run, deploy, redeploy, savepoint, cancel, reset, route, status, watermark, top, logs, metrics, sample, profile),
     *(agent, machines),
     *(graph, lineage, console, ui, catalog, init_, completion_),
 ):

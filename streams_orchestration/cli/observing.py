@@ -21,7 +21,7 @@ from streams_orchestration.cli.metrics import facts, metrics_tables, rates
 from streams_orchestration.cli.progress import progress_table, styled_state
 from streams_orchestration.cli.regions import region_lines
 from streams_orchestration.cli.terminal import results
-from streams_orchestration.compiler.brief import count, duration, plural
+from streams_orchestration.compiler.brief import count, duration, moment, plural
 from streams_orchestration.runtime import api
 
 
@@ -191,6 +191,10 @@ def _visible(sink: api.SinkStatus, now: float) -> str:
     seen = f"{plural(sink.rows, 'row')} in {plural(sink.files, 'epoch' if sink.path is None else 'file')}"
     last = "" if sink.delivered_at is None else f", the last {duration(now - sink.delivered_at)} ago"
     parts = [seen + last]
+    if sink.complete_until is not None:
+        parts.append(f"complete up to {moment(sink.complete_until)}")
+    elif sink.is_complete:
+        parts.append("complete, its streams have ended")
     if sink.undeliverable:
         parts.append(f"{plural(sink.undeliverable, 'row')} undeliverable and set aside, see results")
     if sink.uncommitted:

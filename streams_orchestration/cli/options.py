@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 import os
 import re
@@ -144,6 +145,24 @@ class _Name(click.ParamType):
         if not APPLICATION_NAME.fullmatch(value):
             self.fail(f"{value!r} is no name: {APPLICATION_RULE}.", param, ctx)
         return value
+
+
+class Moment(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
+    """A point in time: unix seconds, or as ISO 8601 writes it, in UTC unless it names a zone."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """See `click.ParamType.convert`."""
+        try:
+            return float(value)
+        except ValueError:
+            pass
+        try:
+            at = dt.datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is no time; write 2026-11-28T03:00:00 or unix seconds.", param, ctx)
+        return (at if at.tzinfo else at.replace(tzinfo=dt.UTC)).timestamp()
 
 
 class Address(click.ParamType):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Iterable
 
@@ -51,3 +52,11 @@ def duration(seconds: float) -> str:
         return f"{rest} s"
     hours, minutes_left = divmod(minutes, 60)
     return f"{hours} h {minutes_left} min" if hours else f"{minutes} min {rest} s"
+
+
+def moment(seconds: float) -> str:
+    """Return a unix time as text: `2026-11-28 03:10:05.250 UTC`, or in seconds if it is beyond the calendar."""
+    try:
+        return f"{dt.datetime.fromtimestamp(seconds, dt.UTC):%Y-%m-%d %H:%M:%S.%f}"[:-3] + " UTC"
+    except (ValueError, OverflowError, OSError):
+        return f"{seconds:.3f} s"

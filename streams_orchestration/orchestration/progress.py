@@ -289,6 +289,8 @@ def sink_event(
         EPOCH: dg.MetadataValue.int(sink.epoch),
         **_place(sink),
     }
+    if sink.complete_until is not None:
+        metadata["streams/watermark"] = dg.MetadataValue.timestamp(sink.complete_until)
     if rows:
         metadata["streams/first_rows"] = _preview(rows)
     return dg.AssetMaterialization(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from streams_orchestration import world
+from streams_orchestration.compiler.brief import without_channels
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment, StateMove
 from streams_orchestration.operators.contract import Operator
@@ -96,11 +96,6 @@ def _exhausted(row: PeRow, kind: str) -> list[str]:
     return [name for name in row.position["exhausted"] if name in own]
 
 
-def _of_all_channels(name: str) -> str:
-    """Return the physical name of a replica without its channels, which all replicas have in common."""
-    return re.sub(r"\[\d+\]", "", name)
-
-
 @dataclass(frozen=True)
 class Carried:
     """States and offsets with which operators of the new plan begin, by their physical names."""
@@ -156,9 +151,9 @@ class Carrier:
         """Let each new replica that merges watermarks begin with the least of those of the former replicas (EV45)."""
         for name, (_, program) in self._programs.items():
             if program.entries and program.stateful and name not in carried.states:
-                channels = _of_all_channels(name)
+                channels = without_channels(name)
                 formers = [
-                    each.former for each in redeployment.operators if _of_all_channels(each.operator) == channels
+                    each.former for each in redeployment.operators if without_channels(each.operator) == channels
                 ]
                 watermark = common_watermark([self._read(former) for former in formers if former is not None])
                 if watermark:

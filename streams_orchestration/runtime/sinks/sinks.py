@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, case, func, select, update
 
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.storage.port import is_address
-from streams_orchestration.operators.watermarks import IDLE
+from streams_orchestration.operators.watermarks import END, IDLE
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -61,6 +61,16 @@ class SinkStatus:
     watermark: int | None = None
     """The event time, in microseconds since 1970, up to which its visible outputs are complete (EV67): all tuples
     before it are there, except late ones. `END` says that its streams have ended; None without a watermark."""
+
+    @property
+    def complete_until(self) -> float | None:
+        """The watermark in unix seconds; None without one, or if its streams have ended."""
+        return None if self.watermark is None or self.watermark == END else self.watermark / 1e6
+
+    @property
+    def is_complete(self) -> bool:
+        """True if its streams have ended, and all their tuples are visible."""
+        return self.watermark == END
 
 
 _ITS_SINK = (

@@ -296,6 +296,11 @@ _ENDS = (
         "when an output became visible last, unix time",
         lambda sink: sink.delivered_at,
     ),
+    SINK.gauge(
+        "complete_until_timestamp_seconds",
+        "event time up to which the visible outputs are complete, unix time",
+        lambda sink: sink.complete_until,
+    ),
     IMPORT.gauge("connected", "1 when the Import is connected with the exported stream", lambda link: link.connected),
     IMPORT.gauge("lag_tuples", "tuples that may be read and are not read yet", lambda link: link.lag_tuples),
     IMPORT.gauge("lag_segments", "segments that may be read and are not read yet", lambda link: link.lag_segments),
