@@ -24,10 +24,10 @@ OPERATOR_LAYERS = (
     *("background", "metrics", "references", "outside", "read_ahead", "faults", "arrow_types", "encoding"),
     *("storage", "target_columns", "watermarks", "batch", "event_time", "expressions", "evaluated", "results"),
     *("context", "pauses", "hold_up", "undeliverable", "states", "windows", "contract"),
-    *("implementation", "function", "tuple_outputs", "assignments", "failed_tuples", "epoch_sink", "frames"),
-    *("gathering", "matching", "waiting"),
+    *("implementation", "reaching", "function", "tuple_outputs", "assignments", "failed_tuples", "epoch_sink"),
+    *("frames", "gathering", "matching", "waiting"),
     *("formats", "files", "databases", "http_client", "messages", "journal", "kafka", "lakes", "serving", "brokers"),
-    *("standard", "parameter_errors", "enrich", "tokenize", "testing"),
+    *("standard", "parameter_errors", "enrich", "tokenize", "trial", "testing"),
 )
 """The same within the operators: values and states, the contract, bases, what is outside, the standard operators."""
 CLIENTS_OF_RUNTIME = ("orchestration", "console", "cli")

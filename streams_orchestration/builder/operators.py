@@ -106,15 +106,19 @@ def Custom(
     function: str | None = None,
     on_tuple: str | None = None,
     on_punctuation: str | None = None,
+    on_watermark: str | None = None,
+    on_timer: str | None = None,
     state: Mapping[str, Any] | None = None,
     arguments: Mapping[str, Any] | None = None,
 ) -> Use:
-    """Calls functions for batches, tuples and marks.
+    """Calls functions for batches, tuples, marks, steps of the watermark and timers.
 
     Args:
         function: Function package.module:name that is called for every batch.
         on_tuple: Function package.module:name that is called for every tuple, instead of function.
         on_punctuation: Function package.module:name that is called for every punctuation mark.
+        on_watermark: Function package.module:name that is called for every step of the watermark.
+        on_timer: Function package.module:name that is called for every timer that the watermark reaches.
         state: Initial content of `state`.
         arguments: Values that the functions get as `arguments`.
     """
@@ -124,6 +128,8 @@ def Custom(
             "function": function,
             "onTuple": on_tuple,
             "onPunctuation": on_punctuation,
+            "onWatermark": on_watermark,
+            "onTimer": on_timer,
             "state": state,
             "arguments": arguments,
         },

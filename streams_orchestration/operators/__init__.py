@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from streams_orchestration.operators.states.keyed_state import KeyedState
     from streams_orchestration.operators.states.rescaling import PortKeys, RescaleError, Route, Sharding
     from streams_orchestration.operators.states.state import State
+    from streams_orchestration.operators.states.timers import DueTimers, Timers
     from streams_orchestration.operators.states.tuple_log import TupleLog
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "DataError",
     "DeliveryKey",
     "DictState",
+    "DueTimers",
     "EpochSink",
     "Gauge",
     "KeyedState",
@@ -52,6 +54,7 @@ __all__ = [
     "Sharding",
     "SourceOperator",
     "State",
+    "Timers",
     "TupleBatch",
     "TupleLog",
     "operator",
@@ -62,6 +65,7 @@ _MODULES = {
     "DataError": "errors",
     "DeliveryKey": "delivery_key",
     "DictState": "states.dict_state",
+    "DueTimers": "states.timers",
     "EpochSink": "epoch_sink",
     "Gauge": "metrics",
     "KeyedState": "states.keyed_state",
@@ -73,6 +77,7 @@ _MODULES = {
     "Route": "states.rescaling",
     "Sharding": "states.rescaling",
     "State": "states.state",
+    "Timers": "states.timers",
     "TupleBatch": "batch",
     "TupleLog": "states.tuple_log",
     "operator": "function",

@@ -77,6 +77,8 @@ class OperatorContext:
     """The operator's role in its consistent region; None outside of regions."""
     event_time: EventTimeRole | None = None
     """The operator's role in an event-time graph; None outside of such graphs."""
+    watermark: int | None = None
+    """The operator's watermark in front of the tuples that it gets, in ticks; None before the first one."""
     set_watermark: Callable[[int], None] = _sets_no_watermark
     make_consistent: Callable[[], None] = not_the_trigger
     """End the epoch of an operator-driven region (B26) with the current micro-batch.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ from streams_orchestration.operators.background import Background
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.context import OperatorContext, Punctuation
 from streams_orchestration.operators.errors import ResultError
+from streams_orchestration.operators.event_time.access import EventTime
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.results import (
     Offset,
@@ -33,6 +35,7 @@ from streams_orchestration.operators.states.rescaling import (
     divide_declared,
 )
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.states.timers import DueTimers, Timers
 from streams_orchestration.operators.storage.port import File
 
 
@@ -72,12 +75,20 @@ class Operator:
     pure: bool = False
     """True if `process` has no side effects and depends only on its tuples, so it can be repeated to find a bad tuple.
     """
+    timers: Timers
+    """The timers of an operator in an event-time graph, made in `setup`; a part of its state. Most have none."""
     model: ClassVar[OperatorModel | None] = None
     """Requirements of the class on its ports and threads. A spec that conflicts with them is not deployed."""
 
     def __init__(self, context: OperatorContext, parameters: Any) -> None:
         self.context = context
         self.parameters = parameters
+
+    @functools.cached_property
+    def event_time(self) -> EventTime | None:
+        """The event-time attribute and the watermark; None outside of event-time graphs."""
+        role = self.context.event_time
+        return None if role is None else EventTime(role, self.context)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: Any) -> None:
@@ -165,6 +176,20 @@ class Operator:
 
         Called for operators in an event-time graph whose class does not set `places_watermarks`. The greatest
         watermark, 2**63 - 1, says that all streams have ended.
+        """
+
+    def on_timers(self, due: DueTimers) -> None:
+        """Handle timers that the watermark has reached; may submit tuples (EV60). Called before `on_watermark`.
+
+        Timers that it sets at or below the watermark fire in a further call of the same step.
+        """
+
+    def on_timer(self, key: Any, time: int) -> None:
+        """Handle one timer that the watermark has reached; called for each one in order, if there is no `on_timers`.
+
+        Args:
+            key: the key; a tuple if it has several attributes.
+            time: the time of the timer in ticks.
         """
 
     def held(self) -> int | None:

@@ -11,8 +11,14 @@ from typing import Any
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract import Operator, OperatorContext, SourceOperator
 from streams_orchestration.operators.errors import ResultError
+from streams_orchestration.operators.states.timers import Timers
 
 log = logging.getLogger("streams.operator")
+NO_WATERMARK = (
+    "{}, but no watermark arrives at it: annotate an operator in front of it with eventTime, and let the attribute "
+    "pass all operators in between (SO0806)"
+)
+"""The message for an operator outside of event-time graphs; takes the thing that it uses."""
 
 
 class ImplementationError(ValueError):
@@ -119,7 +125,7 @@ def make_operator(kind: type[Operator], context: OperatorContext, parameters: An
     """Create an operator and call its `setup`.
 
     Raises:
-        ResultError: its `__init__` does not call that of its base class.
+        ResultError: its `__init__` does not call that of its base class, or it has timers that would never fire.
     """
     operator = kind(context, parameters)
     if not hasattr(operator, "context"):
@@ -128,7 +134,25 @@ def make_operator(kind: type[Operator], context: OperatorContext, parameters: An
     if isinstance(operator, SourceOperator):
         load(operator)  # it may read ahead on threads of its own
     operator.setup()
+    if timers_of(operator) is not None:
+        _check_timers(operator)
     return operator
+
+
+def timers_of(operator: Operator) -> Timers | None:
+    """Return the timers of an operator; None for most operators."""
+    return getattr(operator, "timers", None)
+
+
+def _check_timers(operator: Operator) -> None:
+    """Raise ResultError if the timers of an operator would never fire."""
+    role = operator.context.event_time
+    if role is None or not role.ports:
+        message = NO_WATERMARK.format("it has timers")
+        raise ResultError(message)
+    if operator.places_watermarks:
+        message = "it has timers, and its class sets `places_watermarks`; only without that do timers fire"
+        raise ResultError(message)
 
 
 def load(operator: Operator) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,12 +18,12 @@ from streams_orchestration.operators.contract import (
     SourceOperator,
 )
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.event_time.trial import TrialWatermarks, declared_role, in_ticks
 from streams_orchestration.operators.implementation import make_operator, wrong_method
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.region import RegionRole
 from streams_orchestration.operators.results import check_files, check_nothing, check_produced, check_state
 from streams_orchestration.operators.states.state import dump_state, load_state, plain_digest
+from streams_orchestration.operators.trial import TrialWatermarks, declared_role, in_ticks
 from streams_orchestration.operators.watermarks import END, IDLE, Idle, Watermark, Watermarks
 
 Row = tuple[Any, ...]
@@ -254,3 +254,69 @@ class OperatorHarness:
     def batches(self, port: int = 0) -> list[TupleBatch]:
         """Return all batches submitted to an output port so far."""
         return [item for number, item in self.sent if number == port and isinstance(item, TupleBatch)]
+
+
+def same_at_any_division(
+    create: Callable[[], OperatorHarness],
+    arrivals: Sequence[tuple[int, Row | Watermark | Idle | Punctuation]],
+    *,
+    tries: int = 20,
+    restarts: bool = True,
+    seed: int = 0,
+) -> OperatorHarness:
+    """Check that the output does not depend on where batches end, nor on restarts between them (EV41).
+
+    The arrivals are passed one by one, all together, and in random batches.
+
+    Args:
+        create: returns a new harness, always with the same operator.
+        arrivals: input ports, each with what arrives there, in order.
+        tries: the number of random divisions.
+        restarts: restore the operator from a checkpoint between some of the random batches.
+        seed: the seed of the random divisions.
+
+    Returns:
+        The harness to which the arrivals were passed one by one.
+
+    Raises:
+        AssertionError: the output of a port differs; the message has the port, the division and both outputs.
+    """
+    drawn = np.random.default_rng(seed)
+    every = range(1, len(arrivals))
+    wanted = _divided(create(), arrivals, every, ())
+    shown = {port: wanted.items(port) for port in range(len(wanted.context.outputs))}
+    for number in range(tries + 1):
+        cuts = [cut for cut in every if number and drawn.random() < 0.5]
+        restarted = {cut for cut in cuts if restarts and drawn.random() < 0.5}
+        found = _divided(create(), arrivals, cuts, restarted)
+        for port, items in shown.items():
+            if found.items(port) != items:
+                message = (
+                    f"output port {port} differs when batches end at {cuts}, with restarts at {sorted(restarted)}:\n"
+                    f"{found.items(port)}\none by one it is\n{items}"
+                )
+                raise AssertionError(message)
+    return wanted
+
+
+def _divided(
+    harness: OperatorHarness,
+    arrivals: Sequence[tuple[int, Row | Watermark | Idle | Punctuation]],
+    cuts: Iterable[int],
+    restarted: Container[int],
+) -> OperatorHarness:
+    """Pass arrivals in batches that end at some positions, at window marks, and where the port changes."""
+    batch: list[Row | Watermark | Idle] = []
+    ends = {*cuts, len(arrivals)}
+    for position, (port, item) in enumerate(arrivals, start=1):
+        if isinstance(item, Punctuation):
+            harness.mark(item, port)
+        else:
+            batch.append(item)
+        following = arrivals[position] if position < len(arrivals) else (port, item)
+        if batch and (position in ends or following[0] != port or isinstance(following[1], Punctuation)):
+            harness.send(batch, port)
+            batch = []
+        if position in restarted:
+            harness.restart()
+    return harness

@@ -88,6 +88,10 @@ class Watermarks:
         mine = behind & (self.places <= start + length)
         return Watermarks(self.places[mine] - start, self.values[mine])
 
+    def singly(self) -> Iterator[Watermarks]:
+        """Yield each watermark by itself."""
+        return (Watermarks(self.places[i : i + 1], self.values[i : i + 1]) for i in range(len(self)))
+
     def rest(self, first: int) -> Watermarks:
         """Return the watermarks from the one with number `first` on, without tuples in front of them."""
         values = self.values[first:]

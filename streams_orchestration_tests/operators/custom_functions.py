@@ -65,3 +65,80 @@ def each(values: dict[str, Any], port: int, state: dict[str, Any], arguments: di
 def given(values: dict[str, Any], arguments: dict[str, Any]) -> Any:
     """What the parameters say for a key, else the tuple."""
     return arguments.get(values["k"], values)
+
+
+def timing_out(values: dict[str, Any], timers: Any, arguments: dict[str, Any]) -> None:
+    """The timer of k is set anew by every tuple."""
+    timers[values["k"]] = values["at"] + arguments["after"]
+
+
+def fired(key: Any, time: Any) -> dict[str, Any]:
+    """A tuple for every timer."""
+    return {"k": key, "at": time}
+
+
+def changing(values: dict[str, Any], timers: Any) -> None:
+    """Sets the timer of k to at + v, or takes it back where v is below 0; every third time it has a name."""
+    mine = timers["third"] if values["at"] % 3 == 0 else timers
+    if values["v"] < 0:
+        del mine[values["k"]]
+    else:
+        mine[values["k"]] = values["at"] + values["v"]
+
+
+def changing_batches(batch: TupleBatch, timers: Any) -> None:
+    """The same for batches."""
+    for values in batch.to_pylist():
+        changing(values, timers)
+
+
+def chaining(key: str, time: int, name: str, timers: Any) -> Iterator[dict[str, Any]]:
+    """A tuple for every timer, of which some set another one or take one back."""
+    yield {"k": f"{name} {key}", "at": time}
+    if time % 4 == 0:
+        timers["again"][key] = time + 1 + time % 5
+    elif time % 7 == 0:
+        del timers["b"]
+
+
+def chaining_batches(key: str, time: int, name: str, timers: Any) -> Iterator[dict[str, Any]]:
+    """The same in columns."""
+    for values in chaining(key, time, name, timers):
+        yield {attribute: [value] for attribute, value in values.items()}
+
+
+def noting(values: dict[str, Any], watermark: Any, state: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """A tuple on port 1 with the watermark."""
+    state["tuples"] = state.get("tuples", 0) + 1
+    yield 1, {"k": values["k"], "seen": watermark}
+
+
+def at_watermark(watermark: Any, state: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """A tuple on port 1 for each step, with the number of tuples before it."""
+    return 1, {"k": str(state.get("tuples", 0)), "seen": watermark}
+
+
+def timed(values: dict[str, Any], timers: Any, arguments: dict[str, Any]) -> None:
+    """Sets a timer as the arguments say."""
+    timers[arguments.get("key", values["k"])] = arguments.get("time", values["at"])
+
+
+def keyed(values: dict[str, Any], timers: Any) -> None:
+    """Sets a timer with a key of no allowed type."""
+    timers[[values["k"]]] = values["at"]
+
+
+def named(values: dict[str, Any], timers: Any) -> None:
+    """Reads the time of a timer wrongly."""
+    timers[7]
+
+
+def looking(values: dict[str, Any], timers: Any) -> Iterator[dict[str, Any]]:
+    """The time of the timer of k, before it is set to at; -1 without one."""
+    key = (values["k"], 1)
+    yield {"k": str(key in timers), "at": timers.get(key) or -1}
+    timers[key] = values["at"]
+
+
+def nothing(watermark: Any) -> None:
+    pass

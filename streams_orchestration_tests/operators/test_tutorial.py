@@ -77,6 +77,13 @@ def test_its_function_of_a_tuple_works(files: Path):
     assert custom.send([("a", 212.0), ("b", -500.0), ("c", 32.0)]).rows() == [("a", 100.0), ("c", 0.0)]
 
 
+def test_the_functions_of_timers_in_the_tutorial_do_what_they_say(files: Path):
+    timed, functions = "at bigint, sensor string", {"onTuple": "readings:heard", "onTimer": "readings:silent"}
+    custom = OperatorHarness(Custom, [timed], [timed], parameters=functions, event_time="at")
+    custom.send([(0, "a"), (10_000, "b"), (30_000, "a")]).watermark(70_000)
+    assert custom.rows() == [(70_000, "b")]
+
+
 def test_a_source_of_the_tutorial_drives_its_region(files: Path):
     shifts = OperatorHarness(importlib.import_module("readings").Shifts, [], [READING], trigger=True)
     offset: dict[str, int] | None = None

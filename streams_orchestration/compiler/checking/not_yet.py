@@ -21,7 +21,6 @@ _PARAMETERS = {
     "Join": ("within",),
     "DeDuplicate": ("within",),
     "Delay": ("by",),
-    "Custom": ("onWatermark", "onTimer"),
     "Sql": ("watermarks",),
     "DataFrame": ("watermarks",),
     "FileSink": ("closeMode",),

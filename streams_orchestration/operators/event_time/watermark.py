@@ -42,6 +42,11 @@ class OperatorWatermark:
             case _:
                 return self._sent
 
+    @property
+    def seen(self) -> int | None:
+        """The watermark that the operator sees: that of its connections, or the one that it makes of times."""
+        return self.entries.watermark if self.clock is None else self.clock.emitted
+
     def entered(self, batch: TupleBatch, connection: str) -> TupleBatch:
         """Return a batch that arrives, with the steps of the operator's watermark in place of its own watermarks.
 
@@ -95,14 +100,11 @@ class OperatorWatermark:
         return Watermarks.of((0, watermark))
 
     def end(self) -> Watermarks | None:
-        """Return the watermark at the end of the operator's streams (EV25); None if it was returned before."""
-        match self.role.mode:
-            case "outputEventTime":
-                return None if self.clock is None else self.clock.end()
-            case "manual":
-                return self.set(END)
-            case _:
-                return self.entries.end()
+        """Return the watermark at the end of the operator's streams (EV25); None if it was returned before.
+
+        In the mode `manual`, it is that of the connections; the one that is sent on has to be set.
+        """
+        return self.entries.end() if self.clock is None else self.clock.end()
 
     def microseconds(self) -> dict[str, int]:
         """Return the watermarks of the connections in microseconds; `IDLE` for one without, and `END` as it is."""

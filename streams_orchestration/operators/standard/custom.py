@@ -14,23 +14,28 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.errors import ResultError, TupleError
 from streams_orchestration.operators.function import FunctionOperator, as_batch
-from streams_orchestration.operators.implementation import import_name
+from streams_orchestration.operators.implementation import NO_WATERMARK, import_name
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.results import described, parts_of
+from streams_orchestration.operators.standard.custom_timers import CustomTimers
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuple_outputs import TupleOutputs
 
 _EMPTIED = "@emptied"
-_ITEMS = {"function": "batch", "onTuple": "values", "onPunctuation": "mark"}
-"""Maps each function parameter to the argument that carries the item it is called for."""
-_PAIRS = "marks, or pairs of an output port and one of these"
-_WANTED = {
-    "function": f"returns or yields TupleBatches, columns by attribute, {_PAIRS}",
-    "onTuple": f"returns or yields tuples, each a dictionary of its values by attribute, {_PAIRS}",
-    "onPunctuation": f"returns or yields TupleBatches, columns by attribute, {_PAIRS}",
+_TIMERS = "@timers"
+_SHARED = ("state", "arguments", "metrics")
+_TAKEN = {
+    "function": ("batch", "port", *_SHARED, "watermark", "timers"),
+    "onTuple": ("values", "port", *_SHARED, "watermark", "timers"),
+    "onPunctuation": ("mark", "port", *_SHARED),
+    "onWatermark": ("watermark", *_SHARED, "timers"),
+    "onTimer": ("key", "time", "name", *_SHARED, "watermark", "timers"),
 }
-_NAMES = ("port", "state", "arguments", "metrics")
+"""Maps each function parameter to the arguments that its function may take."""
+_PAIRS = "marks, or pairs of an output port and one of these"
+_BATCHES = f"returns or yields TupleBatches, columns by attribute, {_PAIRS}"
+_TUPLES = f"returns or yields tuples, each a dictionary of its values by attribute, {_PAIRS}"
 
 
 class CustomParameters(Parameters):
@@ -49,6 +54,16 @@ class CustomParameters(Parameters):
         alias="onPunctuation",
         description="Function package.module:name that is called for every punctuation mark.",
     )
+    on_watermark: str | None = Field(
+        default=None,
+        alias="onWatermark",
+        description="Function package.module:name that is called for every step of the watermark.",
+    )
+    on_timer: str | None = Field(
+        default=None,
+        alias="onTimer",
+        description="Function package.module:name that is called for every timer that the watermark reaches.",
+    )
     state: dict[str, Any] = Field(default_factory=dict, description="Initial content of `state`.")
     arguments: dict[str, Any] = Field(default_factory=dict, description="Values that the functions get as `arguments`.")
 
@@ -61,14 +76,16 @@ class CustomParameters(Parameters):
 
 
 class Custom(Operator):
-    """Calls functions for batches, tuples and marks.
+    """Calls functions for batches, tuples, marks, steps of the watermark and timers.
 
-    A function names the arguments that it takes: `batch`, `values` or `mark`; `port`, `state`, `arguments`, `metrics`.
+    A function names the arguments that it takes: `batch`, `values` or `mark`; `port`, `state`, `arguments`, `metrics`,
+    and in an event-time graph `watermark` and `timers`. `onTimer` has `key`, `time` and `name`, too.
 
     It returns or yields output: batches or columns by attribute for output port 0, pairs of a port and one of these for
-    any port, or marks. `onTuple` takes the values of one tuple by attribute and returns such values. `state` is a
-    dictionary of state parts that is checkpointed. Without `onPunctuation`, window markers are passed on to all output
-    ports.
+    any port, or marks. `onTuple` takes the values of one tuple by attribute and returns such values; beside it,
+    `onWatermark` and `onTimer` return such values, too. `state` is a dictionary of state parts that is checkpointed.
+    `timers[key] = time` sets a timer, `del timers[key]` takes it back; `timers["name"][key]` is one with a name.
+    Without `onPunctuation`, window markers are passed on to all output ports.
     """
 
     Parameters = CustomParameters
@@ -84,7 +101,7 @@ class Custom(Operator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: CustomParameters) -> None:
         """Raise ValueError if a function is missing or has an unknown argument, or the state is not JSON."""
-        cls._functions(parameters)
+        _check_timers(cls._functions(parameters))
         try:
             json.dumps(parameters.state)
         except TypeError as error:
@@ -93,20 +110,33 @@ class Custom(Operator):
 
     @classmethod
     def _functions(cls, parameters: CustomParameters) -> dict[str, Callable[..., Any]]:
-        named = zip(_ITEMS, (parameters.function, parameters.on_tuple, parameters.on_punctuation), strict=True)
+        names = (
+            parameters.function,
+            parameters.on_tuple,
+            parameters.on_punctuation,
+            parameters.on_watermark,
+            parameters.on_timer,
+        )
+        named = zip(_TAKEN, names, strict=True)
         return {parameter: _function(name, parameter) for parameter, name in named if name is not None}
 
     @classmethod
     def has_state(cls, parameters: CustomParameters) -> bool:
-        """Return True if a function takes `state`."""
-        functions = cls._functions(parameters).values()
-        return any("state" in inspect.signature(function).parameters for function in functions)
+        """Return True if a function takes `state` or `timers`."""
+        functions = cls._functions(parameters)
+        return any(_takes(function, "state", "timers") for function in functions.values())
 
     def setup(self) -> None:
         """Import the functions."""
         self.functions = self._functions(self.parameters)
         self.takes = {name: tuple(inspect.signature(f).parameters) for name, f in self.functions.items()}
-        self.pure = not any("state" in self.takes.get(name, ()) for name in ("function", "onTuple"))
+        called = self.functions.get("function") or self.functions["onTuple"]
+        self.pure = not _takes(called, "state", "timers")
+        self.has_timers = any("timers" in names for names in self.takes.values())
+        role = self.context.event_time
+        if (self.has_timers or "onWatermark" in self.functions) and (role is None or not role.ports):
+            message = NO_WATERMARK.format("it has onTimer" if self.has_timers else "it has onWatermark")
+            raise ResultError(message)
         self.reset_to_initial_state()
 
     def code_modules(self) -> tuple[str, ...]:
@@ -116,40 +146,61 @@ class Custom(Operator):
     def reset_to_initial_state(self) -> None:
         """Set the state to the parameter's initial content."""
         self.state: dict[str, Any] = copy.deepcopy(self.parameters.state)
+        self._timers = CustomTimers(self.event_time) if self.has_timers and self.event_time is not None else None
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Call `function`, or `onTuple` for every tuple."""
         if "onTuple" in self.functions:
             self._call_for_tuples(port, batch)
         else:
-            self._call("function", port, batch)
+            self._call("function", port=port, batch=batch)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Call `onPunctuation`. Without it, forward a window marker to all output ports."""
         if "onPunctuation" in self.functions:
-            self._call("onPunctuation", port, mark)
+            self._call("onPunctuation", port=port, mark=mark)
         elif mark is Punctuation.WINDOW:
             for output in range(len(self.context.outputs)):
                 self.punctuate(mark, output)
 
-    def _arguments(self, parameter: str, port: int) -> dict[str, Any]:
-        known = {"port": port, "state": self.state, "arguments": self.parameters.arguments}
-        known["metrics"] = self.context.metrics
-        return {name: known[name] for name in self.takes[parameter] if name in known}
+    def on_watermark(self, watermark: int) -> None:
+        """Call `onTimer` for every timer that the watermark reaches, and `onWatermark`."""
+        outputs = TupleOutputs(self) if "onTuple" in self.functions else None
+        self._fire(watermark, outputs)
+        if "onWatermark" in self.functions:
+            self._call("onWatermark", outputs)
+            self._fire(watermark, outputs)
+        if outputs is not None:
+            outputs.submit()
 
-    def _call(self, parameter: str, port: int, item: TupleBatch | Punctuation) -> None:
-        arguments = self._arguments(parameter, port)
-        if _ITEMS[parameter] in self.takes[parameter]:
-            arguments[_ITEMS[parameter]] = item
-        for output, part in _outputs(self.functions[parameter](**arguments), parameter):
-            if isinstance(part, Punctuation):
+    def _fire(self, watermark: int, outputs: TupleOutputs | None) -> None:
+        if self._timers is not None:
+            for name, key, time in self._timers.expire(watermark):
+                self._call("onTimer", outputs, name=name, key=key, time=time)
+
+    def _arguments(self, parameter: str, **items: Any) -> dict[str, Any]:
+        """Return the arguments that a function takes, among them those that belong to the call alone."""
+        known = items | {"state": self.state, "arguments": self.parameters.arguments, "metrics": self.context.metrics}
+        if "watermark" in self.takes[parameter]:
+            ticks = self.context.watermark
+            known["watermark"] = None if ticks is None or self.event_time is None else self.event_time.to_value(ticks)
+        known["timers"] = self._timers
+        return {name: known[name] for name in self.takes[parameter]}
+
+    def _call(self, parameter: str, tuples: TupleOutputs | None = None, **items: Any) -> None:
+        """Call a function, and submit what it gives; if it gives tuples one by one, add them to others."""
+        result = self.functions[parameter](**self._arguments(parameter, **items))
+        for output, part in _outputs(result, parameter, tuplewise=tuples is not None):
+            if tuples is not None:
+                tuples.add(0, output, part)
+            elif isinstance(part, Punctuation):
                 self.punctuate(part, output)
             else:
                 self.submit(as_batch(part, self.context, output), output)
 
     def _call_for_tuples(self, port: int, batch: TupleBatch) -> None:
         function, outputs = self.functions["onTuple"], TupleOutputs(self)
-        arguments, wanted = self._arguments("onTuple", port), "values" in self.takes["onTuple"]
+        arguments, wanted = self._arguments("onTuple", port=port, values=None), "values" in self.takes["onTuple"]
         position = 0
         try:
             for position, values in enumerate(batch.to_pylist()):
@@ -159,7 +210,7 @@ class Custom(Operator):
                 if type(result) is dict:
                     outputs.add(position, 0, result)
                 else:
-                    for output, part in _outputs(result, "onTuple"):
+                    for output, part in _outputs(result, "onTuple", tuplewise=True):
                         outputs.add(position, output, part)
         except TupleError:
             raise
@@ -168,19 +219,38 @@ class Custom(Operator):
         outputs.submit()
 
     def checkpoint(self) -> State:
-        """Return the state of the functions."""
+        """Return the state of the functions, and the timers."""
         # an empty state is not stored, but differs here from the parameter's initial content
-        return self.state or ({_EMPTIED: True} if self.parameters.state else {})
+        state = self.state or ({_EMPTIED: True} if self.parameters.state else {})
+        return state if self._timers is None else {**state, _TIMERS: self._timers.checkpoint()}
 
     def restore(self, state: State) -> None:
-        """Restore the functions' state."""
-        self.state = {name: value for name, value in state.items() if name != _EMPTIED}
+        """Restore the functions' state, and the timers."""
+        self.state = {name: value for name, value in state.items() if name not in (_EMPTIED, _TIMERS)}
+        if self._timers is not None and _TIMERS in state:
+            self._timers.restore(state[_TIMERS])
 
 
-def _outputs(result: Any, parameter: str) -> Iterator[tuple[int, Any]]:
+def _takes(function: Callable[..., Any], *arguments: str) -> bool:
+    """Return True if a function takes one of the arguments."""
+    return not set(arguments).isdisjoint(inspect.signature(function).parameters)
+
+
+def _check_timers(functions: Mapping[str, Callable[..., Any]]) -> None:
+    """Raise ValueError if timers would fire without effect, or none would ever be set."""
+    setting = [parameter for parameter, function in functions.items() if _takes(function, "timers")]
+    if setting and "onTimer" not in functions:
+        message = f"{setting[0]}: its function takes timers, but there is no onTimer that is called when one fires"
+        raise ValueError(message)
+    if "onTimer" in functions and not set(setting) - {"onTimer"}:
+        message = "onTimer: no other function takes timers, so none is ever set"
+        raise ValueError(message)
+
+
+def _outputs(result: Any, parameter: str, *, tuplewise: bool) -> Iterator[tuple[int, Any]]:
     """Yield the parts of a function's result with their output ports."""
-    kinds = (Mapping, Punctuation) if parameter == "onTuple" else (TupleBatch, Mapping, Punctuation)
-    wanted = f"{parameter} of Custom {_WANTED[parameter]}, or returns None"
+    kinds = (Mapping, Punctuation) if tuplewise else (TupleBatch, Mapping, Punctuation)
+    wanted = f"{parameter} of Custom {_TUPLES if tuplewise else _BATCHES}, or returns None"
     for part in parts_of(result, (*kinds, tuple), wanted):
         if not isinstance(part, tuple):
             yield 0, part
@@ -203,9 +273,8 @@ def _function(name: str, parameter: str) -> Callable[..., Any]:
     if not callable(imported):
         message = f"{parameter}: {name} is no function"
         raise ValueError(message)
-    known = (_ITEMS[parameter], *_NAMES)
     for argument in inspect.signature(imported).parameters:
-        if argument not in known:
-            message = f"{parameter}: {name} takes {argument}; there is only {', '.join(known)}"
+        if argument not in _TAKEN[parameter]:
+            message = f"{parameter}: {name} takes {argument}; there is only {', '.join(_TAKEN[parameter])}"
             raise ValueError(message)
     return imported

@@ -39,7 +39,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "logic": "it is code of SPL; name Python functions with function and onPunctuation",
         "onProcess": "write a SourceOperator, whose tuples can be produced again after a reset",
         "onPunct": "name a Python function with onPunctuation",
-        "onWatermark": "there are no watermarks; time is an attribute",
     },
     "Delay": {"bufferSize": "what waits is kept in the state, so that the stream does not have to be stopped"},
     "DeDuplicate": {

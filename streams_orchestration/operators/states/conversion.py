@@ -9,6 +9,7 @@ from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.incremental import Incremental
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.states.timers import Timers
 from streams_orchestration.operators.states.tuple_log import TupleLog
 
 
@@ -33,6 +34,8 @@ def converted(state: State, initial: State) -> State:
 
 
 def _part(name: str, part: Any, wanted: Any) -> Any:
+    if isinstance(part, Timers) and isinstance(wanted, Timers):
+        return Timers.of(_part(name, part.entries, wanted.entries))
     if isinstance(part, KeyedState) and isinstance(wanted, KeyedState):
         keys, values = wanted.keys_schema, wanted.values_schema
         if (part.keys_schema, part.values_schema) == (keys, values):

@@ -16,6 +16,7 @@ from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.states.timers import Timers
 
 StateKeys = Mapping[str, str | tuple[str, ...]]
 """Maps each part of the state to the attributes of its keys, in order."""
@@ -98,10 +99,18 @@ def divide_declared(
     for name in names:
         parts = [state[name] for state in states if name in state]
         channels = [route.channels(_keys(name, part, state_keys, schema)) for part in parts]
-        divide = divide_dictionaries if isinstance(parts[0], DictState) else divide_keyed
-        for state, part in zip(divided, divide(parts, channels, route.width), strict=True):
+        for state, part in zip(divided, _divided(parts, channels, route.width), strict=True):
             state[name] = part
     return list(divided)
+
+
+def _divided(parts: Sequence[Any], channels: Sequence[np.ndarray], width: int) -> Sequence[Any]:
+    """Divide a part of the state with declared keys; see `divide_keyed`."""
+    if isinstance(parts[0], DictState):
+        return divide_dictionaries(parts, channels, width)
+    if isinstance(parts[0], Timers):
+        return [Timers.of(each) for each in divide_keyed([part.entries for part in parts], channels, width)]
+    return divide_keyed(parts, channels, width)
 
 
 def divide_keyed(parts: Sequence[KeyedState], channels: Sequence[np.ndarray], width: int) -> list[KeyedState]:
@@ -186,6 +195,8 @@ def _names(names: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _keys(name: str, part: Any, state_keys: StateKeys, schema: pa.Schema | None) -> pa.RecordBatch:
+    if isinstance(part, Timers):
+        part = part.entries
     if name not in state_keys or not isinstance(part, KeyedState | DictState):
         message = f"has no keys in its part {name}" if state_keys else NO_KEYS
         raise RescaleError(message)

@@ -19,12 +19,13 @@ from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.incremental import Incremental
 from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.timers import Timers
 from streams_orchestration.operators.states.tuple_log import TupleLog
 
 State = Mapping[str, Any]
 """The state that `Operator.checkpoint` returns and `Operator.restore` receives.
 
-It maps names to a `pyarrow.Table`, `KeyedState`, `DictState`, `TupleLog` or JSON value.
+It maps names to a `pyarrow.Table`, `KeyedState`, `DictState`, `TupleLog`, `Timers` or JSON value.
 """
 
 SMALL = 1 << 16
@@ -35,7 +36,7 @@ LONGEST = 16
 """The largest number of files in a chain."""
 
 _MAGIC = b"STREAMS-STATE-1\n"
-_KINDS: dict[str, type[Incremental]] = {kind.kind: kind for kind in (KeyedState, DictState, TupleLog)}
+_KINDS: dict[str, type[Incremental]] = {kind.kind: kind for kind in (KeyedState, DictState, TupleLog, Timers)}
 
 
 class StateError(ValueError):

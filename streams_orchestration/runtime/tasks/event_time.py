@@ -10,8 +10,8 @@ from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.event_time.calling import call_between
-from streams_orchestration.operators.results import check_nothing
-from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
+from streams_orchestration.operators.reaching import looks_at_watermark, reach_steps
+from streams_orchestration.operators.watermarks import END, Watermarks
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
 from streams_orchestration.runtime.tasks.instances import Instance
 
@@ -46,7 +46,7 @@ class EventTimeCalls:
                 for output in instance.outputs:
                     self.submit(program, batch.watermarks.rest(instance.submitted[output]), (output,))
             return
-        if not instance.outputs and type(instance.operator).on_watermark is Operator.on_watermark:
+        if not instance.outputs and not looks_at_watermark(instance.operator):
             if len(batch):
                 process(batch.bare())
             return
@@ -61,11 +61,13 @@ class EventTimeCalls:
         assert role is not None
         assert watermark is not None
         steps = watermark.end()
-        if steps is not None and role.mode in ("outputEventTime", "manual"):
+        if steps is not None and watermark.clock is not None:
             self.submit(program, steps, role.outputs)
         elif steps is not None and role.ports:
             port = role.ports[0]
             self.call(program, instance, port, TupleBatch.bearing(steps, arrow_schema(program.inputs[port])))
+        if role.mode == "manual":
+            self.set(program, instance, END)
 
     def set(self, program: OperatorProgram, instance: Instance, watermark: int) -> None:
         """Send the watermark that an operator in the mode `manual` sets."""
@@ -99,11 +101,9 @@ class EventTimeCalls:
 
     def _reached(self, program: OperatorProgram, instance: Instance, steps: Watermarks | None) -> None:
         """Let an operator handle steps of its watermark, and send the watermarks that follow from them."""
-        operator, watermark = instance.operator, instance.watermark
-        assert watermark is not None
-        if steps is not None and type(operator).on_watermark is not Operator.on_watermark:
-            for value in (value for _, value in steps if value != IDLE):
-                handle = partial(operator.on_watermark, value)
-                self._calls.call(program, lambda handle=handle: check_nothing(handle(), "on_watermark"))
-        held = self._calls.call(program, operator.held) if instance.keeps_tuples else None
-        self.submit(program, watermark.passed(steps, held), instance.outputs)
+        assert instance.watermark is not None
+        send = partial(self._submit_to_all, program, instance)
+        reach_steps(instance.operator, instance.watermark, steps, send, partial(self._calls.call, program))
+
+    def _submit_to_all(self, program: OperatorProgram, instance: Instance, steps: Watermarks | None) -> None:
+        self.submit(program, steps, instance.outputs)

@@ -321,6 +321,7 @@ class TaskRun:
         self.meter.submits(program.index, port, batch)
         self._send(program, port, batch)
         if steps is not None and instance.watermark is not None and instance.watermark.clock is not None:
+            instance.operator.context.watermark = instance.watermark.seen
             self._event_time.submit(program, steps.rest(0), [each for each in instance.outputs if each != port])
 
     def _punctuate(self, program: OperatorProgram, port: int, mark: Punctuation) -> None:

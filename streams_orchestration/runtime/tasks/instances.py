@@ -91,6 +91,7 @@ def make_instance(program: OperatorProgram, stored: StoredState | None, director
     reached = state.pop(WATERMARK, None)
     if watermark is not None and reached is not None:
         watermark.load(reached)
+        context.watermark = watermark.seen
     operator.restore(state)
     return Instance(operator, stored, plain, round_robin=positions, watermark=watermark)
 

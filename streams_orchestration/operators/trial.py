@@ -4,35 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.context import OperatorContext
+from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.event_time.calling import call_between
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.times import time_type
 from streams_orchestration.operators.event_time.watermark import OperatorWatermark
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
-
-
-class _Context(Protocol):
-    inputs: tuple[pa.Schema, ...]
-    outputs: tuple[pa.Schema | None, ...]
-    event_time: EventTimeRole | None
-
-
-class _Operator(Protocol):
-    places_watermarks: bool
-
-    def on_watermark(self, watermark: int) -> None: ...
-
-    def held(self) -> int | None: ...
+from streams_orchestration.operators.reaching import reach_steps
+from streams_orchestration.operators.watermarks import END, Watermarks
 
 
 class TrialWatermarks:
     """The watermark of one operator, whose input ports have a connection each; does nothing without event time."""
 
-    def __init__(self, context: _Context, send: Callable[[int, Watermarks], None]) -> None:
+    def __init__(self, context: OperatorContext, send: Callable[[int, Watermarks], None]) -> None:
         """Begin without a watermark.
 
         Args:
@@ -71,12 +60,15 @@ class TrialWatermarks:
         self.clear()
         if self._own is not None and version in self._stored:
             self._own.load(self._stored[version])
+        self._context.watermark = None if self._own is None else self._own.seen
 
     def submitted(self, port: int, batch: TupleBatch) -> TupleBatch:
         """Return a batch that the operator submits, with the watermarks that it has behind it."""
         if self._own is None:
             return batch
         batch = self._own.submitted(port, batch)
+        if self._own.clock is not None:
+            self._context.watermark = self._own.seen
         self._placed[port] += len(batch.watermarks or ())
         return batch
 
@@ -85,7 +77,7 @@ class TrialWatermarks:
         if self._own is not None:
             self._sent(self._own.set(watermark))
 
-    def call(self, operator: _Operator, process: Callable[[TupleBatch], None], batch: TupleBatch, port: int) -> None:
+    def call(self, operator: Operator, process: Callable[[TupleBatch], None], batch: TupleBatch, port: int) -> None:
         """Call an operator with tuples and watermarks that arrive at a port, and send on what becomes of these."""
         if self._own is None:
             process(batch)
@@ -99,17 +91,10 @@ class TrialWatermarks:
                 if rest := batch.watermarks.rest(self._placed[output]):
                     self._send(output, rest)
             return
-        call_between(batch, process, lambda steps: self._reached(operator, steps))
-        if self._own.role.mode == "heldInput":
-            self._reached(operator, None)
-
-    def _reached(self, operator: _Operator, steps: Watermarks | None) -> None:
-        assert self._own is not None
-        for _, value in steps or ():
-            if value != IDLE:
-                operator.on_watermark(value)
-        held = operator.held() if self._own.role.mode == "heldInput" else None
-        self._sent(self._own.passed(steps, held))
+        own = self._own
+        call_between(batch, process, lambda steps: reach_steps(operator, own, steps, self._sent, lambda call: call()))
+        if own.role.mode == "heldInput":
+            reach_steps(operator, own, None, self._sent, lambda call: call())
 
     def _sent(self, steps: Watermarks | None) -> None:
         assert self._own is not None
@@ -127,7 +112,7 @@ class TrialWatermarks:
         return value
 
 
-def declared_role(context: _Context, attribute: str) -> EventTimeRole:
+def declared_role(context: OperatorContext, attribute: str) -> EventTimeRole:
     """Return the role of an operator of whose ports all with an attribute are in the graph.
 
     Raises:

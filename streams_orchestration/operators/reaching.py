@@ -1,0 +1,85 @@
+"""Steps of an operator's watermark: its timers fire, then it handles the step itself (EV21, EV60)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.errors import ResultError
+from streams_orchestration.operators.event_time.watermark import OperatorWatermark
+from streams_orchestration.operators.implementation import timers_of
+from streams_orchestration.operators.results import check_nothing
+from streams_orchestration.operators.watermarks import IDLE, Watermarks
+
+_PRODUCT = f"{__name__.rpartition('.')[0]}."
+
+
+def looks_at_watermark(operator: Operator) -> bool:
+    """Return True if the operator may do something at steps of its watermark, or look at the watermark in `process`.
+
+    No `process` of a standard operator looks at it, except for one that handles the steps, too.
+    """
+    kind = type(operator)
+    handles = timers_of(operator) is not None or kind.on_watermark is not Operator.on_watermark
+    return handles or not kind.process.__module__.startswith(_PRODUCT)
+
+
+def reach_steps(
+    operator: Operator,
+    watermark: OperatorWatermark,
+    steps: Watermarks | None,
+    send: Callable[[Watermarks | None], None],
+    call: Callable[[Callable[[], Any]], Any],
+) -> None:
+    """Let an operator handle steps of its watermark, and send the watermarks that follow from each of them.
+
+    Each step is sent on before the next one is handled, since they may as well come in several batches (EV49).
+
+    Args:
+        operator: the operator.
+        watermark: its watermark.
+        steps: steps without tuples in front of them; None when the operator has only processed tuples.
+        send: sends watermarks to all output ports in the graph.
+        call: calls into the operator.
+    """
+    keeps_tuples = watermark.role.mode == "heldInput"
+    if steps is not None and not keeps_tuples and not looks_at_watermark(operator):
+        send(watermark.passed(steps, None))
+        return
+    for step in (None,) if steps is None else steps.singly():
+        if step is not None and step.values[0] != IDLE:
+            call(partial(reach_watermark, operator, int(step.values[0])))
+        held = call(operator.held) if keeps_tuples else None
+        send(watermark.passed(step, held))
+
+
+def reach_watermark(operator: Operator, watermark: int) -> None:
+    """Let the operator's watermark rise to a value in ticks, before it is sent on; the operator may submit tuples.
+
+    Raises:
+        ResultError: the operator has timers and no method for them.
+    """
+    operator.context.watermark = watermark
+    fire_timers(operator, watermark)
+    if type(operator).on_watermark is not Operator.on_watermark:
+        check_nothing(operator.on_watermark(watermark), "on_watermark")
+        fire_timers(operator, watermark)
+
+
+def fire_timers(operator: Operator, watermark: int) -> None:
+    """Fire the timers that a watermark reaches, in order of time, then of setting. Raises like `reach_watermark`."""
+    timers = timers_of(operator)
+    if timers is None:
+        return
+    kind = type(operator)
+    if kind.on_timers is not Operator.on_timers:
+        while (due := timers.take_due(watermark)) is not None:
+            check_nothing(operator.on_timers(due), "on_timers")
+        return
+    for key, time in timers.expire(watermark):
+        if kind.on_timer is Operator.on_timer:
+            message = "its timers fire, but it has no method `on_timer(key, time)`, nor `on_timers(due)`"
+            raise ResultError(message)
+        check_nothing(operator.on_timer(key, time), "on_timer")
