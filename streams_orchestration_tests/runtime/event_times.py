@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -63,10 +64,10 @@ OPERATORS = {
 
 
 def timed_file(path: Path, tuples: Iterable[Timed]) -> Path:
-    rows = [*tuples]
-    columns = [[row[i] for row in rows] for i in range(3)]
-    arrays = [pa.array(columns[0], pa.int64()), pa.array(columns[1], pa.string()), pa.array(columns[2], pa.int64())]
-    pq.write_table(pa.table(arrays, names=["at", "k", "n"]), path)
+    """Write tuples into a file, unless it is there, since sources name a file that was replaced."""
+    if not path.exists():
+        rows = pd.DataFrame([*tuples], columns=pd.Index(["at", "k", "n"]))
+        pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), path)
     return path
 
 

@@ -21,8 +21,7 @@ pytestmark = pytest.mark.slow
 
 TUPLES = [(1000 * (i + (7 * i) % 5), "abcd"[i % 4], i) for i in range(60)]
 """Out of order by up to 4 s."""
-FUSION: list[dict[str, Any]] = [{"fusion": "legacy"}, {"fusion": "automatic"}]
-FUSION += [{"fusion": "manual", "pes": n} for n in (1, 3, 6)]
+FUSION: list[dict[str, Any]] = [{"fusion": "automatic"}, *({"fusion": "manual", "pes": n} for n in (1, 6))]
 
 
 def run(directory: Path, graph: list[dict[str, Any]], source_limit: int = 25, **options: Any) -> LocalApplication:
