@@ -24,8 +24,9 @@ from streams_orchestration.model.decoupling_document import read_problem
 from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic
 from streams_orchestration.model.diagnostics_page import PAGE, diagnostics_page, main
 from streams_orchestration.model.profile_document import read_profile
-from streams_orchestration.runtime.deployment import deployment
-from streams_orchestration.runtime.engine.spark.frames.analysis import QueryAnalysis, Refusal
+from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
+from streams_orchestration.runtime.engine.port import QueryAnalysis, QueryRefusal
+from streams_orchestration.runtime.engine.spark.frames import analysis
 from streams_orchestration_tests.specs import CASES
 
 RAISING: dict[str, dict[str, Any]] = {
@@ -102,9 +103,9 @@ def raised(case: dict[str, Any], path: Path, monkeypatch: pytest.MonkeyPatch) ->
         compilation = compile_spec(written(case, path), Options(**options))
         if case.get("deployable"):
             wanted = deployable(compilation)
-            refusals = tuple(Refusal(*each) for each in case.get("refusals", {}).items())
-            monkeypatch.setattr(deployment, "analyse_queries", lambda *_: QueryAnalysis(refusals))
-            compilation = deployment.with_columns_of_queries(wanted)
+            refusals = tuple(QueryRefusal(*each) for each in case.get("refusals", {}).items())
+            monkeypatch.setattr(analysis, "analyse_queries", lambda *_: QueryAnalysis(refusals))
+            compilation = with_columns_of_queries(wanted)
     except ApplicationError as error:
         return error.diagnostics
     return (*compilation.diagnostics, *check_parameters(compilation))

@@ -36,7 +36,7 @@ FACE_OF_RUNTIME = "streams_orchestration.runtime.api"
 FACE_OF_OPERATORS = f"streams_orchestration.operators.{OPERATOR_LAYERS[-1]}"
 """The package hands on names of all layers."""
 COMPILER_LAYERS = (
-    *("brief", "options", "option_types", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),
+    *("brief", "options", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),
     *("logical_graph", "physical_graph", "components", "stage_results", "fusion_fingerprint", "implementations"),
     *("column_uses", "query_columns", "column_sources", "column_influences", "pe_program", "deployment_plan"),
     *("compilation", "sections", "stage"),

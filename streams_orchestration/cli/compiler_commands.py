@@ -17,7 +17,7 @@ from streams_orchestration.cli.options import (
     spec_argument,
     spec_or_code_argument,
 )
-from streams_orchestration.compiler.option_types import WIDTH, FiniteRange
+from streams_orchestration.console.option_types import WIDTH, FiniteRange
 
 CLI = "streams_orchestration.cli"
 _EXPLAIN_HELP = """Explain the compiler's decisions on a part of an application, with the numbers of their rules.

@@ -15,8 +15,8 @@ from click.core import ParameterSource
 
 from streams_orchestration.cli.completing import complete_application, complete_savepoint, complete_spec
 from streams_orchestration.cli.loading import load
-from streams_orchestration.compiler.option_types import ASSIGNMENT, CHOICES, PE_CAPACITY, PES, WIDTH, FiniteRange
 from streams_orchestration.compiler.options import GivenOptions, Options
+from streams_orchestration.console.option_types import ASSIGNMENT, CHOICES, PE_CAPACITY, PES, WIDTH, FiniteRange
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.names import APPLICATION_NAME, APPLICATION_RULE
 from streams_orchestration.model.python_file import file_of

@@ -13,7 +13,10 @@ with all imports at the top of its module.
 # ruff: noqa: F401
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,8 +29,8 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.catalog.versions import is_older, newest
     from streams_orchestration.runtime.clock import now
     from streams_orchestration.runtime.deployment.control import await_engines, await_running, cancel, launch
-    from streams_orchestration.runtime.deployment.deployment import with_columns_of_queries
     from streams_orchestration.runtime.deployment.going_on import Run, sources_with_more
+    from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
     from streams_orchestration.runtime.deployment.reset import reset
     from streams_orchestration.runtime.deployment.unheard import await_unheard
     from streams_orchestration.runtime.engine.spark.java import require_java
@@ -136,86 +139,17 @@ if TYPE_CHECKING:
         recent_resets,
     )
 
-_NAMES = {
-    "bringing_up": "BroughtUp Request bring_up",
-    "catalog.address": "catalog_url",
-    "catalog.catalog": "Catalog",
-    "catalog.outage": "LIMIT_SECONDS SETTLE_SECONDS",
-    "catalog.start_lock": "StartLock Starter lock_start",
-    "catalog.upgrading": "upgrade_tables upgrade_older",
-    "catalog.versions": "is_older newest",
-    "clock": "now",
-    "deployment.control": "await_engines await_running cancel launch",
-    "deployment.deployment": "with_columns_of_queries",
-    "deployment.going_on": "Run sources_with_more",
-    "deployment.reset": "reset",
-    "deployment.unheard": "await_unheard",
-    "engine.spark.java": "require_java",
-    "errors": (
-        "ApplicationChangedError CATALOG CatalogError CatalogUnavailableError CatalogVersionError "
-        "CommitUnknownError HostLaunchError MachineError NotDeployedError OtherVersionError RedeployRefusedError "
-        "RevertedError StateDirectoryError StreamsRuntimeError WaitingForMachineError"
-    ),
-    "hiding": "hide_secrets",
-    "hosts.launcher": "LocalLauncher",
-    "hosts.orphans": "Orphan stop_orphans",
-    "hosts.start_up": "in_words",
-    "limits": "OUTSTANDING_LIMIT",
-    "lineage.client": "missing_client",
-    "lineage.giving_up": "report_failure",
-    "lineage.graph": "data_format lineage_graph stage_lineage",
-    "log_rotation": "rotate",
-    "logs": "LogEnd log_names read_end read_ends",
-    "machines.agent": "Agent Machine",
-    "machines.register": "MachineStatus forget read_machines set_state",
-    "machines.standbys": "Standbys",
-    "observing.compilations": "deployed_compilation deployed_if_any",
-    "observing.documents": "document",
-    "observing.exposition.endpoint": "metrics_answer",
-    "observing.exposition.prometheus": "metrics_text",
-    "observing.metrics": "ApplicationMetrics CustomMetric OperatorMetrics PortMetrics ReaderMetrics StreamMetrics",
-    "observing.metrics_reading": "read_metrics",
-    "observing.profiles.measuring": "Measurement measure",
-    "observing.profiles.outcomes": "keep_outcome outcome_of",
-    "observing.reading": "read_cuts read_status",
-    "observing.samples": "NoSampleError NothingPassesError Sample read_sample",
-    "observing.snapshots": "Observed Snapshot read_snapshot",
-    "observing.status": "ApplicationStatus ConnectionStatus",
-    "observing.watching": "Pulse observed_status watch",
-    "open_files": "raise_open_files require_open_files",
-    "patience": "Patience",
-    "processes": "this_process_began",
-    "programs.spread": "Share",
-    "recurring": "RecurringErrors",
-    "redeployment.deployed": "preview_redeploy",
-    "redeployment.draining": "redeploy_under_way",
-    "redeployment.moving": "drain_machine",
-    "redeployment.reverting": (
-        "BY_HAND TakenBack bring_back end_trial_by_hand on_trial plan_before return_to taken_back"
-    ),
-    "redeployment.tending": "Tending",
-    "savepoints.copying": "export_savepoint import_savepoint",
-    "savepoints.creating": "create_savepoint",
-    "savepoints.manifest": "Manifest SavepointError read_manifest",
-    "savepoints.place": "Place",
-    "savepoints.places": "remove_savepoint saved savepoint_of",
-    "savepoints.restoring": "Restored",
-    "settings": "MASTER MEMORY SPARK_CONF SettingError Settings",
-    "sinks.results": "first_rows published_rows",
-    "sinks.sinks": "SinkStatus route_sink",
-    "storage.home": "Home SAVEPOINTS",
-    "storage.stores": "STORAGE STORAGE_OPTIONS",
-    "units.cut_files": "look_at_cuts",
-    "units.failures": "FailedAgainError UnitFailure failed_units failures host_failure pe_failure",
-    "units.healing": "Known ResetRequest heal",
-    "units.reading": "deployed_applications has_ended opened_catalog read_units",
-    "units.recoveries": "Recovery recoveries",
-    "units.region_record": "Times",
-    "units.status": "LOST PeStatus UNHEALTHY",
-    "units.unit_status": "Cut LOST_REMEDY STABLE_SECONDS UNSTABLE_RESETS UnitEvent UnitStatus last_cause recent_resets",
-}
-"""The names of each module, equal to the imports above: a type checker reads the imports, Python reads this table."""
-_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+def _modules() -> Iterator[tuple[str, str]]:
+    """Yield each name with its module, as the imports above have them, which only type checkers run."""
+    for block in ast.parse(Path(__file__).read_text("utf-8")).body:
+        for statement in block.body if isinstance(block, ast.If) else ():
+            if isinstance(statement, ast.ImportFrom) and statement.module is not None:
+                yield from ((alias.name, statement.module) for alias in statement.names)
+
+
+_MODULES = dict(_modules())
+"""Name -> module that defines it."""
 
 
 def __getattr__(name: str) -> object:
@@ -223,7 +157,7 @@ def __getattr__(name: str) -> object:
     if name not in _MODULES:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    value = globals()[name] = getattr(import_module(f"{__package__}.{_MODULES[name]}"), name)
+    value = globals()[name] = getattr(import_module(_MODULES[name]), name)
     return value
 
 

@@ -21,7 +21,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.deployment import base_directory, deploy
+from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.going_on import ENDLESS, Run
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
 from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, record_batches
@@ -29,6 +29,7 @@ from streams_orchestration.runtime.engine.spark.stages import PeLevel
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.programs.codecs import plan_codec
+from streams_orchestration.runtime.programs.stored_compilation import base_directory
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.planning import plan_batch
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch

@@ -23,6 +23,7 @@ from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.units.holding import close_epochs, hold, under_way
+from streams_orchestration.runtime.units.reading import application_row
 from streams_orchestration.runtime.units.trial import read_trial
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -103,7 +104,7 @@ def redeploy(
 def adopt(local: LocalApplication) -> None:
     """Load the deployed plan, as hosts do."""
     with local.catalog.read() as connection:
-        local.compilation = deployed_plan(connection, local.home, local.name)
+        local.compilation = deployed_plan(connection, application_row(connection, local.home, local.name))
     local.programs = need(local.compilation.deployment).programs
     local.units = tuple({program.unit for program in local.programs})
     local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)

@@ -18,13 +18,13 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.storage.port import StorageAwayError
 from streams_orchestration.operators.storage.remote import RemoteStorage
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.deployment import base_directory
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.errors import StorageSettingError
 from streams_orchestration.runtime.hosts.pes import PlacedPe
 from streams_orchestration.runtime.hosts.segments_here import GarbageHere, streams_here
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.programs.stored_compilation import base_directory
 from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.runtime.storage import remote_store
 from streams_orchestration.runtime.storage.directories import Directories, directories_of

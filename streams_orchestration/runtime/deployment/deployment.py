@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
@@ -15,11 +14,8 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.fingerprint import difference
-from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.compiler.query_columns import QueryColumns
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
-from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.creation import create_catalog
@@ -27,13 +23,18 @@ from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.dropping import forget, refuse_left_files, refuse_running
 from streams_orchestration.runtime.deployment.going_on import ENDLESS, Run, begin_run, reopen, require_ends
-from streams_orchestration.runtime.engine.spark.frames.analysis import analyse_queries
+from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.hosts.pes import unresolved_references
 from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.spread import spread
-from streams_orchestration.runtime.programs.stored_compilation import prepare_stored, read_stored, stored
+from streams_orchestration.runtime.programs.stored_compilation import (
+    base_directory,
+    prepare_stored,
+    read_stored,
+    stored,
+)
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
 from streams_orchestration.runtime.storage.home import Home
@@ -132,33 +133,6 @@ def _go_on(connection: Connection, wanted: Deployable, run: Run, settings: Setti
     # the fingerprint does not cover uids, so they may have changed
     connection.execute(update(a).where(a.c.name == wanted.name).values(compilation=stored(compilation)))
     return compilation
-
-
-def with_columns_of_queries(wanted: Deployable) -> Compilation:
-    """Analyse the dataframe queries of an application with Spark, which takes some seconds if there are any.
-
-    Returns:
-        The compilation with the origins of the queries' output columns.
-
-    Raises:
-        ApplicationError: Spark refuses a query, or the function of a query raises.
-        AnalysisError, JavaError: Spark could not analyse the queries.
-    """
-    compilation = wanted.compilation
-    analysis = analyse_queries(wanted.plan.programs, base_directory(compilation))
-    operators, logical = compilation.physical.operators, compilation.logical.operators
-    if analysis.refusals:
-        models = {each.name: logical[each.logical] for each in operators}
-        raise ApplicationError(_refused(models[each.operator], each.reason) for each in analysis.refusals)
-    known = {logical[operators[number].logical].name: each for number, each in analysis.columns.items()}
-    columns = tuple(QueryColumns(name, known[name].outputs, known[name].influences) for name in sorted(known))
-    return replace(compilation, query_columns=columns)
-
-
-def _refused(operator: LogicalOperator, reason: str) -> Diagnostic:
-    place = next((key for key in ("query", "function") if key in operator.parameters), "")
-    text = f"Spark refuses it: {reason}" if reason.startswith("[") else reason
-    return Diagnostic.of("SO5010", text, operator=operator.name, location=operator.location_of(place))
 
 
 def _insert(connection: Connection, compilation: Compilation, wanted: Deployable, settings: Settings) -> None:
@@ -305,10 +279,3 @@ def begin_again(connection: Connection, application: str, units: Collection[str]
         .where(p.c.application == application, p.c.unit.in_(units), ~p.c.final)
         .values(state="WANTED", error=None, permanent=False)
     )
-
-
-def base_directory(compilation: Compilation) -> Path:
-    """Return the directory of the spec, or the working directory for an application that was built in Python."""
-    locations = (operator.location for operator in compilation.logical.operators)
-    file = next((location.file for location in locations if location is not None), None)
-    return Path(file).absolute().parent if file else Path.cwd()

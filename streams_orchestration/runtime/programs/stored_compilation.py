@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from pydantic import ValidationError
 from sqlalchemy import Connection, select
@@ -65,3 +66,10 @@ def places_of(
             if (location := operator.location_of(place)) is not None:
                 places[each.name] = str(location)
     return places
+
+
+def base_directory(compilation: Compilation) -> Path:
+    """Return the directory of the spec, or the working directory for an application that was built in Python."""
+    locations = (operator.location for operator in compilation.logical.operators)
+    file = next((location.file for location in locations if location is not None), None)
+    return Path(file).absolute().parent if file else Path.cwd()

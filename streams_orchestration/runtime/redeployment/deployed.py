@@ -23,6 +23,7 @@ from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.programs.stored_compilation import read_stored
@@ -61,31 +62,21 @@ def preview_redeploy(
         OperatorError: a stored state cannot be read.
     """
     application = wanted.name
-    deployed, states = _read(home, application) if stored else (_read_plan(home, application), None)
-    with opened_catalog(home, application).read() as connection:
-        # fingerprint of the plan as compiled: after a redeploy, the deployed plan has other numbers
-        before = application_row(connection, home, application).fingerprint
-    try:
-        redeployment = replace(preview(deployed, wanted.compilation, states=states, drop=drop), before=before)
-    except NothingToDropError as error:
-        raise DropStateError(application, str(error)) from error
-    with opened_catalog(home, application).read() as connection:
-        return replace(redeployment, predicted_seconds=read_prediction(connection, redeployment))
-
-
-def _read_plan(home: Home, application: str) -> Compilation:
-    with opened_catalog(home, application).read() as connection:
-        return deployed_plan(connection, home, application)
-
-
-def _read(home: Home, application: str) -> tuple[Compilation, dict[str, StateFacts]]:
-    """Read the deployed plan and facts of its states. A state that is replaced meanwhile is read anew."""
     catalog = opened_catalog(home, application)
     with catalog.read() as connection:
-        deployed = deployed_plan(connection, home, application)
-        chains = _state_chains(connection, application, deployed)
+        row = application_row(connection, home, application)
+        deployed = deployed_plan(connection, row)
+        chains = _state_chains(connection, application, deployed) if stored else {}
     facts = {operator: _facts_of(chain, catalog, application, deployed) for operator, chain in chains.items()}
-    return deployed, {operator: each for operator, each in facts.items() if each is not None}
+    states = {operator: each for operator, each in facts.items() if each is not None} if stored else None
+    try:
+        redeployment = preview(deployed, wanted.compilation, states=states, drop=drop)
+    except NothingToDropError as error:
+        raise DropStateError(application, str(error)) from error
+    with catalog.read() as connection:
+        seconds = read_prediction(connection, redeployment)
+    # the row has the fingerprint of the plan as compiled: after a redeploy, the deployed plan has other numbers
+    return replace(redeployment, before=row.fingerprint, predicted_seconds=seconds)
 
 
 def _facts_of(chain: StoredState, catalog: Catalog, application: str, deployed: Compilation) -> StateFacts | None:
@@ -101,10 +92,10 @@ def _facts_of(chain: StoredState, catalog: Catalog, application: str, deployed: 
             chain = newest
 
 
-def deployed_plan(connection: Connection, home: Home, application: str) -> Compilation:
-    """Return the deployed compilation, with the units and PE programs as they are in the catalog."""
-    p, u = tables.pe, tables.unit
-    compilation = read_stored(application_row(connection, home, application))
+def deployed_plan(connection: Connection, row: ApplicationRow) -> Compilation:
+    """Return the compilation in an application's row, with the units and PE programs as they are in the catalog."""
+    p, u, application = tables.pe, tables.unit, row.name
+    compilation = read_stored(row)
     rows = connection.execute(select(p).where(p.c.application == application).order_by(p.c.id)).all()
     pes = tuple(
         DeployedPe(load(PeProgram, row.program), row.host, row.restartable, row.initial["sources"]) for row in rows

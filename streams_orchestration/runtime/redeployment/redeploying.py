@@ -19,11 +19,8 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.control import cancel, launch
-from streams_orchestration.runtime.deployment.deployment import (
-    base_directory,
-    resume,
-    with_columns_of_queries,
-)
+from streams_orchestration.runtime.deployment.deployment import resume
+from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
 from streams_orchestration.runtime.errors import (
     CommitUnknownError,
     NotDeployableError,
@@ -33,6 +30,7 @@ from streams_orchestration.runtime.errors import (
     StreamsRuntimeError,
 )
 from streams_orchestration.runtime.hosts.pes import deployed_pes
+from streams_orchestration.runtime.programs.stored_compilation import base_directory
 from streams_orchestration.runtime.redeployment.carrying import Carrier, CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import drain, held
@@ -106,6 +104,8 @@ def begin_redeploy(
 ) -> Redeployment:
     """Redeploy as `redeploy` does, but do not wait for the end of the trial: observing processes decide it.
 
+    The caller holds the start lock of the application.
+
     Raises:
         RedeployRefusedError: state would be lost that `drop` does not name.
         NotDrainedError: the units did not reach their cuts in time; they continue with the old plan.
@@ -117,27 +117,26 @@ def begin_redeploy(
         CatalogError: the catalog cannot be used.
     """
     application = wanted.name
-    with lock_start(home.prepare(), application, "redeploy"):
-        catalog = create_catalog(home)
-        await_trial(home, application)  # the trial of a redeploy whose process has died
-        redeployment = preview_redeploy(home, wanted, drop)
-        if redeployment.verdict == "unchanged" and redeployment.before == redeployment.after:
-            return redeployment
-        if not redeployment.acceptable:
-            raise RedeployRefusedError(redeployment)
-        after = at_run_time(with_columns_of_queries(wanted), redeployment.numbering)
-        programs = [pe.program for pe in deployed_pes(catalog, application)]
-        change = PlanChange(home, catalog, programs, after, redeployment)
-        stopped = _is_stopped(catalog, application)
-        try:
-            garbage = change.put_in_place(within)
-        except BaseException:
-            if stopped:
-                cancel(home, application)
-            raise
-        remove_files(catalog.store, garbage)
-        start(home, application)
+    catalog = create_catalog(home)
+    await_trial(home, application)  # the trial of a redeploy whose process has died
+    redeployment = preview_redeploy(home, wanted, drop)
+    if redeployment.verdict == "unchanged" and redeployment.before == redeployment.after:
         return redeployment
+    if not redeployment.acceptable:
+        raise RedeployRefusedError(redeployment)
+    after = at_run_time(with_columns_of_queries(wanted), redeployment.numbering)
+    programs = [pe.program for pe in deployed_pes(catalog, application)]
+    change = PlanChange(home, catalog, programs, after, redeployment)
+    stopped = _is_stopped(catalog, application)
+    try:
+        garbage = change.put_in_place(within)
+    except BaseException:
+        if stopped:
+            cancel(home, application)
+        raise
+    remove_files(catalog.store, garbage)
+    start(home, application)
+    return redeployment
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,10 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import SinkRow, UnitRow
-from streams_orchestration.runtime.deployment.deployment import base_directory, insert_pe, insert_unit
+from streams_orchestration.runtime.deployment.deployment import insert_pe, insert_unit
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import Position
-from streams_orchestration.runtime.programs.stored_compilation import stored
+from streams_orchestration.runtime.programs.stored_compilation import base_directory, stored
 from streams_orchestration.runtime.promises import promise
 from streams_orchestration.runtime.redeployment.carrying import Carried, CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.counters import read_counters

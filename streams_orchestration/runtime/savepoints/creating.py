@@ -193,7 +193,7 @@ def _take(home: Home, catalog: Catalog, application: str, programs: Sequence[PeP
             message = f"{application} has gone on while its savepoint was taken: {rest}. Try again."
             raise SavepointError(message)
         row = application_row(connection, home, application)
-        plan = deployed_plan(connection, home, application)
+        plan = deployed_plan(connection, application_row(connection, home, application))
         cut = read_cut(connection, application, programs, units)
         imports = tuple(_imports(connection, application, cut))
     with world.Pool(COPIES) as pool:

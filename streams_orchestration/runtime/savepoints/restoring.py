@@ -18,15 +18,12 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
-from streams_orchestration.runtime.deployment.deployment import (
-    base_directory,
-    insert_application,
-    with_columns_of_queries,
-)
+from streams_orchestration.runtime.deployment.deployment import insert_application
 from streams_orchestration.runtime.deployment.dropping import forget, refuse_running
+from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
 from streams_orchestration.runtime.errors import CommitUnknownError
 from streams_orchestration.runtime.programs.batches import StateFile
-from streams_orchestration.runtime.programs.stored_compilation import prepare_stored
+from streams_orchestration.runtime.programs.stored_compilation import base_directory, prepare_stored
 from streams_orchestration.runtime.redeployment.carrying import Carried, Carrier, CommonCut
 from streams_orchestration.runtime.redeployment.deployed import DropStateError, stored_facts
 from streams_orchestration.runtime.redeployment.switching import NewPlan, begin

@@ -14,12 +14,11 @@ from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.fingerprint import difference, fingerprint
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.query_columns import ColumnOrigin, OperatorColumns
-from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment import deployment
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.deployment import deploy
-from streams_orchestration.runtime.engine.spark.frames.analysis import QueryAnalysis
+from streams_orchestration.runtime.engine.port import QueryAnalysis
+from streams_orchestration.runtime.engine.spark.frames import analysis
 from streams_orchestration.runtime.errors import (
     ApplicationChangedError,
     NotDeployableError,
@@ -30,6 +29,7 @@ from streams_orchestration.runtime.observing.compilations import deployed_compil
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.stored_compilation import stored
 from streams_orchestration.runtime.redeployment import redeploying
+from streams_orchestration.runtime.redeployment.redeploying import PlanChange
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.runtime.applications import (
@@ -231,12 +231,11 @@ def test_what_spark_says_of_the_columns_of_a_query_is_kept_until_it_is_asked_aga
         assert query.operator == "Up"
         return [name for output in query.outputs for origin in output.values() for _, name in origin.inputs]
 
-    def bring_to(*arguments: Any) -> list[str]:
-        wanted, redeployment = arguments[2:4]
-        brought.append(read_back(at_run_time(wanted, redeployment.numbering)))
+    def put_in_place(change: PlanChange, _within: float) -> list[str]:
+        brought.append(read_back(change.after))
         return []
 
-    monkeypatch.setattr(deployment, "analyse_queries", analyse)
+    monkeypatch.setattr(analysis, "analyse_queries", analyse)
     deploy(home, deployable(spec(file, QUERY)))
     assert known(deployed_compilation(home, "app")) == ["k1"]
     cancel(home, "app", 0.0)
@@ -244,7 +243,7 @@ def test_what_spark_says_of_the_columns_of_a_query_is_kept_until_it_is_asked_aga
     assert known(deployed_compilation(home, "app")) == ["k1"]
 
     brought: list[Compilation] = []
-    monkeypatch.setattr(redeploying, "_bring_to", bring_to)
+    monkeypatch.setattr(PlanChange, "put_in_place", put_in_place)
     monkeypatch.setattr(redeploying, "start", lambda *_: ())
     redeploying.begin_redeploy(home, deployable(spec(file, QUERY, ("width: 2", "width: 3"))))
     assert known(brought[0]) == ["k2"]

@@ -15,8 +15,8 @@ import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.compiler.query_columns import OperatorColumns
 from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.import_path import import_from
+from streams_orchestration.runtime.engine.port import QueryAnalysis, QueryRefusal
 from streams_orchestration.runtime.engine.spark.class_archive import ClassArchive
 from streams_orchestration.runtime.engine.spark.java import java_program
 from streams_orchestration.runtime.engine.spark.jvm import start_jvm
@@ -52,24 +53,6 @@ logger = logging.getLogger("streams.analysis")
 
 class AnalysisError(StreamsRuntimeError):
     """The error that Spark could not analyse the queries."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """An operator whose query cannot run, and the reason."""
-
-    operator: str
-    """The physical name of the operator."""
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class QueryAnalysis:
-    """The result of Spark's analysis of queries."""
-
-    refusals: tuple[Refusal, ...] = ()
-    columns: Mapping[int, OperatorColumns] = field(default_factory=dict[int, OperatorColumns])
-    """Number of an operator in the physical graph -> the origins of its columns."""
 
 
 def analyse_queries(programs: Iterable[PeProgram], base: Path) -> QueryAnalysis:
@@ -179,7 +162,7 @@ def _analyse(directory: Path) -> QueryAnalysis:
     session = spark_session(settings, start_jvm(settings, spark_home(), directory, directory).gateway())
     source = _EmptySource(directory / "empty")
     directories = directories_of(Home(directory), "analysis", 0, base)
-    refusals: list[Refusal] = []
+    refusals: list[QueryRefusal] = []
     columns: dict[int, OperatorColumns] = {}
     for number, program in enumerate(programs, start=1):
         names = ", ".join(each.name for each in program.operators.values())
@@ -189,7 +172,7 @@ def _analyse(directory: Path) -> QueryAnalysis:
             composition.compose()
             columns |= composition.columns()
         except OperatorError as error:
-            refusals.append(Refusal(error.operator, error.reason))
+            refusals.append(QueryRefusal(error.operator, error.reason))
         except Py4JError as error:  # of a plan that nobody has foreseen; the query runs without a lineage
             logger.warning("the columns of PE %s cannot be followed: %s", program.pe, error)
     return QueryAnalysis(tuple(refusals), columns)

@@ -1,4 +1,4 @@
-"""The types of the command line's options for a compilation, with their error messages."""
+"""The types of compiler options that users write as texts, on the command line and on the console's pages."""
 
 from __future__ import annotations
 
