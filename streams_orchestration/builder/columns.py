@@ -22,6 +22,8 @@ from streams_orchestration.expressions.writing import written
 
 Value: TypeAlias = "Column | PythonValue"
 """An operand or an argument: an expression, or a value of Python."""
+MISSING: Any = object()
+"""An optional argument that is not given."""
 
 
 class Column:
@@ -295,10 +297,6 @@ def lit(value: Value) -> Column:
     timedelta an interval; None is NULL. A reference to a submission-time value is a number or a condition.
     """
     return Column(tree_of(value))
-
-
-MISSING: Any = object()
-"""An optional argument that is not given."""
 
 
 def call(function: str, *arguments: Value) -> Column:

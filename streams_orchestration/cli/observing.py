@@ -24,6 +24,9 @@ from streams_orchestration.cli.terminal import results
 from streams_orchestration.compiler.brief import count, duration, moment, plural
 from streams_orchestration.runtime import api
 
+WATCH_SECONDS = 2.0
+"""Seconds between two looks with `--watch`."""
+
 
 def connection_lines(status: api.ApplicationStatus) -> Iterator[Text]:
     """Yield a line for every Import and Export, each followed by a line for each of its connections."""
@@ -71,10 +74,6 @@ def tasks_table(status: api.ApplicationStatus) -> Table:
 
 def _each(share: api.Share) -> str:
     return str(share.most) if share.least == share.most else f"{share.least} to {share.most}"
-
-
-WATCH_SECONDS = 2.0
-"""Seconds between two looks with `--watch`."""
 
 
 def status(application: str | None, timeline: Path | None, format_: str, *, measured: bool, watch: bool) -> None:

@@ -16,6 +16,9 @@ from streams_orchestration.model.signatures import is_standard, signature_of
 from streams_orchestration.model.standard import EXPORT, IMPORT, JOB_CONTROL_PLANE, NO_NODES
 
 Report = Callable[..., None]
+_OF_EXPORT = {"congestionPolicy": ("wait", "dropConnection"), "visibility": ("read_committed", "read_uncommitted")}
+"""The allowed values of an Export's parameters; the first one is the default."""
+_OF_JOB_CONTROL_PLANE = {"parallel": "CDISP0848E", "consistent": "CDISP0849E"}
 
 
 def check_declarations(application: Application) -> list[Diagnostic]:
@@ -121,11 +124,6 @@ def _check_invocation(application: Application, invocation: Invocation, operator
         else:
             for problem in parse_schema(text).errors:
                 report("SO0301", problem, invocation, "outputs", position, "schema", operator=operator)
-
-
-_OF_EXPORT = {"congestionPolicy": ("wait", "dropConnection"), "visibility": ("read_committed", "read_uncommitted")}
-"""The allowed values of an Export's parameters; the first one is the default."""
-_OF_JOB_CONTROL_PLANE = {"parallel": "CDISP0848E", "consistent": "CDISP0849E"}
 
 
 def _check_special(invocation: Invocation, operator: str, report: Report) -> None:

@@ -132,6 +132,13 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "V1TCPSource": ("Always", "", "Mg"),
     "XMLParse": ("Always", "c", "Mg Mg*"),
 }
+KEEPS_TYPE = frozenset(
+    (
+        *("Buffer", "DeDuplicate", "Delay", "DynamicFilter", "Filter", "Gate", "Marker", "PunctMerger", "Punctor"),
+        *("Selector", "Sort", "Split", "Switch", "ThreadedSplit", "Throttle", "Union"),
+    )
+)
+"""Standard operators whose outputs have the tuple type of their first input port."""
 
 
 def _counts(words: list[str]) -> tuple[int, int | None]:
@@ -173,11 +180,3 @@ def _signature(name: str) -> Signature:
 
 STANDARD: dict[str, Signature] = {name: _signature(name) for name in _TABLE}
 """The signatures of all standard operators, by name."""
-
-KEEPS_TYPE = frozenset(
-    (
-        *("Buffer", "DeDuplicate", "Delay", "DynamicFilter", "Filter", "Gate", "Marker", "PunctMerger", "Punctor"),
-        *("Selector", "Sort", "Split", "Switch", "ThreadedSplit", "Throttle", "Union"),
-    )
-)
-"""Standard operators whose outputs have the tuple type of their first input port."""

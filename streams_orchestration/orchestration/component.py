@@ -53,6 +53,7 @@ graph:
     inputs: [Numbers]
     parameters: {{file: numbers.csv, format: csv}}
 """
+_VARIABLE = re.compile(r"\s*\{\{\s*env(?:\.(\w+)|\(\s*['\"](\w+)['\"]\s*\))\s*\}\}\s*")
 
 
 class StreamsApplicationScaffolder(dg.Scaffolder[Any]):
@@ -86,9 +87,6 @@ class Rescale(Checked, dg.Model):
 
 def _beside_the_yaml(context: dg.ResolutionContext, spec: str) -> str:
     return str(context.resolve_source_relative_path(context.resolve_value(spec, as_type=str)))
-
-
-_VARIABLE = re.compile(r"\s*\{\{\s*env(?:\.(\w+)|\(\s*['\"](\w+)['\"]\s*\))\s*\}\}\s*")
 
 
 def _text_or_variable(context: dg.ResolutionContext, text: str | None) -> Any:

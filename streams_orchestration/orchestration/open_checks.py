@@ -30,11 +30,14 @@ def said_again(instance: dg.DagsterInstance, key: dg.AssetCheckKey) -> dg.AssetC
     history = instance.event_log_storage.get_asset_check_execution_history(key, limit=RECENT)
     evaluations = (record.evaluation for record in history)
     made = next((each for each in evaluations if isinstance(each, dg.AssetCheckEvaluation)), None)
-    if made is None:
-        return None
+    return None if made is None else recorded_anew(made)
+
+
+def recorded_anew(made: dg.AssetCheckEvaluation) -> dg.AssetCheckEvaluation:
+    """Return a copy of an evaluation without the materialization that it was made for."""
     return dg.AssetCheckEvaluation(
-        asset_key=key.asset_key,
-        check_name=key.name,
+        asset_key=made.asset_key,
+        check_name=made.check_name,
         passed=made.passed,
         severity=made.severity,
         description=made.description,

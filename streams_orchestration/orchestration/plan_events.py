@@ -17,6 +17,7 @@ from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.cut_checks import Judgement
 from streams_orchestration.orchestration.deployment_checks import evaluation
 from streams_orchestration.orchestration.epochs import LIFE_DIGITS, VERSION_TAG
+from streams_orchestration.orchestration.open_checks import recorded_anew
 from streams_orchestration.orchestration.previews import KEEPS_STATE
 from streams_orchestration.runtime import api
 
@@ -80,8 +81,6 @@ def _keeps_state(instance: dg.DagsterInstance, key: dg.AssetKey, since: float) -
     record = instance.get_latest_asset_check_evaluation_record(dg.AssetCheckKey(key, KEEPS_STATE))
     made = record.evaluation if record is not None and record.create_timestamp > since else None
     if isinstance(made, dg.AssetCheckEvaluation) and made.passed:  # it is only planned where the redeploy was refused
-        return dg.AssetCheckEvaluation(
-            asset_key=key, check_name=KEEPS_STATE, passed=True, description=made.description, metadata=made.metadata
-        )
+        return recorded_anew(made)
     words = "the spec, as it was when this plan was put in place, makes this plan"
     return dg.AssetCheckEvaluation(asset_key=key, check_name=KEEPS_STATE, passed=True, description=words)

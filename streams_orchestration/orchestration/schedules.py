@@ -2,6 +2,7 @@
 
 # pyright: reportUnknownMemberType=false
 # Dagster reads the annotations of resources here, so they may not be turned into text.
+from collections.abc import Callable
 from zlib import crc32
 
 import dagster as dg
@@ -14,7 +15,7 @@ from streams_orchestration.compiler.stages import WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import read_application
 from streams_orchestration.orchestration.artifacts import ArtifactStore
-from streams_orchestration.orchestration.definition_names import job_name
+from streams_orchestration.orchestration.definition_names import Verb, job_name
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
@@ -24,6 +25,31 @@ _AT_REST = {
     "STOPPED": "it goes on, with the spec as it is then, when it is redeployed by hand",
     "COMPLETED": "nothing of it could go on with another plan",
 }
+
+
+def _schedule(
+    application: str, verb: Verb, description: str, cron: str, timezone: str | None, job: dg.JobDefinition | None = None
+) -> Callable[[Callable[..., dg.RunRequest | dg.SkipReason]], dg.ScheduleDefinition]:
+    """Return a decorator for a function that decides if the job `APP__VERB` is run; the schedule is off at first.
+
+    Args:
+        application: the application's name.
+        verb: the verb in the name of the job.
+        description: the description of the schedule.
+        cron: the cron expression.
+        timezone: the time zone of the expression, an IANA name; UTC by default.
+        job: the job, where the definitions have it from its schedule only.
+    """
+    name = job_name(application, verb)
+    return dg.schedule(
+        name=name,
+        job=job,
+        job_name=name if job is None else None,
+        cron_schedule=cron,
+        execution_timezone=timezone,
+        default_status=dg.DefaultScheduleStatus.STOPPED,
+        description=description,
+    )
 
 
 def profile_schedule(
@@ -38,15 +64,9 @@ def profile_schedule(
         timezone: the time zone of the expression, an IANA name; UTC by default.
         key: the key of the resource.
     """
+    description = f"Measures {application} and decides which operators to move to PEs of their own."
 
-    @dg.schedule(
-        name=job_name(application, "profile"),
-        job=job,
-        cron_schedule=cron,
-        execution_timezone=timezone,
-        default_status=dg.DefaultScheduleStatus.STOPPED,
-        description=f"Measures {application} and decides which operators to move to PEs of their own.",
-    )
+    @_schedule(application, "profile", description, cron, timezone, job=job)
     @under_key(key)
     def profile_what_runs(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
         try:
@@ -71,15 +91,9 @@ def available_schedule(
         timezone: the time zone of the expression, an IANA name; UTC by default.
         key: the key of the resource.
     """
+    description = f"Lets {application} process the data that is available, complete the epoch, and stop."
 
-    @dg.schedule(
-        name=job_name(application, "available"),
-        job_name=job_name(application, "available"),
-        cron_schedule=cron,
-        execution_timezone=timezone,
-        default_status=dg.DefaultScheduleStatus.STOPPED,
-        description=f"Lets {application} process the data that is available, complete the epoch, and stop.",
-    )
+    @_schedule(application, "available", description, cron, timezone)
     @under_key(key)
     def take_available(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
         try:
@@ -123,15 +137,9 @@ def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None
         cron: the cron expression.
         timezone: the time zone of the expression, an IANA name; UTC by default.
     """
+    description = f"Compiles {source.name} and, if its plan has changed, redeploys it with its state kept."
 
-    @dg.schedule(
-        name=job_name(source.name, "redeploy"),
-        job_name=job_name(source.name, "redeploy"),
-        cron_schedule=cron,
-        execution_timezone=timezone,
-        default_status=dg.DefaultScheduleStatus.STOPPED,
-        description=f"Compiles {source.name} and, if its plan has changed, redeploys it with its state kept.",
-    )
+    @_schedule(source.name, "redeploy", description, cron, timezone)
     @under_key(source.resource)
     def redeploy_what_changed(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
         try:

@@ -36,6 +36,9 @@ WORKERS = 2
 """Number of sensors that Dagster evaluates at the same time, as set in `dagster.yaml`."""
 RESETS_AT_ONCE = 4
 """Number of resets that are begun in parallel; each may wait for processes to end."""
+RECORD_SECONDS = 1.0
+"""Seconds to wait after a materialization before checks are recorded. Dagster rounds the time of a check down to
+seconds, so an earlier record would seem older than the materialization."""
 
 
 def own_sensor(application: str, reset_job: dg.JobDefinition, key: str, keys: AssetKeys) -> dg.SensorDefinition:
@@ -105,11 +108,6 @@ def failed_units_sensor(
         return tick.result(jobs, None if others is None else others.name)
 
     return failed_units
-
-
-RECORD_SECONDS = 1.0
-"""Seconds to wait after a materialization before checks are recorded. Dagster rounds the time of a check down to
-seconds, so an earlier record would seem older than the materialization."""
 
 
 @dataclass(slots=True)

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from streams_orchestration.compiler.decoupling.dataflow import SINKS, Dataflow
 
+TOLERANCE = 1e-9
+"""Relative difference below which two objectives are equal."""
+
 
 def machine_counts(
     loads: Sequence[float], used: Sequence[bool], divisible: Sequence[bool], budget: int, epsilon: float
@@ -60,10 +63,6 @@ def _spend(counts: list[int], loads: Sequence[float], shared: Sequence[int], spa
         _, number = heapq.heappop(queue)
         counts[number] += 1
         heapq.heappush(queue, (-gain(number), number))
-
-
-TOLERANCE = 1e-9
-"""Relative difference below which two objectives are equal."""
 
 
 @dataclass(frozen=True, slots=True)

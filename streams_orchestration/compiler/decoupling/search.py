@@ -13,6 +13,15 @@ from streams_orchestration.compiler.decoupling.evaluation import Evaluation, eva
 from streams_orchestration.compiler.decoupling.legality import violations
 from streams_orchestration.compiler.decoupling.tracked_assignment import Pieces, TrackedAssignment
 
+_LIMITS = 24
+"""The number of different limits with which machines are filled along the flow."""
+_FILLINGS = 3
+"""The number of fillings that local search improves."""
+_ORDERED_STEPS = 400
+"""The number of moves to try for each class if moves are restricted."""
+_STEPS = 150
+"""The number of moves to try for each piece and level."""
+
 
 class OrderedMoves:
     """The machines to which a class may move, if the machines are ordered or classes must be apart."""
@@ -79,16 +88,6 @@ def filled(contraction: Contraction, limit: float, machines: int) -> list[int]:
         home[piece], load = machine, load + weights[piece]
         claimed |= kept[piece]
     return home
-
-
-_LIMITS = 24
-"""The number of different limits with which machines are filled along the flow."""
-_FILLINGS = 3
-"""The number of fillings that local search improves."""
-_ORDERED_STEPS = 400
-"""The number of moves to try for each class if moves are restricted."""
-_STEPS = 150
-"""The number of moves to try for each piece and level."""
 
 
 class Search:

@@ -17,6 +17,8 @@ EXACT_BITS = 1 << 28
 """The largest product of operators and threads of a PE for an exact count: at most 32 MB of bit sets."""
 MANY = 2
 """The count in larger PEs for this many threads or more."""
+_NONE = 0, 0
+_SEVERAL = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +115,6 @@ def _own_threads(
     return own, behind, threads
 
 
-_NONE = 0, 0
-
-
 @dataclass(frozen=True, slots=True)
 class _Sets:
     """A representation of sets of threads as integers; 0 is the empty set."""
@@ -124,9 +123,6 @@ class _Sets:
     """Returns the set of a range of numbers."""
     join: Callable[[int, int], int]
     count: Callable[[int], int]
-
-
-_SEVERAL = -1
 
 
 def _few(start: int, stop: int) -> int:

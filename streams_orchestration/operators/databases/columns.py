@@ -20,6 +20,8 @@ CHUNK = 10_000
 
 KEY_LENGTH = 255
 """Characters or bytes of a text in a unique key of MariaDB and MySQL, whose keys have a limited length."""
+WITHOUT_ALL_NUMBERS = {"sqlite": "SQLite", "mysql": "MySQL", "mariadb": "MariaDB"}
+"""The databases that lack some values of a double (NaN, infinity), with their names."""
 
 
 def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
@@ -57,10 +59,6 @@ def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
         return sa.Numeric(kind.precision, kind.scale).with_variant(sa.Text(), "sqlite")
     message = f"it is {type_name(kind)}, which no column can hold; take it apart before, or leave it out with suppress"
     raise ValueError(message)
-
-
-WITHOUT_ALL_NUMBERS = {"sqlite": "SQLite", "mysql": "MySQL", "mariadb": "MariaDB"}
-"""The databases that lack some values of a double (NaN, infinity), with their names."""
 
 
 class NotStorableError(ValueError):

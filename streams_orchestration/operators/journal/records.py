@@ -15,6 +15,7 @@ _UNCHECKED = 8
 """The number of leading header bytes that the checksum does not cover."""
 LARGEST = 1 << 30
 """The largest record in bytes; a greater length means that the bytes are not a record."""
+HEAD_SIZE = _HEAD.size
 
 
 class JournalMessage(NamedTuple):
@@ -109,6 +110,3 @@ def load(content: bytes) -> JournalRecord | None:
     arrival = Arrival(values, facts.get("origin", ""), received / 1000, facts.get("key", ""), facts.get("digest", ""))
     keys = facts.get("keys", ())
     return JournalRecord(first, arrival, dict(zip(keys, facts.get("digests") or [""] * len(keys), strict=True)))
-
-
-HEAD_SIZE = _HEAD.size

@@ -20,6 +20,10 @@ _SECRET = re.compile(r"token|secret|password|credential|account-key|access-key|s
 _WITH_SECRET = re.compile(r"authorization|connection-string", re.IGNORECASE)
 """Names of properties whose values contain a secret among other words."""
 _PLAIN = frozenset(("oauth2-server-uri", "auth.type"))
+DURABLE = "streams_orchestration.operators.lakes.durable_io.DurableFileIO"
+"""The class by which pyiceberg accesses the files of tables on this machine's disk."""
+DEFAULT_NAME = "default"
+"""The name of a catalog that the spec does not name."""
 
 
 class IcebergParameters(Parameters):
@@ -55,12 +59,6 @@ def check_catalog(properties: Mapping[str, str]) -> None:
         if masked(value) != value:
             message = f"catalog: {name}: it contains a password, which plans and logs would show; use ${{env:NAME}}"
             raise ValueError(message)
-
-
-DURABLE = "streams_orchestration.operators.lakes.durable_io.DurableFileIO"
-"""The class by which pyiceberg accesses the files of tables on this machine's disk."""
-DEFAULT_NAME = "default"
-"""The name of a catalog that the spec does not name."""
 
 
 def advice_of(properties: Mapping[str, str]) -> str | None:

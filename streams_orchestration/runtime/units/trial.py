@@ -26,14 +26,12 @@ from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.status import HostStatus
 
 _t = tables.trial
+_STATE = select(_t.c.state).where(_t.c.application == bindparam("of"))
 
 
 def read_trial(connection: Connection, application: str) -> TrialRow | None:
     """Return the trial of the last redeploy; None if there was none."""
     return TrialRow.one_or_none(connection, select(_t).where(_t.c.application == application))
-
-
-_STATE = select(_t.c.state).where(_t.c.application == bindparam("of"))
 
 
 def is_on_trial(connection: Connection, application: str) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.owners import owner_pids
 from streams_orchestration.runtime.engine.spark.source import PeSource
@@ -18,6 +19,19 @@ from streams_orchestration.runtime.errors import OperatorFailure, OutsideFailure
 from streams_orchestration.runtime.logs import pe_logger
 from streams_orchestration.runtime.processes import place_for_others
 from streams_orchestration.runtime.storage.in_use import use
+
+PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "3600000"}
+"""Settings with which Spark hardly writes down the position of a query, since the catalog has it."""
+SLOW_START = "Python worker failed to connect back"
+"""Part of Spark's message that a Python process of a source took more than 10 seconds to start, as on a busy machine.
+"""
+CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
+"""Matches the beginning of an error of Spark's, as in `[DIVIDE_BY_ZERO] Division by zero. ...`."""
+FULL = "No space left on device"
+"""Part of Spark's message on a full disk, an error that passes by itself."""
+MOST_STARTS = 7
+START_PAUSES = Pauses(first=1.0, longest=32.0)
+"""Seconds before each new start of a query that could not start; such a query has done nothing yet."""
 
 
 class ScratchQuery(ABC):
@@ -58,19 +72,6 @@ class ScratchQuery(ABC):
         executor that is yet to come, while its owner is idle.
         """
         return [] if self._apart else owner_pids(self._scratch.unanswered())
-
-
-PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "3600000"}
-"""Settings with which Spark hardly writes down the position of a query, since the catalog has it."""
-SLOW_START = "Python worker failed to connect back"
-"""Part of Spark's message that a Python process of a source took more than 10 seconds to start, as on a busy machine.
-"""
-CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
-"""Matches the beginning of an error of Spark's, as in `[DIVIDE_BY_ZERO] Division by zero. ...`."""
-FULL = "No space left on device"
-"""Part of Spark's message on a full disk, an error that passes by itself."""
-START_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-"""Seconds before each new start of a query that could not start; such a query has done nothing yet."""
 
 
 class SparkQuery(ScratchQuery):
@@ -140,11 +141,11 @@ class SparkQuery(ScratchQuery):
 
     def _starts_again(self, why: str) -> bool:
         """Plan another start if the query could not start because Python was slow, and return True if so."""
-        if SLOW_START not in why or self._starts > len(START_PAUSES):
+        if SLOW_START not in why or self._starts >= MOST_STARTS:
             return False
         now = time.monotonic()
         if self._again_at is None:
-            self._again_at = now + START_PAUSES[self._starts - 1]
+            self._again_at = now + START_PAUSES.after(self._starts)
             self.log.warning("Python was slow to start (%s); once more in a while", SLOW_START)
         elif now >= self._again_at:
             self.start()

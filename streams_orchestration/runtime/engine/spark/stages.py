@@ -33,6 +33,8 @@ AGAIN = "its tasks would have to run again"
 """Part of the message for a task that Spark would run again although other tasks may have its results."""
 _CACHE = InstanceCache()
 """The cache of the worker process, with operators that it still has in memory and need not restore."""
+_PROGRESS = StandstillWatch()
+_HELD = HeldPayloads(lambda: _WORKER.address)
 
 
 def freeze() -> None:
@@ -118,9 +120,7 @@ def _serve(request: Request | Taking) -> list[Row] | pa.Buffer:
         return run_task(request.scratch, task, plan, request.items)
 
 
-_PROGRESS = StandstillWatch()
 _WORKER = Worker(_serve)
-_HELD = HeldPayloads(lambda: _WORKER.address)
 
 
 def announce() -> None:

@@ -25,6 +25,7 @@ from streams_orchestration.runtime.observing.profiles.passage_costs import Passa
 
 STEADY = 0.5
 """Share of the time that a PE must be in batches to be measured from commit to commit instead of by the clock."""
+QUERY = "it is a query of Spark's, which does not say what its operators cost; its streams are measured"
 
 
 class NotProfiledError(StreamsRuntimeError):
@@ -59,9 +60,6 @@ def profile_of(
         NotProfiledError: no tuples were carried.
     """
     return _Difference(compilation, before, after, after.at if until is None else until).profile(calibrate)
-
-
-QUERY = "it is a query of Spark's, which does not say what its operators cost; its streams are measured"
 
 
 class _Flow(NamedTuple):

@@ -33,6 +33,7 @@ _LOG_HEAD = 2
 """
 _SNAPSHOTS = 2
 """The number of full snapshots that are kept of each state store, since the newest may be of a failed attempt."""
+_MEND = "bring it back from a copy, or start anew with --fresh"
 
 
 class CheckpointError(OperatorError):
@@ -195,9 +196,6 @@ def name_own_schemas(checkpoint: Path) -> None:
             write_whole(file, text, durably=False)
             for checksum in (f".{file.name}.crc", f"{file.name}.crc"):
                 file.with_name(checksum).unlink(missing_ok=True)  # else Spark compares with what was there before
-
-
-_MEND = "bring it back from a copy, or start anew with --fresh"
 
 
 def _is_same(store: Store, file: StateFile, path: Path) -> bool:
