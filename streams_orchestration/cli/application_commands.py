@@ -10,7 +10,7 @@ from streams_orchestration.cli.command import command
 from streams_orchestration.cli.completing import complete_application, complete_pe, complete_unit
 from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.options import (
-    Address,
+    ListenAddress,
     Moment,
     application_argument,
     document_option,
@@ -221,7 +221,7 @@ def top() -> None:
 @command()
 @click.option(
     "--serve",
-    type=Address(),
+    type=ListenAddress(),
     metavar="[HOST:]PORT",
     help="Serve the metrics for Prometheus until Ctrl-C; on 127.0.0.1 if no host is named.",
 )

@@ -11,7 +11,7 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from streams_orchestration.cli.late_sinks import LateSinks
-from streams_orchestration.cli.progress import Meter, progress_line, progress_table
+from streams_orchestration.cli.progress import RateMeter, progress_line, progress_table
 from streams_orchestration.runtime import api
 
 LINE_SECONDS = 5.0
@@ -25,7 +25,7 @@ class Display:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._meter = Meter()
+        self._meter = RateMeter()
         self._late = LateSinks()
         self._live = Live(console=console, refresh_per_second=4) if console.is_terminal else None
         self._shown_at = 0.0

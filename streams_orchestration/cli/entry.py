@@ -13,7 +13,7 @@ import click
 
 from streams_orchestration.cli.commands import streams
 from streams_orchestration.cli.failing import APPLICATION, COMMAND_LINE, INTERRUPTED, report
-from streams_orchestration.cli.invocation import ErrorKind, Invocation, Verbosity, begun, write_json
+from streams_orchestration.cli.invocation import CommandInvocation, ErrorKind, Verbosity, begun, write_json
 from streams_orchestration.cli.output import write
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.runtime import api
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return result if isinstance(result, int) else 0
 
 
-def _failed(invocation: Invocation, status: int, kind: ErrorKind, message: str) -> int:
+def _failed(invocation: CommandInvocation, status: int, kind: ErrorKind, message: str) -> int:
     """Write the JSON document of a failed command if `--format json` asks for it, and return the exit status."""
     if invocation.json and not invocation.documented:
         write_json(invocation.document({}, status, kind, message))

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import click
 
 from streams_orchestration.cli.extras import require
-from streams_orchestration.cli.interrupts import Background, Interrupts
+from streams_orchestration.cli.interrupts import BackgroundCall, Interrupts
 from streams_orchestration.cli.invocation import write_output
 from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.messages import note
@@ -57,7 +57,7 @@ def _serve(home: api.Home, host: str, port: int, stack: ExitStack) -> Callable[[
     port = listener.getsockname()[1]
     app = load(f"{EXPOSITION}.endpoint:metrics_app")(home, host, port)
     server = load("streams_orchestration.operators.serving.http_server:HttpServer")(app, listener, END_SECONDS)
-    serving = Background(server.run)
+    serving = BackgroundCall(server.run)
 
     def end() -> None:
         server.should_exit = True

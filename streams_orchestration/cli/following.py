@@ -18,7 +18,7 @@ FINISH_SECONDS = 10.0
 """Most seconds to wait, once the application is complete, until its last resets are recorded."""
 
 
-class Operation(Protocol):
+class PendingOperation(Protocol):
     """An operation under way that ends by itself."""
 
     def wait(self, seconds: float) -> bool:
@@ -48,9 +48,9 @@ class Follower:
 
     read: Callable[[], api.ApplicationStatus]
     show: Callable[[api.ApplicationStatus, float], None]
-    reset: Callable[[api.UnitFailure], Operation]
+    reset: Callable[[api.UnitFailure], PendingOperation]
     """Begins a reset; the operation ends when other processes can see that the reset is under way."""
-    record: Callable[[api.UnitFailure], Operation]
+    record: Callable[[api.UnitFailure], PendingOperation]
     """Begins to record a finished reset; called for one reset at a time."""
     say: Callable[[str], None]
     clock: Callable[[], float]
@@ -59,10 +59,10 @@ class Follower:
     _known: dict[str, api.Known] = field(default_factory=dict)
     _reasons: dict[str, str] = field(default_factory=dict)
     """Unit -> cause of its last failure, so that a repeated cause is not printed again."""
-    _beginning: list[tuple[str, Operation]] = field(default_factory=list)
+    _beginning: list[tuple[str, PendingOperation]] = field(default_factory=list)
     _begun: dict[str, api.UnitFailure] = field(default_factory=dict)
     """Unit -> the failure that its newest reset answers, until that reset is recorded."""
-    _recording: tuple[str, Operation] | None = None
+    _recording: tuple[str, PendingOperation] | None = None
 
     def follow(self) -> api.ApplicationStatus:
         """Show the application until it is complete or stopped, or the user wants to stop.
@@ -140,7 +140,7 @@ class Follower:
         """Return the units whose reset is finished and not recorded yet."""
         return [unit.name for unit in status.units if unit.name in self._begun and _works(unit, self._begun[unit.name])]
 
-    def _result(self, task: Operation, otherwise: str) -> None:
+    def _result(self, task: PendingOperation, otherwise: str) -> None:
         try:
             task.result()
         except api.StreamsRuntimeError as error:

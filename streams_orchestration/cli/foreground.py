@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn, Protocol
 from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.failing import INTERRUPTED
 from streams_orchestration.cli.following import POLL_SECONDS, Follower, ResetsExhaustedError
-from streams_orchestration.cli.interrupts import Background, Interrupts
+from streams_orchestration.cli.interrupts import BackgroundCall, Interrupts
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.output import write
 from streams_orchestration.cli.restoring import restored_lines
@@ -71,7 +71,7 @@ class Foreground:
         self._catalog = api.Catalog(home)
         self._seen = 0
         """The mark of the catalog's changes at the last call of `ended`."""
-        self._recording: Background[None] | None = None
+        self._recording: BackgroundCall[None] | None = None
 
     def deploy(
         self,
@@ -104,7 +104,7 @@ class Foreground:
         try:
             api.await_engines(self._home, self._name, START_SECONDS)
         finally:
-            self._recording = Background(lambda: self._record(spec, wanted.compilation))
+            self._recording = BackgroundCall(lambda: self._record(spec, wanted.compilation))
         api.await_running(self._home, self._name, START_SECONDS)
 
     def _record(self, spec: Path, compilation: Compilation) -> None:
@@ -265,8 +265,8 @@ def run_in_foreground(
     follower = Follower(
         read=controls.status,
         show=display.show,
-        reset=lambda failure: Background(lambda: controls.begin_reset(failure)),
-        record=lambda failure: Background(lambda: controls.record_reset(failure)),
+        reset=lambda failure: BackgroundCall(lambda: controls.begin_reset(failure)),
+        record=lambda failure: BackgroundCall(lambda: controls.record_reset(failure)),
         say=display.say,
         clock=time.time,
         pause=lambda seconds: interrupts.pause(seconds, controls.ended),
@@ -286,7 +286,7 @@ def _wait_for(job: Callable[[], None], meanwhile: Callable[[], object] = lambda:
         job: the job.
         meanwhile: a function that is called repeatedly until the job is done.
     """
-    running = Background(job)
+    running = BackgroundCall(job)
     while not running.wait(POLL_SECONDS):
         meanwhile()
     running.result()

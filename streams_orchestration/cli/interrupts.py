@@ -62,7 +62,7 @@ class Interrupts:
         self._on_first()
 
 
-class Background(Generic[T]):
+class BackgroundCall(Generic[T]):
     """A function that runs on a thread of its own, since Dagster holds signals back on the thread that runs a job."""
 
     def __init__(self, function: Callable[[], T]) -> None:

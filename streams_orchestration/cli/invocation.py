@@ -33,7 +33,7 @@ class Verbosity(IntEnum):
 
 
 @dataclass(slots=True)
-class Invocation:
+class CommandInvocation:
     """The facts about the running command that its output depends on."""
 
     json: bool = False
@@ -47,7 +47,7 @@ class Invocation:
     """True if the document was written."""
 
     @classmethod
-    def of(cls, arguments: Sequence[str]) -> Invocation:
+    def of(cls, arguments: Sequence[str]) -> CommandInvocation:
         """Read the invocation from a command line, which may have errors."""
         return cls(json="--format=json" in arguments or ("--format", "json") in pairwise(arguments))
 
@@ -72,18 +72,18 @@ class Invocation:
         }
 
 
-_current: ContextVar[Invocation] = ContextVar("invocation")
+_current: ContextVar[CommandInvocation] = ContextVar("invocation")
 
 
-def current() -> Invocation:
+def current() -> CommandInvocation:
     """Return the invocation of the running command; outside of `begun`, a new one each time, which is not kept."""
-    return _current.get(None) or Invocation()
+    return _current.get(None) or CommandInvocation()
 
 
 @contextmanager
-def begun(arguments: Sequence[str]) -> Iterator[Invocation]:
+def begun(arguments: Sequence[str]) -> Iterator[CommandInvocation]:
     """Make a command line the current command within the block."""
-    token = _current.set(Invocation.of(arguments))
+    token = _current.set(CommandInvocation.of(arguments))
     try:
         yield _current.get()
     finally:

@@ -165,7 +165,7 @@ class Moment(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
         return (at if at.tzinfo else at.replace(tzinfo=dt.UTC)).timestamp()
 
 
-class Address(click.ParamType):
+class ListenAddress(click.ParamType):
     """The type of an address to listen on: `PORT`, `HOST:PORT` or `[IPv6]:PORT`."""
 
     name = "[HOST:]PORT"

@@ -34,7 +34,7 @@ STYLES = {
 }
 
 
-class Meter:
+class RateMeter:
     """The meter of every PE's rows a second, over the last `WINDOW` seconds."""
 
     def __init__(self) -> None:

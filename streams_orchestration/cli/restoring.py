@@ -19,7 +19,7 @@ def require_origin(origin: str | None, drop_state: tuple[str, ...]) -> None:
         raise click.UsageError(message, click.get_current_context())
 
 
-def place_of(home: api.Home, spec: ReadSpec, origin: str | None) -> api.Place | None:
+def place_of(home: api.Home, spec: ReadSpec, origin: str | None) -> api.SavepointPlace | None:
     """Return the place of the savepoint that `--from` names; None if the option is not given.
 
     Raises:
@@ -39,7 +39,7 @@ def restored_lines(restored: api.Restored) -> Iterator[str]:
     yield from (f"{text}." for text in restored.notes)
 
 
-def restored_facts(restored: api.Restored, place: api.Place) -> dict[str, Any]:
+def restored_facts(restored: api.Restored, place: api.SavepointPlace) -> dict[str, Any]:
     """Return the savepoint from which an application began, and the differences, as keys of a JSON document."""
     manifest, document = restored.manifest, restored.redeployment.document()
     facts = {"savepoint": manifest.title, "path": str(place), "createdAt": manifest.created_at, "epoch": manifest.epoch}

@@ -78,11 +78,11 @@ def remove(reference: str) -> int:
     return answer(lambda: {"removed": title}, f"{title} is removed.")
 
 
-def _facts(manifest: api.Manifest, place: api.Place) -> dict[str, Any]:
+def _facts(manifest: api.Manifest, place: api.SavepointPlace) -> dict[str, Any]:
     return {"savepoint": manifest.document() | {"path": str(place), "bytes": manifest.size}}
 
 
-def _listed(path: api.Place, manifest: api.Manifest | api.SavepointError) -> dict[str, Any]:
+def _listed(path: api.SavepointPlace, manifest: api.Manifest | api.SavepointError) -> dict[str, Any]:
     base = {"application": path.application, "name": path.name, "path": str(path)}
     if isinstance(manifest, api.SavepointError):
         return base | {"error": str(manifest)}
@@ -96,7 +96,7 @@ def _listed(path: api.Place, manifest: api.Manifest | api.SavepointError) -> dic
     }
 
 
-def _read(path: api.Place) -> api.Manifest | api.SavepointError:
+def _read(path: api.SavepointPlace) -> api.Manifest | api.SavepointError:
     """Read a savepoint's manifest; return the error if that fails, so that the others are listed."""
     try:
         return api.read_manifest(path)
@@ -113,7 +113,7 @@ def _holds(manifest: api.Manifest) -> str:
     return f"epoch {manifest.epoch}, {states} with {plural(_rows(manifest), 'row')}, {count(manifest.size)} bytes"
 
 
-def _table(savepoints: list[tuple[api.Place, api.Manifest | api.SavepointError]]) -> RenderableType:
+def _table(savepoints: list[tuple[api.SavepointPlace, api.Manifest | api.SavepointError]]) -> RenderableType:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for title in ("savepoint", "taken", "epoch", "states", "rows", "bytes"):
         table.add_column(title, justify="left" if title in ("savepoint", "taken") else "right", overflow="fold")
@@ -128,7 +128,7 @@ def _table(savepoints: list[tuple[api.Place, api.Manifest | api.SavepointError]]
     return Group(table, *notes)
 
 
-def _details(place: api.Place, manifest: api.Manifest) -> RenderableType:
+def _details(place: api.SavepointPlace, manifest: api.Manifest) -> RenderableType:
     state = "complete" if manifest.complete else f"at epoch {manifest.epoch}"
     lines: list[RenderableType] = [
         Text.assemble((manifest.title, "bold"), f"  {state}, taken {manifest.created_at} by {manifest.product}"),

@@ -12,13 +12,13 @@ from itertools import chain
 from typing import Any, cast
 
 from streams_orchestration.compiler.column_sources import Pair, Port, scope_of, types_of
-from streams_orchestration.compiler.column_uses import FILTER, GROUP_BY, JOIN, SORT, WINDOW, Use, united
+from streams_orchestration.compiler.column_uses import FILTER, GROUP_BY, JOIN, SORT, WINDOW, ColumnUse, united
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.tree import attributes
 from streams_orchestration.expressions.typing import typed
 from streams_orchestration.operators.windows.clause import parse_window
 
-_CONDITIONS: Mapping[str, Mapping[str, tuple[int, Use]]] = {
+_CONDITIONS: Mapping[str, Mapping[str, tuple[int, ColumnUse]]] = {
     "DeDuplicate": {"key": (0, FILTER)},
     "DynamicFilter": {"key": (0, FILTER), "addKey": (1, FILTER), "removeKey": (2, FILTER)},
     "Filter": {"filter": (0, FILTER)},
@@ -31,14 +31,14 @@ _CONDITIONS: Mapping[str, Mapping[str, tuple[int, Use]]] = {
 
 The expressions of Join use the attributes of both ports.
 """
-_NAMES: Mapping[str, Mapping[str, tuple[int, Use]]] = {
+_NAMES: Mapping[str, Mapping[str, tuple[int, ColumnUse]]] = {
     "Aggregate": {"groupBy": (0, GROUP_BY), "partitionBy": (0, GROUP_BY)},
     "DeDuplicate": {"deltaAttribute": (0, FILTER)},
     "Join": {"equalityLHS": (0, JOIN), "equalityRHS": (1, JOIN)},
     "Sort": {"partitionBy": (0, WINDOW)},
 }
 """Parameter that names attributes -> the input port that has them, and the kind of use."""
-_OF_PORTS: Mapping[str, Mapping[str, Use]] = {
+_OF_PORTS: Mapping[str, Mapping[str, ColumnUse]] = {
     "Barrier": {"partitionBy": JOIN},
     "Merge": {"orderBy": SORT},
     "Pair": {"partitionBy": JOIN},
@@ -46,7 +46,9 @@ _OF_PORTS: Mapping[str, Mapping[str, Use]] = {
 """Parameters that name attributes of all input ports, or have a list or a name for each port."""
 
 
-def column_influences(kind: str, parameters: Mapping[str, Any], ports: Sequence[Port]) -> dict[Pair, frozenset[Use]]:
+def column_influences(
+    kind: str, parameters: Mapping[str, Any], ports: Sequence[Port]
+) -> dict[Pair, frozenset[ColumnUse]]:
     """Return the attributes of the input ports that decide which tuples are submitted, and how each of them decides.
 
     Attributes that only decide when a tuple is submitted, as in Gate, Switch or Throttle, are not among them.
@@ -69,7 +71,7 @@ def _listed(value: Any) -> list[Any]:
     return cast("list[Any]", value) if isinstance(value, list) else [value]
 
 
-def _of_conditions(kind: str, parameters: Mapping[str, Any], ports: Sequence[Port]) -> Iterable[tuple[Pair, Use]]:
+def _of_conditions(kind: str, parameters: Mapping[str, Any], ports: Sequence[Port]) -> Iterable[tuple[Pair, ColumnUse]]:
     for parameter, (port, use) in _CONDITIONS.get(kind, {}).items():
         if parameter not in parameters or port >= len(ports):
             continue
@@ -86,7 +88,7 @@ def _of_conditions(kind: str, parameters: Mapping[str, Any], ports: Sequence[Por
                     yield pair, use
 
 
-def _of_names(kind: str, parameters: Mapping[str, Any], ports: int) -> Iterable[tuple[Pair, Use]]:
+def _of_names(kind: str, parameters: Mapping[str, Any], ports: int) -> Iterable[tuple[Pair, ColumnUse]]:
     for parameter, (port, use) in _NAMES.get(kind, {}).items():
         for name in _listed(parameters.get(parameter) or []):
             yield (port, str(name)), use
@@ -105,7 +107,7 @@ def _is_nested(values: list[Any]) -> bool:
     return any(isinstance(each, list) for each in values)
 
 
-def _of_windows(kind: str, parameters: Mapping[str, Any]) -> Iterable[tuple[Pair, Use]]:
+def _of_windows(kind: str, parameters: Mapping[str, Any]) -> Iterable[tuple[Pair, ColumnUse]]:
     if kind not in ("Aggregate", "Join", "Sort") or "window" not in parameters:
         return
     clauses = _listed(parameters["window"])

@@ -19,7 +19,7 @@ DIRECT, INDIRECT = "DIRECT", "INDIRECT"
 _STRENGTH = ("IDENTITY", "", "TRANSFORMATION", "AGGREGATION")
 
 
-class Use(NamedTuple):
+class ColumnUse(NamedTuple):
     """A type of dependence with its subtype; an empty subtype stands for every subtype."""
 
     type: str
@@ -30,23 +30,23 @@ class Use(NamedTuple):
         return f"{self.type} {self.subtype}".rstrip()
 
 
-IDENTITY = Use(DIRECT, "IDENTITY")
-TRANSFORMATION = Use(DIRECT, "TRANSFORMATION")
-AGGREGATION = Use(DIRECT, "AGGREGATION")
-UNSPECIFIED = Use(DIRECT, "")
-CONDITIONAL = Use(INDIRECT, "CONDITIONAL")
-FILTER = Use(INDIRECT, "FILTER")
-GROUP_BY = Use(INDIRECT, "GROUP_BY")
-JOIN = Use(INDIRECT, "JOIN")
-SORT = Use(INDIRECT, "SORT")
-WINDOW = Use(INDIRECT, "WINDOW")
+IDENTITY = ColumnUse(DIRECT, "IDENTITY")
+TRANSFORMATION = ColumnUse(DIRECT, "TRANSFORMATION")
+AGGREGATION = ColumnUse(DIRECT, "AGGREGATION")
+UNSPECIFIED = ColumnUse(DIRECT, "")
+CONDITIONAL = ColumnUse(INDIRECT, "CONDITIONAL")
+FILTER = ColumnUse(INDIRECT, "FILTER")
+GROUP_BY = ColumnUse(INDIRECT, "GROUP_BY")
+JOIN = ColumnUse(INDIRECT, "JOIN")
+SORT = ColumnUse(INDIRECT, "SORT")
+WINDOW = ColumnUse(INDIRECT, "WINDOW")
 
 Thing = TypeVar("Thing", bound=Hashable)
-Uses = Mapping[Thing, frozenset[Use]]
+Uses = Mapping[Thing, frozenset[ColumnUse]]
 """Attribute or column -> the ways in which a value depends on it."""
 
 
-def uses_of(node: TypedNode, direct: Use | None = None) -> Uses[str]:
+def uses_of(node: TypedNode, direct: ColumnUse | None = None) -> Uses[str]:
     """Return the ways in which the value of an expression depends on each attribute that it names.
 
     Args:
@@ -60,7 +60,7 @@ def uses_of(node: TypedNode, direct: Use | None = None) -> Uses[str]:
     return united(_found(node, direct))
 
 
-def _found(node: TypedNode, use: Use) -> Iterable[Uses[str]]:
+def _found(node: TypedNode, use: ColumnUse) -> Iterable[Uses[str]]:
     match node:
         case Attribute():
             yield {node.name: frozenset({use})}
@@ -74,16 +74,16 @@ def _found(node: TypedNode, use: Use) -> Iterable[Uses[str]]:
                 yield from _found(child, use)
 
 
-def united(several: Iterable[Uses[Thing]]) -> dict[Thing, frozenset[Use]]:
+def united(several: Iterable[Uses[Thing]]) -> dict[Thing, frozenset[ColumnUse]]:
     """Return the union of several mappings of dependences."""
-    together: dict[Thing, frozenset[Use]] = defaultdict(frozenset)
+    together: dict[Thing, frozenset[ColumnUse]] = defaultdict(frozenset)
     for uses in several:
         for thing, ways in uses.items():
             together[thing] |= ways
     return dict(together)
 
 
-def through(uses: Uses[Thing], ways: Iterable[Use]) -> dict[Thing, frozenset[Use]]:
+def through(uses: Uses[Thing], ways: Iterable[ColumnUse]) -> dict[Thing, frozenset[ColumnUse]]:
     """Return the dependences of a result that uses a value in some ways, given the dependences of that value.
 
     >>> through({"a": frozenset({TRANSFORMATION})}, [FILTER])["a"] == {FILTER}
@@ -92,7 +92,7 @@ def through(uses: Uses[Thing], ways: Iterable[Use]) -> dict[Thing, frozenset[Use
     return {thing: frozenset(_joined(one, way) for one in before for way in ways) for thing, before in uses.items()}
 
 
-def _joined(first: Use, then: Use) -> Use:
+def _joined(first: ColumnUse, then: ColumnUse) -> ColumnUse:
     """Return the combination of two successive ways: an indirect way wins, then the stronger one."""
     if then.type == INDIRECT:
         return then

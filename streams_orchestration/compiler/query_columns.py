@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from streams_orchestration.compiler.column_uses import Use
+from streams_orchestration.compiler.column_uses import ColumnUse
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 
 
@@ -19,7 +19,7 @@ class ColumnOrigin:
     """True if a function over whole rows makes the column; `inputs` are then all its arguments."""
 
 
-QueryInfluences = frozenset[tuple[int, str, Use]]
+QueryInfluences = frozenset[tuple[int, str, ColumnUse]]
 """The attributes that decide which rows there are, each as (input port, attribute, way in which it decides)."""
 
 
@@ -35,7 +35,7 @@ class OperatorColumns:
     def of(cls, ports: Iterable[tuple[Mapping[str, ColumnOrigin], QueryInfluences]]) -> OperatorColumns:
         """Return the columns of an operator from the columns and influences of each of its output ports."""
         several = list(ports)
-        together = frozenset[tuple[int, str, Use]]().union(*(influences for _, influences in several))
+        together = frozenset[tuple[int, str, ColumnUse]]().union(*(influences for _, influences in several))
         return cls(tuple(columns for columns, _ in several), together)
 
 

@@ -19,7 +19,7 @@ from streams_orchestration.expressions.times import (
     DAY,
     MINUTE,
     SECOND,
-    Clock,
+    LocalTime,
     clock_of,
     days_of,
     exists,
@@ -167,7 +167,7 @@ def _expected(piece: PatternPiece) -> str:
             return _digits(count, 2)
 
 
-def _written(piece: PatternPiece, clock: Clock, days: int, offset: int, zone: str) -> str:
+def _written(piece: PatternPiece, clock: LocalTime, days: int, offset: int, zone: str) -> str:
     """Format one part of a pattern."""
     letter, count = piece.letter, piece.times
     numbers: dict[str, Callable[[], int]] = {
@@ -246,7 +246,7 @@ def _assembled(parts: dict[str, tuple[str, int]], zone: dt.tzinfo | None) -> int
     if not exists(year, month, day) or hour > 23 or minute > 59 or second > 59:
         return None
     fraction = int(parts["S"][0].ljust(6, "0")[:6]) if "S" in parts else 0
-    local = micros_of(Clock(year, month, day, hour, minute, second, fraction))
+    local = micros_of(LocalTime(year, month, day, hour, minute, second, fraction))
     if "D" in parts:
         local += (number("D", 1) - 1) * DAY
     if "E" in parts and DAYS[(local // DAY + 3) % 7][:3] != parts["E"][0][:3]:

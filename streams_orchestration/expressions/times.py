@@ -34,7 +34,7 @@ _LIMIT = 2**63
 _DATE_LIMIT = 2**31
 
 
-class Clock(NamedTuple):
+class LocalTime(NamedTuple):
     """The parts of a local time: date and time of day."""
 
     year: int
@@ -76,15 +76,15 @@ def exists(year: int, month: int, day: int) -> bool:
     return 1 <= month <= 12 and 1 <= day <= days_of_month(year, month)
 
 
-def clock_of(micros: int) -> Clock:
+def clock_of(micros: int) -> LocalTime:
     """Split local microseconds into parts."""
     days, rest = divmod(micros, DAY)
     hour, rest = divmod(rest, HOUR)
     minute, rest = divmod(rest, MINUTE)
-    return Clock(*date_of(days), hour, minute, *divmod(rest, SECOND))
+    return LocalTime(*date_of(days), hour, minute, *divmod(rest, SECOND))
 
 
-def micros_of(clock: Clock) -> int:
+def micros_of(clock: LocalTime) -> int:
     """Return the local microseconds of the parts."""
     days = days_of(clock.year, clock.month, clock.day)
     return days * DAY + clock.hour * HOUR + clock.minute * MINUTE + clock.second * SECOND + clock.microsecond
@@ -190,7 +190,7 @@ def read_timestamp(text: str, zone: dt.tzinfo | None) -> int | None:
     if not exists(year, month, day) or hour > 23 or minute > 59 or second > 59:
         return None
     fraction = int((match[7] or "").ljust(6, "0")[:6])
-    local = micros_of(Clock(year, month, day, hour, minute, second, fraction))
+    local = micros_of(LocalTime(year, month, day, hour, minute, second, fraction))
     named = zone_named(match[8].strip()) if match[8] else zone
     if match[8] and named is None:
         return None

@@ -212,7 +212,7 @@ class HttpTarget:
         self._session.close()
 
 
-class Patience:
+class RetryAfter:
     """Tracks until when a receiver has asked to receive no requests."""
 
     def __init__(self) -> None:

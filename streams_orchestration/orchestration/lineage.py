@@ -11,11 +11,11 @@ from typing import Any
 import networkx as nx
 
 from streams_orchestration.compiler.column_lineage import Influences, Origins
-from streams_orchestration.compiler.column_uses import Use
+from streams_orchestration.compiler.column_uses import ColumnUse
 from streams_orchestration.runtime import api
 
 
-class UnknownNameError(api.StreamsRuntimeError):
+class UnknownNodeError(api.StreamsRuntimeError):
     """No node of the lineage has this name, or more than one has."""
 
 
@@ -37,7 +37,7 @@ def find(graph: nx.DiGraph[str], name: str) -> str:
     application = graph.graph["application"]
     if candidates:
         message = f"{application}: {name} may be {' or '.join(candidates)}. Give one of these names."
-        raise UnknownNameError(message)
+        raise UnknownNodeError(message)
     spellings = {spelling: node for node in graph for spelling in (node.lower(), node.lower().partition("/")[2])}
     for node, facts in graph.nodes(data=True):
         for operator in facts.get("operators", ()):
@@ -45,7 +45,7 @@ def find(graph: nx.DiGraph[str], name: str) -> str:
     near = dict.fromkeys(spellings[match] for match in get_close_matches(name.lower(), spellings, n=3, cutoff=0.5))
     there = f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(sorted(graph))}."
     message = f"{application}: nothing in its lineage is called {name}. {there}"
-    raise UnknownNameError(message)
+    raise UnknownNodeError(message)
 
 
 def render_lineage(graph: nx.DiGraph[str], name: str) -> str:
@@ -117,7 +117,7 @@ def _listed(uses: Influences) -> list[dict[str, Any]]:
     ]
 
 
-def _transformation(use: Use) -> dict[str, str]:
+def _transformation(use: ColumnUse) -> dict[str, str]:
     return {"type": use.type} | ({"subtype": use.subtype} if use.subtype else {})
 
 

@@ -53,7 +53,7 @@ class RegionLoad:
 
 
 @dataclass(frozen=True, slots=True)
-class WidthChange:
+class NewWidth:
     """A new width for a parallel region, and the reason for it."""
 
     region: str
@@ -87,7 +87,7 @@ def _load(region: ParallelRegion, loads: Mapping[tuple[int, ...], float]) -> Reg
     return RegionLoad(region.name, region.width, busiest, total)
 
 
-def width_change(loads: Iterable[RegionLoad], policy: Rescaling, processors: int | None) -> WidthChange | str:
+def width_change(loads: Iterable[RegionLoad], policy: Rescaling, processors: int | None) -> NewWidth | str:
     """Return the most urgent change of a width, or the reason why there is none.
 
     A region becomes wider when its busiest channel is over the target and more channels would share its load, and
@@ -105,12 +105,12 @@ def width_change(loads: Iterable[RegionLoad], policy: Rescaling, processors: int
             wanted = ceil(each.total / (_FILL * policy.target))
             what = f"the busiest channel of {each.region} takes {each.busiest:.2f} processors, over {policy.target:g}"
             if min(wanted, most) > each.width:
-                return WidthChange(each.region, min(wanted, most), what)
+                return NewWidth(each.region, min(wanted, most), what)
             limit = f"{most} is the largest width" if wanted > each.width else "the others have little to do"
             remarks.append(f"{what}, and more channels would not help: {limit}")
     for each in sorted(loads, key=lambda load: load.busiest):
         wanted = max(policy.least, ceil(each.width * each.busiest / (_FILL * policy.target)))
         if each.busiest < policy.low and wanted < each.width:
             what = f"the busiest channel of {each.region} takes {each.busiest:.2f} processors, under {policy.low:g}"
-            return WidthChange(each.region, wanted, what)
+            return NewWidth(each.region, wanted, what)
     return "; ".join(remarks) or "no region is over or far under its target"

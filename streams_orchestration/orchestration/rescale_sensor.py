@@ -14,7 +14,7 @@ from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG
 from streams_orchestration.orchestration.definition_names import job_name, sensor_name
 from streams_orchestration.orchestration.profiling import PROFILE
-from streams_orchestration.orchestration.region_widths import Rescaling, WidthChange, region_loads, width_change
+from streams_orchestration.orchestration.region_widths import NewWidth, Rescaling, region_loads, width_change
 from streams_orchestration.orchestration.reset_runs import UNDER_WAY
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.settings import CompileOptions, Width
@@ -26,7 +26,7 @@ RESCALE_TAG = "streams/rescale"
 """Run tag of a requested change: application, fingerprint, region and width."""
 
 
-class Cursor(BaseModel):
+class RescaleCursor(BaseModel):
     """The state that the sensor keeps between two ticks."""
 
     measured_at: float = 0.0
@@ -83,14 +83,14 @@ def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY)
     return rescale
 
 
-def _cursor(text: str | None) -> Cursor:
+def _cursor(text: str | None) -> RescaleCursor:
     try:
-        return Cursor.model_validate_json(text or "{}")
+        return RescaleCursor.model_validate_json(text or "{}")
     except ValidationError:  # of another version
-        return Cursor()
+        return RescaleCursor()
 
 
-def _profile(store: ArtifactStore, application: str, cursor: Cursor, now: float) -> Profile | str:
+def _profile(store: ArtifactStore, application: str, cursor: RescaleCursor, now: float) -> Profile | str:
     """Return the profile to judge, or the reason why there is none."""
     document = store.get(application, PROFILE)
     if document is None:
@@ -121,14 +121,14 @@ def _busy(instance: dg.DagsterInstance, home: api.Home, application: str) -> str
     return next((f"run {run.run_id} of {run.job_name} is not over" for run in others), None)
 
 
-def _change(compilation: Compilation, profile: Profile, policy: Rescaling) -> WidthChange | str:
+def _change(compilation: Compilation, profile: Profile, policy: Rescaling) -> NewWidth | str:
     running = fusion_fingerprint(compilation.logical, compilation.physical, compilation.fusion)
     if profile.fingerprint != running:
         return "the last profile is of another plan than the one that runs"
     return width_change(region_loads(compilation, profile), policy, profile.processors)
 
 
-def _request(application: str, profile: Profile, change: WidthChange) -> dg.RunRequest:
+def _request(application: str, profile: Profile, change: NewWidth) -> dg.RunRequest:
     options = CompileOptions(keep=True, widths=[Width(pattern=change.region, width=change.width)])
     return dg.RunRequest(
         run_key=f"{application}:{change.region}:{change.width}:{profile.measured_at}",

@@ -106,7 +106,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
     from streams_orchestration.runtime.savepoints.creating import create_savepoint
     from streams_orchestration.runtime.savepoints.manifest import Manifest, SavepointError, read_manifest
-    from streams_orchestration.runtime.savepoints.place import Place
+    from streams_orchestration.runtime.savepoints.place import SavepointPlace
     from streams_orchestration.runtime.savepoints.places import remove_savepoint, saved, savepoint_of
     from streams_orchestration.runtime.savepoints.restoring import Restored
     from streams_orchestration.runtime.settings import MASTER, MEMORY, SPARK_CONF, SettingError, Settings

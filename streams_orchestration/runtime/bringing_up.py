@@ -13,7 +13,7 @@ from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.going_on import ENDLESS, Run
 from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.redeployment.redeploying import WITHIN_SECONDS, redeploy
-from streams_orchestration.runtime.savepoints.place import Place
+from streams_orchestration.runtime.savepoints.place import SavepointPlace
 from streams_orchestration.runtime.savepoints.restoring import Restored, restore
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
@@ -25,7 +25,7 @@ class Request:
 
     fresh: bool = False
     """Drop everything that is kept of the application, published results too."""
-    savepoint: Place | None = None
+    savepoint: SavepointPlace | None = None
     """Begin where this savepoint was taken; refused while the application is deployed, unless `fresh` is set."""
     replaces: bool = False
     """Replace another plan that is deployed, with its state kept; without this it is refused."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from streams_orchestration.cli import following
-from streams_orchestration.cli.following import PATIENCE, POLL_SECONDS, Follower, Operation, ResetsExhaustedError
+from streams_orchestration.cli.following import PATIENCE, POLL_SECONDS, Follower, PendingOperation, ResetsExhaustedError
 from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS, SETTLE_SECONDS
 from streams_orchestration.runtime.errors import CatalogLostError, HostLaunchError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -58,11 +58,11 @@ class World:
         self.now += seconds
         return self.now >= self.stop_at
 
-    def reset(self, failure: UnitFailure) -> Operation:
+    def reset(self, failure: UnitFailure) -> PendingOperation:
         self.resets.append((failure.unit, failure.generation, self.now - NOW))
         return Begun(self, self.now + self.takes, self.error)
 
-    def record(self, failure: UnitFailure) -> Operation:
+    def record(self, failure: UnitFailure) -> PendingOperation:
         self.recorded.append((failure.unit, failure.generation))
         return Begun(self, self.now + self.takes, self.error)
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from streams_orchestration.cli.interrupts import Background, Interrupts
+from streams_orchestration.cli.interrupts import BackgroundCall, Interrupts
 
 
 def test_the_first_signal_is_a_request_and_the_second_leaves():
@@ -40,19 +40,19 @@ def test_a_pause_ends_when_there_is_nothing_more_to_wait_for():
 
 
 def test_background_gives_back_result_and_error():
-    assert Background(threading.current_thread).result() is not threading.current_thread()
+    assert BackgroundCall(threading.current_thread).result() is not threading.current_thread()
 
     def fail() -> None:
         message = "no"
         raise ValueError(message)
 
     with pytest.raises(ValueError, match="no"):
-        Background(fail).result()
+        BackgroundCall(fail).result()
 
 
 def test_background_can_be_waited_for_a_while():
     gate = threading.Event()
-    background = Background(gate.wait)
+    background = BackgroundCall(gate.wait)
     assert not background.wait(0)
     gate.set()
     assert background.result()

@@ -12,7 +12,7 @@ from dagster._core.definitions.data_version import CachingStaleStatusResolver, S
 from dagster._core.loader import LoadingContextForTest
 
 from streams_orchestration.cli import foreground, jobs
-from streams_orchestration.cli.interrupts import Background
+from streams_orchestration.cli.interrupts import BackgroundCall
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration.application import build_application_definitions
@@ -50,7 +50,7 @@ def test_resets_that_are_recorded_at_the_same_time_do_not_block_each_other(
     controls: jobs.Jobs, runtime: Runtime, tmp_path: Path
 ):
     units = ("region-0", "region-1")
-    both = [Background(lambda each=unit: controls.record_reset(failure(each))) for unit in units]
+    both = [BackgroundCall(lambda each=unit: controls.record_reset(failure(each))) for unit in units]
     for each in both:
         assert each.wait(LIMIT_SECONDS)
         each.result()
@@ -79,7 +79,7 @@ def test_a_reset_is_begun_while_another_one_is_being_recorded(
     monkeypatch.setattr(runtime, "await_running", await_running)
     monkeypatch.setattr(api, "reset", begin)
     begun: list[str] = []
-    record = Background(lambda: controls.record_reset(failure("region-0")))
+    record = BackgroundCall(lambda: controls.record_reset(failure("region-0")))
     try:
         assert recording.wait(LIMIT_SECONDS)
         foreground.Foreground(Home(tmp_path / "home"), "demo").begin_reset(failure("region-1"))

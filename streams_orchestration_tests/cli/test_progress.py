@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from streams_orchestration.cli.progress import LISTED_PES, Meter, progress_line, progress_table
+from streams_orchestration.cli.progress import LISTED_PES, RateMeter, progress_line, progress_table
 from streams_orchestration.cli.terminal import rendered
 from streams_orchestration.runtime.catalog.states import UnitState
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
@@ -91,7 +91,7 @@ def test_of_many_pes_the_line_counts_the_states():
 
 
 def test_rates_are_taken_over_the_last_seconds():
-    meter = Meter()
+    meter = RateMeter()
     assert meter.rates == {}
     for second in range(20):
         rows = 100 * second if second < 10 else 1000 + 10 * (second - 10)
@@ -100,7 +100,7 @@ def test_rates_are_taken_over_the_last_seconds():
 
 
 def test_totals_that_a_reset_took_back_are_no_negative_rate():
-    meter = Meter()
+    meter = RateMeter()
     meter.add(status(pes=(pe(0, rows_in=500),)), NOW)
     meter.add(status(pes=(pe(0, rows_in=100), pe(1, rows_in=7))), NOW + 1)
     assert meter.rates == {0: 0.0}

@@ -19,7 +19,7 @@ from textual.widgets import Input, Static
 from streams_orchestration.cli import main
 from streams_orchestration.cli.terminal import rendered
 from streams_orchestration.cli.top.command import once
-from streams_orchestration.cli.top.rows import COLUMNS, Arrangement, Row, rows_of
+from streams_orchestration.cli.top.rows import COLUMNS, Row, TableView, rows_of
 from streams_orchestration.cli.top.screen import Screen
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.errors import CatalogUnavailableError
@@ -51,7 +51,7 @@ def names(rows: list[Row]) -> list[str]:
 
 
 def test_rows_are_a_tree_by_region_with_what_works_most_first():
-    assert names(Arrangement().of(rows_of(snapshot()))) == [
+    assert names(TableView().of(rows_of(snapshot()))) == [
         *("flights", "region-0", "PE 0", "Slow", "In"),
         *("PE 1", "Out"),
     ]
@@ -82,17 +82,17 @@ def test_what_failed_says_why_and_what_to_do():
 @pytest.mark.parametrize(
     ("arrangement", "expected"),
     [
-        (Arrangement(tree=False), ["Slow", "Out", "In"]),
-        (Arrangement(tree=False, inverted=True), ["In", "Out", "Slow"]),
-        (Arrangement(tree=False, column="name"), ["In", "Out", "Slow"]),
-        (Arrangement(tree=False, column="tuples/s"), ["In", "Out", "Slow"]),
-        (Arrangement(tree=False, column="behind"), ["In", "Out", "Slow"]),
-        (Arrangement(tree=False, words="REGION-0"), ["Slow", "In"]),
-        (Arrangement(words="slow"), ["flights", "region-0", "PE 0", "Slow"]),
-        (Arrangement(words="nothing has these"), []),
+        (TableView(tree=False), ["Slow", "Out", "In"]),
+        (TableView(tree=False, inverted=True), ["In", "Out", "Slow"]),
+        (TableView(tree=False, column="name"), ["In", "Out", "Slow"]),
+        (TableView(tree=False, column="tuples/s"), ["In", "Out", "Slow"]),
+        (TableView(tree=False, column="behind"), ["In", "Out", "Slow"]),
+        (TableView(tree=False, words="REGION-0"), ["Slow", "In"]),
+        (TableView(words="slow"), ["flights", "region-0", "PE 0", "Slow"]),
+        (TableView(words="nothing has these"), []),
     ],
 )
-def test_rows_are_arranged(arrangement: Arrangement, expected: list[str]):
+def test_rows_are_arranged(arrangement: TableView, expected: list[str]):
     assert names(arrangement.of(rows_of(snapshot()))) == expected
 
 
@@ -107,7 +107,7 @@ def test_no_arrangement_loses_a_row_or_puts_one_before_its_parent(
 ):
     rows = [Row(("a",), "application"), Row(("a", "PE 0"), "pe")]
     rows += [Row(("a", "PE 0", f"O{n}"), "operator", cores=value) for n, value in enumerate(cores)]
-    shown = Arrangement(column, inverted, tree).of(rows)
+    shown = TableView(column, inverted, tree).of(rows)
     assert {row.path for row in shown} == {row.path for row in rows if tree or row.kind == "operator"}
     places = {row.path: place for place, row in enumerate(shown)}
     assert all(places[path[:-1]] < place for path, place in places.items() if path[:-1] in places)
@@ -119,14 +119,14 @@ def test_no_arrangement_loses_a_row_or_puts_one_before_its_parent(
 
 def test_numbers_in_names_count_as_numbers():
     rows = [Row(("a", f"PE {number}"), "pe") for number in (10, 2, 1)]
-    assert names(Arrangement(tree=False, column="name")._sorted(rows)) == ["PE 1", "PE 2", "PE 10"]
+    assert names(TableView(tree=False, column="name")._sorted(rows)) == ["PE 1", "PE 2", "PE 10"]
 
 
 def test_sorting_goes_round_the_columns():
-    arrangement = Arrangement()
+    arrangement = TableView()
     for _ in COLUMNS:
         arrangement = arrangement.moved(1)
-    assert arrangement == Arrangement()
+    assert arrangement == TableView()
     assert arrangement.moved(1).moved(-1) == arrangement
 
 

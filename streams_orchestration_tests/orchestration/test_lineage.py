@@ -15,7 +15,7 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.query_columns import ColumnOrigin, QueryColumns
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration.lineage import (
-    UnknownNameError,
+    UnknownNodeError,
     find,
     lineage_document,
     render_lineage,
@@ -70,12 +70,12 @@ def test_names_are_found(graph: nx.DiGraph):
 
 
 def test_a_misspelt_name_is_answered_with_near_ones(graph: nx.DiGraph):
-    with pytest.raises(UnknownNameError, match=r"called Reslts.*Did you mean sinks/Results"):
+    with pytest.raises(UnknownNodeError, match=r"called Reslts.*Did you mean sinks/Results"):
         render_lineage(graph, "Reslts")
 
 
 def test_an_ambiguous_name_is_answered_with_all(graph: nx.DiGraph):
-    with pytest.raises(UnknownNameError, match=r"may be .*sources/Numbers"):
+    with pytest.raises(UnknownNodeError, match=r"may be .*sources/Numbers"):
         find(graph, "Numbers")
 
 

@@ -23,9 +23,9 @@ from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.ops import APPLICATION_TAG
 from streams_orchestration.orchestration.profiling import PROFILE
 from streams_orchestration.orchestration.region_widths import (
+    NewWidth,
     RegionLoad,
     Rescaling,
-    WidthChange,
     region_loads,
     width_change,
 )
@@ -62,20 +62,20 @@ def test_loads_are_those_of_channels_with_all_that_is_in_them(tmp_path: Path):
 
 
 POLICY = Rescaling(target=0.5, low=0.1, least=1, most=6)
-WIDTHS: dict[str, tuple[list[RegionLoad], WidthChange | None, str]] = {
+WIDTHS: dict[str, tuple[list[RegionLoad], NewWidth | None, str]] = {
     "just right": ([RegionLoad("A", 2, 0.4, 0.8)], None, "no region is over or far under"),
-    "too busy": ([RegionLoad("A", 2, 0.9, 1.8)], WidthChange("A", 5, ""), "over 0.5"),
-    "never wider than the policy has it": ([RegionLoad("A", 4, 0.9, 3.6)], WidthChange("A", 6, ""), "over 0.5"),
+    "too busy": ([RegionLoad("A", 2, 0.9, 1.8)], NewWidth("A", 5, ""), "over 0.5"),
+    "never wider than the policy has it": ([RegionLoad("A", 4, 0.9, 3.6)], NewWidth("A", 6, ""), "over 0.5"),
     "as wide as it may be": ([RegionLoad("A", 6, 0.9, 5.4)], None, "6 is the largest width"),
     "one channel has most of it": ([RegionLoad("A", 4, 0.9, 1.0)], None, "the others have little to do"),
-    "idle": ([RegionLoad("A", 4, 0.05, 0.1)], WidthChange("A", 1, ""), "under 0.1"),
+    "idle": ([RegionLoad("A", 4, 0.05, 0.1)], NewWidth("A", 1, ""), "under 0.1"),
     "narrow already": ([RegionLoad("A", 1, 0.05, 0.05)], None, "no region"),
     "the busiest first": (
         [RegionLoad("A", 2, 0.6, 1.2), RegionLoad("B", 2, 0.9, 1.8), RegionLoad("C", 2, 0.0, 0.0)],
-        WidthChange("B", 5, ""), "B takes 0.90",
+        NewWidth("B", 5, ""), "B takes 0.90",
     ),
     "one that cannot be helped does not hold up another": (
-        [RegionLoad("A", 3, 0.9, 0.9), RegionLoad("B", 4, 0.01, 0.04)], WidthChange("B", 1, ""), "B takes 0.01"
+        [RegionLoad("A", 3, 0.9, 0.9), RegionLoad("B", 4, 0.01, 0.04)], NewWidth("B", 1, ""), "B takes 0.01"
     ),
 }  # fmt: skip
 
@@ -238,5 +238,5 @@ def test_an_idle_region_gets_fewer_channels(sensed: Sensed):
 
 def test_the_bound_is_the_machine_where_the_policy_names_none():
     change = width_change([RegionLoad("A", 2, 1.0, 2.0)], Rescaling(), 3)
-    assert isinstance(change, WidthChange)
+    assert isinstance(change, NewWidth)
     assert change.width == min(3, ceil(2.0 / (0.8 * 0.7)))

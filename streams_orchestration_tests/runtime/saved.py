@@ -11,7 +11,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.engine.port import Engine
 from streams_orchestration.runtime.savepoints import creating
 from streams_orchestration.runtime.savepoints.creating import Created, create_savepoint
-from streams_orchestration.runtime.savepoints.place import Place
+from streams_orchestration.runtime.savepoints.place import SavepointPlace
 from streams_orchestration.runtime.savepoints.restoring import restore
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -30,7 +30,7 @@ def take(local: LocalApplication, name: str = "point") -> Created:
 
 
 def begun(
-    home: Home, compilation: Compilation, place: Place, *drop: str, fresh: bool = False, limit: int = 4,
+    home: Home, compilation: Compilation, place: SavepointPlace, *drop: str, fresh: bool = False, limit: int = 4,
     engine: Callable[[], Engine] | None = None,
 ) -> LocalApplication:  # fmt: skip
     """An application that goes on from a savepoint."""

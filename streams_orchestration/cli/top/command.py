@@ -13,7 +13,7 @@ from streams_orchestration.cli.invocation import current
 from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.messages import detail
 from streams_orchestration.cli.terminal import printable_text, results
-from streams_orchestration.cli.top.rows import COLUMNS, Arrangement, Row, rows_of
+from streams_orchestration.cli.top.rows import COLUMNS, Row, TableView, rows_of
 from streams_orchestration.runtime import api
 
 SCREEN = "streams_orchestration.cli.top.screen:Screen"
@@ -35,7 +35,7 @@ def top(application: str | None, delay: float) -> int:
 
 def once(snapshot: api.Snapshot) -> RenderableType:
     """Return all rows as a tree, the busiest first, with problems below."""
-    rows = Arrangement().of(rows_of(snapshot))
+    rows = TableView().of(rows_of(snapshot))
     if not rows:
         return Text("Nothing is deployed.")
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", expand=False)

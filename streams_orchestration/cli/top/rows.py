@@ -43,7 +43,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column of the table: its title, the value by which rows are sorted, and the text that is shown."""
 
     title: str
@@ -69,27 +69,27 @@ def _number(number: float | None) -> str:
 
 
 COLUMNS = (
-    Column("name", lambda row: _natural(row.name), lambda row: row.name),
-    Column("state", lambda row: f"{0 if row.trouble else 1} {row.state}", lambda row: row.state),
-    Column("CPU", lambda row: row.cores, _percent),
-    Column("CPU s", lambda row: row.cpu_seconds, _seconds),
-    Column("tuples/s", lambda row: row.rate, lambda row: _number(row.rate)),
-    Column("tuples", lambda row: row.tuples, lambda row: _number(row.tuples)),
-    Column("behind", lambda row: row.lag, lambda row: _number(row.lag)),
-    Column(
+    TableColumn("name", lambda row: _natural(row.name), lambda row: row.name),
+    TableColumn("state", lambda row: f"{0 if row.trouble else 1} {row.state}", lambda row: row.state),
+    TableColumn("CPU", lambda row: row.cores, _percent),
+    TableColumn("CPU s", lambda row: row.cpu_seconds, _seconds),
+    TableColumn("tuples/s", lambda row: row.rate, lambda row: _number(row.rate)),
+    TableColumn("tuples", lambda row: row.tuples, lambda row: _number(row.tuples)),
+    TableColumn("behind", lambda row: row.lag, lambda row: _number(row.lag)),
+    TableColumn(
         "oldest", lambda row: row.lag_seconds, lambda row: duration(row.lag_seconds) if row.lag_seconds else ""
     ),
-    Column(
+    TableColumn(
         "state kB", lambda row: row.state_bytes, lambda row: f"{row.state_bytes / 1e3:,.1f}" if row.state_bytes else ""
     ),
-    Column("resets", lambda row: row.resets, lambda row: _number(row.resets)),
+    TableColumn("resets", lambda row: row.resets, lambda row: _number(row.resets)),
 )  # fmt: skip
 ASCENDING = ("name", "state")
 """Columns that sort their smallest value first; all others sort their largest value first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Arrangement:
+class TableView:
     """The choice of rows that are shown, and their order."""
 
     column: str = "CPU"
@@ -98,7 +98,7 @@ class Arrangement:
     words: str = ""
     """A text that a row must have in its path to be shown; empty for all rows."""
 
-    def moved(self, by: int) -> Arrangement:
+    def moved(self, by: int) -> TableView:
         """Return the arrangement sorted by the column that is this many columns to the right, or left if negative."""
         titles = [column.title for column in COLUMNS]
         return replace(self, column=titles[(titles.index(self.column) + by) % len(titles)])

@@ -16,7 +16,7 @@ from textual.widgets import DataTable, Footer, Input, Static
 from streams_orchestration.cli.metrics import facts
 from streams_orchestration.cli.terminal import printable_text
 from streams_orchestration.cli.top.command import cells
-from streams_orchestration.cli.top.rows import COLUMNS, Arrangement, Row, rows_of
+from streams_orchestration.cli.top.rows import COLUMNS, Row, TableView, rows_of
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.runtime import api
 
@@ -65,7 +65,7 @@ class Screen(App[None]):
         """Create the screen with a first snapshot; `look` returns the next one every `delay` seconds."""
         super().__init__()
         self.snapshot = snapshot
-        self.arrangement = Arrangement()
+        self.arrangement = TableView()
         self.held = False
         self.problem = ""
         self.shown: list[Row] = []

@@ -13,14 +13,14 @@ from streams_orchestration.model.operators import SingleThreadedMode
 _POLICY = re.compile(r"(\w+)\s*\(")
 
 
-class Window(NamedTuple):
+class WindowPolicies(NamedTuple):
     """The policy names of one window: count, delta, time or punct; empty when absent."""
 
     eviction: str = ""
     trigger: str = ""
 
 
-def windows_of(parameters: Mapping[str, Any], ports: tuple[str, ...]) -> dict[int, Window]:
+def windows_of(parameters: Mapping[str, Any], ports: tuple[str, ...]) -> dict[int, WindowPolicies]:
     """Return the windows of the input ports of an invocation, from its parameter `window`.
 
     The parameter is one window for all ports, a list with one for each, or a mapping by port name. A window is a text
@@ -36,13 +36,13 @@ def windows_of(parameters: Mapping[str, Any], ports: tuple[str, ...]) -> dict[in
     return dict.fromkeys(range(len(ports)), _window(value))
 
 
-def _window(value: Any) -> Window:
+def _window(value: Any) -> WindowPolicies:
     if isinstance(value, str):
         names = _POLICY.findall(value)
-        return Window(*names[:2])
+        return WindowPolicies(*names[:2])
     if not is_mapping(value):
-        return Window()
-    return Window(_policy(value.get("eviction")), _policy(value.get("trigger")))
+        return WindowPolicies()
+    return WindowPolicies(_policy(value.get("eviction")), _policy(value.get("trigger")))
 
 
 def _policy(value: Any) -> str:
@@ -51,13 +51,13 @@ def _policy(value: Any) -> str:
     return str(next(iter(value), "")) if is_mapping(value) else ""
 
 
-def _timed(windows: Mapping[int, Window], mode: SingleThreadedMode) -> Iterator[bool]:
+def _timed(windows: Mapping[int, WindowPolicies], mode: SingleThreadedMode) -> Iterator[bool]:
     for window in windows.values():
         yield mode != "WindowEvictionBound" and window.trigger == "time"
         yield mode != "WindowTriggerBound" and window.eviction == "time"
 
 
-def single_threaded(mode: SingleThreadedMode, windows: Mapping[int, Window]) -> SingleThreaded:
+def single_threaded(mode: SingleThreadedMode, windows: Mapping[int, WindowPolicies]) -> SingleThreaded:
     """Return whether a single-threaded input makes the outputs single-threaded (rule 72): "Always" or "Never"."""
     if mode in ("Always", "WindowPartitionEvictionBound"):
         return "Always"

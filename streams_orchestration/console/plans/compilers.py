@@ -22,7 +22,7 @@ from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.console.answers import UnknownPlanError
 from streams_orchestration.console.plans.choices import ChoiceError, Choices
-from streams_orchestration.console.plans.task import Task
+from streams_orchestration.console.plans.task import PlanRequest
 from streams_orchestration.runtime import api
 
 SECONDS = 60.0
@@ -85,7 +85,7 @@ class Compilers:
             message = f"{spec} was not named where the console was started. `streams console {spec}` shows it."
             raise UnknownPlanError(message)
         compared = None if before is None else Choices.of(before)
-        task = Task(path, self.home.root, self.options, Choices.of(choices), compared)
+        task = PlanRequest(path, self.home.root, self.options, Choices.of(choices), compared)
         with self._waits():
             async with self._turn:
                 answer = await asyncio.to_thread(self._done, task)
@@ -130,7 +130,7 @@ class Compilers:
         finally:
             self._waiting -= 1
 
-    def _done(self, task: Task) -> dict[str, Any]:
+    def _done(self, task: PlanRequest) -> dict[str, Any]:
         self.prepare()
         process, self._spare = self._spare, None
         if process is None:

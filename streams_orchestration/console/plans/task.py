@@ -31,7 +31,7 @@ Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class PlanRequest:
     """A compilation that a page requests."""
 
     spec: Path
@@ -54,7 +54,7 @@ class Answer:
     """The compilation as JSON, with the PE numbers of the deployed plan; None if the spec has errors."""
 
 
-def answer(task: Task) -> Answer:
+def answer(task: PlanRequest) -> Answer:
     """Compile a spec, and compare the plan with that of the earlier choices and with the deployed one; deploy nothing.
 
     Raises:
@@ -90,7 +90,7 @@ def answer(task: Task) -> Answer:
     return Answer(document, dump(shown).decode())
 
 
-def _base(task: Task, spec: ReadSpec, deployed: Compilation | None) -> tuple[Options, tuple[str, ...]]:
+def _base(task: PlanRequest, spec: ReadSpec, deployed: Compilation | None) -> tuple[Options, tuple[str, ...]]:
     """Return the options without any choice, and notes on deployed options that do not fit the spec any more."""
     if task.options is not None:
         return task.options, ()

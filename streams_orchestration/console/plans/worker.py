@@ -16,7 +16,7 @@ import pyarrow  # noqa: F401
 
 import streams_orchestration.compiler.checking.checking  # noqa: F401
 from streams_orchestration.console.plans.choices import ChoiceError
-from streams_orchestration.console.plans.task import Answer, Task, answer
+from streams_orchestration.console.plans.task import Answer, PlanRequest, answer
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.runtime import api
 
@@ -40,7 +40,7 @@ def _main() -> None:
         json.dump(asdict(_answered(task)), output, default=str)
 
 
-def _answered(task: Task) -> Answer:
+def _answered(task: PlanRequest) -> Answer:
     try:
         return answer(task)
     except ChoiceError as error:

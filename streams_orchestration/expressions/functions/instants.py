@@ -27,7 +27,7 @@ from streams_orchestration.expressions.times import (
     HOUR,
     MINUTE,
     SECOND,
-    Clock,
+    LocalTime,
     add_months,
     date_of,
     days_of,
@@ -79,7 +79,7 @@ for _name, _kind in (("make_timestamp", "timestamp"), ("make_timestamp_ntz", "ti
             if not exists(year, month, day) or not fits:
                 message = f"there is no time {year}-{month}-{day} {hour}:{minute}:{seconds}"
                 raise EvaluationError(message)
-            local = checked(micros_of(Clock(year, month, day, hour, minute, 0, 0)) + micros, BIGINT)
+            local = checked(micros_of(LocalTime(year, month, day, hour, minute, 0, 0)) + micros, BIGINT)
             return from_local(local, zone) if kind == "timestamp" else local
 
         return row

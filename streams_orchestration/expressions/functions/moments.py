@@ -23,7 +23,7 @@ from streams_orchestration.expressions.times import (
     HOUR,
     MINUTE,
     SECOND,
-    Clock,
+    LocalTime,
     add_months,
     clock_of,
     date_of,
@@ -252,7 +252,7 @@ def _months_between(binding: Binding) -> TupleFunction:
     return row
 
 
-def _midnight(clock: Clock, zone: dt.tzinfo) -> int:
+def _midnight(clock: LocalTime, zone: dt.tzinfo) -> int:
     """Return the timestamp at which a local day begins."""
     return from_local(days_of(clock.year, clock.month, clock.day) * DAY, zone)
 

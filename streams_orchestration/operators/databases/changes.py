@@ -47,7 +47,7 @@ class ChangedRow(NamedTuple):
     """A column whose value the server has not sent because the update left it unchanged."""
 
 
-class Changes:
+class ChangeReader:
     """Reads changes. A call continues after the last one, or starts over if its position differs."""
 
     def __init__(self, slot: Slot, columns: Sequence[str]) -> None:

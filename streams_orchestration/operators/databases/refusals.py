@@ -23,7 +23,7 @@ _OF_ROWS = ("22", "23", "P0001")
 """PostgreSQL SQLSTATEs about values: data exceptions, constraint violations, exceptions raised by triggers."""
 
 
-class Refusal(NamedTuple):
+class RefusedRow(NamedTuple):
     """A row that the database refuses, independent of the other rows."""
 
     number: int
@@ -41,7 +41,7 @@ def write_rows(
     number: int,
     table: sa.Table | None,
     numbers: Sequence[str] = (),
-) -> Iterator[Refusal]:
+) -> Iterator[RefusedRow]:
     """Write rows in a transaction. Refused rows are found by bisection, left out and yielded.
 
     Args:
@@ -67,7 +67,7 @@ def write_rows(
         if len(rows) == 1:
             is_number = isinstance(error, NotStorableError)
             column = error.column if is_number else column_of(connection, error, rows[0], table)
-            yield Refusal(number, rows[0], column, error)
+            yield RefusedRow(number, rows[0], column, error)
             return
         middle = len(rows) // 2
         yield from write_rows(connection, statement, rows[:middle], number, table, numbers)
@@ -119,8 +119,8 @@ def _by_type(connection: Connection, row: Row, table: sa.Table) -> str:
 
 
 def write_one_by_one(
-    connection: Connection, statement: Any, refused: Sequence[Refusal], table: sa.Table | None
-) -> list[Refusal]:
+    connection: Connection, statement: Any, refused: Sequence[RefusedRow], table: sa.Table | None
+) -> list[RefusedRow]:
     """Retry refused rows until a pass accepts none of them, and return the rest: a row may refer to a later one."""
     while True:
         left = [

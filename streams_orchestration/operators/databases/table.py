@@ -30,7 +30,7 @@ from streams_orchestration.operators.databases.errors import (
     reason_of,
 )
 from streams_orchestration.operators.databases.fitting import check_fit, check_transactions
-from streams_orchestration.operators.databases.refusals import Refusal, Row, write_one_by_one, write_rows
+from streams_orchestration.operators.databases.refusals import RefusedRow, Row, write_one_by_one, write_rows
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.states.keys import with_normalised
@@ -164,7 +164,7 @@ class DatabaseTable:
         )
         now = world.utc()
         rows = 0
-        refused: list[Refusal] = []
+        refused: list[RefusedRow] = []
         ended = False
         try:
             with self._engine.begin() as connection:
@@ -250,7 +250,7 @@ class DatabaseTable:
         except NoSuchTableError:
             return None
 
-    def _named(self, key: DeliveryKey, refusal: Refusal) -> DatabaseError:
+    def _named(self, key: DeliveryKey, refusal: RefusedRow) -> DatabaseError:
         """Return the error for a refused row, with its number and column."""
         column = f", column {refusal.column}" if refusal.column else ""
         place = f"table {self.name}, row {refusal.number} of epoch {key.epoch}{column}"
@@ -259,7 +259,7 @@ class DatabaseTable:
         error = explained(refusal.error, place, self.url)
         return type(error)(f"{error}; {REMEDY}")
 
-    def _undeliverable(self, refusal: Refusal) -> Undeliverable:
+    def _undeliverable(self, refusal: RefusedRow) -> Undeliverable:
         names = {column: attribute for attribute, column in self.columns.items()}
         values: Row = {names[column]: value for column, value in refusal.row.items()}
         return Undeliverable(refusal.number, refusal.column, reason_of(refusal.error, self.url), values)

@@ -8,7 +8,7 @@ Framing = Literal["lines", "length"]
 LENGTH_BYTES = 4
 
 
-class FrameError(Exception):
+class FramingLostError(Exception):
     """A message exceeds the size limit, so the start of the next one is unknown."""
 
 
@@ -37,7 +37,7 @@ class Frames:
         messages, self._rest = self._split(self._rest + chunk)
         if any(len(message) > self._most for message in messages) or len(self._rest) > self._most + LENGTH_BYTES:
             message = f"a message is longer than maxMessageBytes ({self._most})"
-            raise FrameError(message)
+            raise FramingLostError(message)
         return [message for message in messages if message.strip()] if self._skip_empty else messages
 
     @property
@@ -58,7 +58,7 @@ class Frames:
             end = begin + int.from_bytes(content[at:begin], "big")
             if end - begin > self._most:
                 message = f"a message of {end - begin} bytes is longer than maxMessageBytes ({self._most})"
-                raise FrameError(message)
+                raise FramingLostError(message)
             if end > len(content):
                 break
             messages.append(content[begin:end])

@@ -25,8 +25,8 @@ from streams_orchestration.operators.lakes.history import (
     Start,
     StartAt,
     TablePosition,
+    UnreadVersion,
     VersionParts,
-    Waiting,
 )
 
 Result = TypeVar("Result")
@@ -47,7 +47,7 @@ class DeltaHistory:
         self._opened: Any = None
         self._last: tuple[int | None, int | None] | None = None
         """The size in bytes and modification time of the newest log file."""
-        self._ahead: dict[int, Waiting | None] = {}
+        self._ahead: dict[int, UnreadVersion | None] = {}
 
     def start(self, start: Start) -> TablePosition:
         """Return the position at which a source begins."""
@@ -137,7 +137,7 @@ class DeltaHistory:
         )
         return VersionParts(parts, Changed(operation) if removed else None)
 
-    def behind(self, position: TablePosition) -> Sequence[Waiting]:
+    def behind(self, position: TablePosition) -> Sequence[UnreadVersion]:
         """Return the versions from the position on that await reading, from the log.
 
         Each version's log is read only once.
@@ -149,13 +149,13 @@ class DeltaHistory:
         }
         return [waiting for waiting in self._ahead.values() if waiting is not None]
 
-    def _waiting(self, version: int) -> Waiting | None:
+    def _waiting(self, version: int) -> UnreadVersion | None:
         actions = self._log_of(version)
         if actions is None:
             return None
         rows = sum(_rows(action["add"]) for action in actions if action.get("add", {}).get("dataChange"))
         stamps = [action["commitInfo"].get("timestamp", 0) for action in actions if "commitInfo" in action]
-        return Waiting(version, rows, stamps[0] / 1000 if stamps else world.now())
+        return UnreadVersion(version, rows, stamps[0] / 1000 if stamps else world.now())
 
     def feed(self, version: int) -> pa.Table:
         """Return the change data feed of a version."""

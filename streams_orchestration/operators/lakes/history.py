@@ -79,7 +79,7 @@ class VersionParts(NamedTuple):
     changed: Changed | None = None
 
 
-class Waiting(NamedTuple):
+class UnreadVersion(NamedTuple):
     """A version that was not yet read to its end."""
 
     version: int
@@ -128,7 +128,7 @@ class TableHistory(Protocol):
         """Return the data files to read at a position. Raises LostVersionsError."""
         ...
 
-    def behind(self, position: TablePosition) -> Sequence[Waiting]:
+    def behind(self, position: TablePosition) -> Sequence[UnreadVersion]:
         """Return the version of the position and unread later ones, oldest first, at most `MOST_AHEAD` beyond it.
 
         Versions that can no longer be read are left out.

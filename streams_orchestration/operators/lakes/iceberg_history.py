@@ -22,8 +22,8 @@ from streams_orchestration.operators.lakes.history import (
     Start,
     StartAt,
     TablePosition,
+    UnreadVersion,
     VersionParts,
-    Waiting,
 )
 from streams_orchestration.operators.lakes.iceberg_catalog import DEFAULT_NAME, load_catalog, without_secrets
 
@@ -141,7 +141,7 @@ class IcebergHistory:
             what = f"snapshot {position.version}"
             raise LostVersionsError(what, following[0] if following else None) from error
 
-    def behind(self, position: TablePosition) -> Sequence[Waiting]:
+    def behind(self, position: TablePosition) -> Sequence[UnreadVersion]:
         """Return the snapshots from the position on, with the rows that each adds; a rewrite of files adds none."""
         self.newest()
         lineage = self._lineage()
@@ -240,11 +240,11 @@ class IcebergHistory:
         return DataPart(file.file_path, {}, file.record_count)
 
 
-def _waiting(snapshot: Snapshot) -> Waiting:
+def _waiting(snapshot: Snapshot) -> UnreadVersion:
     summary = snapshot.summary
     adds = summary is not None and summary.operation != Operation.REPLACE
     rows = int(summary.get("added-records", "0") or 0) if summary is not None and adds else 0
-    return Waiting(snapshot.snapshot_id, rows, snapshot.timestamp_ms / 1000)
+    return UnreadVersion(snapshot.snapshot_id, rows, snapshot.timestamp_ms / 1000)
 
 
 def _ids(lineage: Sequence[Snapshot]) -> list[int]:

@@ -28,8 +28,8 @@ from streams_orchestration.operators.lakes.history import (
     Start,
     TableHistory,
     TablePosition,
+    UnreadVersion,
     VersionParts,
-    Waiting,
 )
 from streams_orchestration.operators.lakes.part_reader import FEED, PartReader
 from streams_orchestration.operators.libraries import pa
@@ -332,7 +332,7 @@ class LakeSource(SourceOperator):
         seconds = world.now() - min(version.committed for version in waiting) if waiting else 0.0
         self.context.metrics.lag(sum(version.rows for version in waiting), max(seconds, 0.0))
 
-    def _behind(self, position: TablePosition) -> Iterator[Waiting]:
+    def _behind(self, position: TablePosition) -> Iterator[UnreadVersion]:
         """Yield the versions with unread rows, with the number of unread rows of each."""
         for waiting in self._table.behind(position):
             if waiting.version != position.version:

@@ -11,7 +11,7 @@ import uvicorn
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from streams_orchestration.operators.serving.listener import BACKLOG, Activity, Connection, Listener, Places
+from streams_orchestration.operators.serving.listener import BACKLOG, Activity, ClientConnection, Listener, Places
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -86,7 +86,7 @@ def _protocol_of(places: Places) -> type[H11Protocol]:
 class _Noted:
     """An ASGI application wrapper that records each request's activity in its connection."""
 
-    def __init__(self, app: Any, connection: Connection, flow: FlowControl) -> None:
+    def __init__(self, app: Any, connection: ClientConnection, flow: FlowControl) -> None:
         self._app = app
         self._connection = connection
         self._flow = flow

@@ -30,7 +30,7 @@ class Activity(enum.IntEnum):
     """A request is being answered; the connection is not closed for another one."""
 
 
-class Connection(socket.socket):
+class ClientConnection(socket.socket):
     """An accepted connection of a `Listener`."""
 
     places: Places
@@ -83,18 +83,18 @@ class Places:
         self.refused = refused
         self._lock = world.Lock()
         # weak, so that a connection that is dropped without being closed frees its place
-        self._open: weakref.WeakValueDictionary[int, Connection] = weakref.WeakValueDictionary()
+        self._open: weakref.WeakValueDictionary[int, ClientConnection] = weakref.WeakValueDictionary()
 
     def __len__(self) -> int:
         """Return the number of connections that are not closed."""
         with self._lock:
             return len(self._open)
 
-    def of(self, transport: Any) -> Connection:
+    def of(self, transport: Any) -> ClientConnection:
         """Return the connection of an asyncio transport."""
         return self._open[transport.get_extra_info("socket").fileno()]
 
-    def enter(self, connection: Connection) -> bool:
+    def enter(self, connection: ClientConnection) -> bool:
         """Give a place to a connection. Return False if there is none."""
         others = self._connections()
         counts = Counter(each.address for each in others)
@@ -108,7 +108,7 @@ class Places:
                 self._open[connection.fileno()] = connection
         return place
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: ClientConnection) -> None:
         """Free the place of a closed connection."""
         with self._lock:
             if self._open.get(number := connection.fileno()) is connection:
@@ -121,11 +121,11 @@ class Places:
             if each.activity is Activity.WAITING and each.since < until:
                 each.cut()
 
-    def _connections(self) -> list[Connection]:
+    def _connections(self) -> list[ClientConnection]:
         with self._lock:
             return [each for each in self._open.values() if not each.is_cut]
 
-    def _make_place(self, among: list[Connection], counts: Counter[str]) -> bool:
+    def _make_place(self, among: list[ClientConnection], counts: Counter[str]) -> bool:
         patient = world.monotonic() - self._patience
         yielding = [
             each
@@ -162,14 +162,14 @@ class Listener(socket.socket):
             self.close()
             raise
 
-    def accept(self) -> tuple[Connection, Any]:
+    def accept(self) -> tuple[ClientConnection, Any]:
         """Return the next connection and its peer.
 
         Raises:
             BlockingIOError: no connection is waiting, or it was closed because there is no place for it.
         """
         accepted, peer = super().accept()
-        connection = Connection(accepted.family, accepted.type, accepted.proto, accepted.detach())
+        connection = ClientConnection(accepted.family, accepted.type, accepted.proto, accepted.detach())
         connection.places, connection.address, connection.is_cut = self.places, _counted_address(peer), False
         connection.note(Activity.WAITING)
         if not self.places.enter(connection):

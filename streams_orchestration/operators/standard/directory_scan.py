@@ -21,7 +21,7 @@ from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import (
-    Listed,
+    ListedFile,
     StorageAwayError,
     StorageRefusedError,
     is_address,
@@ -157,7 +157,7 @@ class DirectoryScan(SourceOperator):
         self.due = 0.0
         """Time of the next scan on the monotonic clock."""
         self.waits = False
-        self.last: Sequence[Listed] = ()
+        self.last: Sequence[ListedFile] = ()
         """The files of the last submission."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
@@ -166,7 +166,7 @@ class DirectoryScan(SourceOperator):
         Raises:
             DataError: the store refuses permanently.
         """
-        waiting = [Listed(*each) for each in offset.get("waiting", ())]
+        waiting = [ListedFile(*each) for each in offset.get("waiting", ())]
         if self.until is not None and not waiting:
             if offset == self.until | {"waiting": []}:
                 return ProducedTo(offset, exhausted=True)
@@ -234,12 +234,12 @@ class DirectoryScan(SourceOperator):
         hidden = self.parameters.ignore_dot_files and name.startswith(".")
         return not hidden and self.wanted.search(name) is not None
 
-    def _ordered(self, files: Sequence[Listed]) -> list[Listed]:
+    def _ordered(self, files: Sequence[ListedFile]) -> list[ListedFile]:
         by_date = self.parameters.sort_by == "date"
         keyed = sorted(files, key=lambda file: (file.modified if by_date else 0, file.name))
         return keyed if self.parameters.order == "ascending" else keyed[::-1]
 
-    def _submit(self, files: Sequence[Listed]) -> None:
+    def _submit(self, files: Sequence[ListedFile]) -> None:
         schema = self.context.outputs[0]
         assert schema is not None
         facts = {

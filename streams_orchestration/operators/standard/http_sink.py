@@ -21,7 +21,7 @@ from streams_orchestration.operators.http_client import (
     HttpContentError,
     HttpParameters,
     HttpTarget,
-    Patience,
+    RetryAfter,
 )
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
@@ -91,7 +91,7 @@ class HttpSink(EpochSink):
     def open(self) -> None:
         """Resolve references. The first request connects."""
         self.target: HttpTarget | None = HttpTarget(self.parameters)
-        self.patience: Patience = self.__dict__.get("patience") or Patience()
+        self.patience: RetryAfter = self.__dict__.get("patience") or RetryAfter()
         self.taken: tuple[str, int] = self.__dict__.get("taken") or ("", 0)
         """The last delivery that was started, and the number of its requests that the receiver accepted."""
         self.refused: list[Undeliverable] = self.__dict__.get("refused") or []

@@ -26,7 +26,7 @@ from streams_orchestration.operators.standard.postgres_change_source_parameters 
 )
 
 if TYPE_CHECKING:
-    from streams_orchestration.operators.databases.changes import ChangedRow, Changes, LogPosition
+    from streams_orchestration.operators.databases.changes import ChangedRow, ChangeReader, LogPosition
     from streams_orchestration.operators.databases.replication import Slot
 
 EPOCH = 946_684_800_000_000
@@ -85,7 +85,7 @@ class PostgresChangeSource(SourceOperator):
         self.columns = changed_columns(self.context, self.parameters)
         self._tuples = RowTuples(self, self.columns, self.parameters.on_bad_tuple)
         self._slot: Slot | None = None
-        self._changes: Changes | None = None
+        self._changes: ChangeReader | None = None
         self._hold_up = HoldUp(self.context)
         self._in_use = 0
         self._place = ""
@@ -207,10 +207,10 @@ class PostgresChangeSource(SourceOperator):
         return self._until(slot, lsn)
 
     def _read(self, slot: Slot, offset: Offset, limit: int) -> ProducedTo:
-        from streams_orchestration.operators.databases.changes import Changes, LogPosition
+        from streams_orchestration.operators.databases.changes import ChangeReader, LogPosition
 
         if self._changes is None:
-            self._changes = Changes(slot, list(self.columns.values()))
+            self._changes = ChangeReader(slot, list(self.columns.values()))
         former = LogPosition(offset["lsn"], offset["rows"], offset.get("visible"), offset.get("until", 0))
         position = former if self._changes.more else self._kept(slot, former, offset["server"])
         end = offset.get("end")

@@ -9,11 +9,11 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.journal.framing import FrameError, Frames, Framing
+from streams_orchestration.operators.journal.framing import Frames, Framing, FramingLostError
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.listening import Listening, shown_peer
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
-from streams_orchestration.operators.serving.listener import BACKLOG, Activity, Connection, Places, listen_at_all
+from streams_orchestration.operators.serving.listener import BACKLOG, Activity, ClientConnection, Places, listen_at_all
 from streams_orchestration.operators.standard.refused import REFUSED
 
 CHUNK_BYTES = 1 << 18
@@ -140,7 +140,7 @@ class TCPSource(JournalSource):
         intake: Intake,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        held: Connection | None = None,
+        held: ClientConnection | None = None,
     ) -> None:
         """Receive the messages of one connection until it ends."""
         settings: TcpSourceParameters = self.parameters
@@ -160,7 +160,7 @@ class TCPSource(JournalSource):
             if frames.rest:
                 about = "the connection from %s ended within a message, of which %s bytes are left out"
                 intake.count("cut off", about, peer, frames.rest)
-        except FrameError as error:
+        except FramingLostError as error:
             intake.count("too long", "the connection from %s was closed: %s", peer, error)
         except OSError as error:
             intake.count("broken", "the connection from %s broke: %s", peer, error.strerror or error)
@@ -170,7 +170,7 @@ class TCPSource(JournalSource):
                 await writer.wait_closed()
 
     @staticmethod
-    async def _put(intake: Intake, messages: list[bytes], peer: str, held: Connection | None) -> None:
+    async def _put(intake: Intake, messages: list[bytes], peer: str, held: ClientConnection | None) -> None:
         """Write messages to the journal. Meanwhile the connection counts as working, so it keeps its place."""
         if held is None or not messages:
             return await intake.put(messages, peer)

@@ -11,7 +11,7 @@ from typing import Any
 
 from streams_orchestration.operators.durable_files import NO_LINKS, make_directory, write_whole
 from streams_orchestration.operators.storage.input_files import resolve_inputs
-from streams_orchestration.operators.storage.port import File, Listed
+from streams_orchestration.operators.storage.port import File, ListedFile
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,15 @@ class LocalStorage:
         """Return all files below a directory, sorted by path."""
         return sorted(path for path in (self.base / place).rglob("*") if path.is_file())
 
-    def listed(self, place: str) -> Sequence[Listed]:
+    def listed(self, place: str) -> Sequence[ListedFile]:
         """Return the files in a directory, except those that are removed during the call."""
-        files: list[Listed] = []
+        files: list[ListedFile] = []
         with os.scandir(self.base / place) as entries:
             for entry in entries:
                 with suppress(FileNotFoundError):
                     if entry.is_file():
                         status = entry.stat()
-                        files.append(Listed(entry.name, status.st_size, status.st_mtime_ns))
+                        files.append(ListedFile(entry.name, status.st_size, status.st_mtime_ns))
         return files
 
     def sizes(self, place: str) -> dict[str, int]:

@@ -50,7 +50,7 @@ class File(Protocol):
         ...
 
 
-class Listed(NamedTuple):
+class ListedFile(NamedTuple):
     """A file of a directory, as it was when the directory was listed."""
 
     name: str
@@ -80,7 +80,7 @@ class Storage(Protocol):
         """Return all files below a directory, sorted; none if the directory does not exist."""
         ...
 
-    def listed(self, place: str) -> Sequence[Listed]:
+    def listed(self, place: str) -> Sequence[ListedFile]:
         """Return the files directly in a directory, unordered.
 
         Raises:

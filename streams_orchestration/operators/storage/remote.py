@@ -18,7 +18,7 @@ from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration.operators.storage.addresses import Address, parse_address
 from streams_orchestration.operators.storage.options import StorageOptions
-from streams_orchestration.operators.storage.port import File, Listed, StorageAwayError, StorageRefusedError
+from streams_orchestration.operators.storage.port import File, ListedFile, StorageAwayError, StorageRefusedError
 
 T = TypeVar("T")
 
@@ -115,10 +115,10 @@ class RemoteStorage:
         """Return all objects below a directory."""
         return [RemoteFile(self, each) for each in self._below(parse_address(place))]
 
-    def listed(self, place: str) -> Sequence[Listed]:
+    def listed(self, place: str) -> Sequence[ListedFile]:
         """Return the objects directly in a directory."""
         infos = self._infos(parse_address(place), recursive=False)
-        return [Listed(info.base_name, info.size, info.mtime_ns or 0) for info in infos]
+        return [ListedFile(info.base_name, info.size, info.mtime_ns or 0) for info in infos]
 
     def sizes(self, place: str) -> dict[str, int]:
         """Return the sizes in bytes of all objects below a directory."""

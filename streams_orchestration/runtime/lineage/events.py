@@ -21,10 +21,10 @@ from openlineage.client.facet_v2 import (
     schema_dataset,
 )
 
-from streams_orchestration.compiler.column_uses import Use, Uses
+from streams_orchestration.compiler.column_uses import ColumnUse, Uses
 from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.runtime.lineage.flows import About, DataColumn, Flows, Output
+from streams_orchestration.runtime.lineage.flows import About, DataColumn, Flows, WrittenDataset
 from streams_orchestration.runtime.lineage.progress import EventName
 
 PRODUCER = f"https://pypi.org/project/streams-orchestration/{version('streams-orchestration')}/"
@@ -106,7 +106,7 @@ def _schema(ddl: str | None) -> dict[str, DatasetFacet]:
     return {"schema": schema_dataset.SchemaDatasetFacet(fields)}
 
 
-def _output(namespace: str, name: str, output: Output, rows: Mapping[str, int]) -> OutputDataset:
+def _output(namespace: str, name: str, output: WrittenDataset, rows: Mapping[str, int]) -> OutputDataset:
     facets = _schema(output.schema)
     columns = {
         column: column_lineage_dataset.Fields(_input_fields(uses)) for column, uses in output.columns.items() if uses
@@ -129,5 +129,5 @@ def _input_fields(uses: Uses[DataColumn]) -> list[column_lineage_dataset.InputFi
     ]
 
 
-def _transformation(way: Use) -> column_lineage_dataset.Transformation:
+def _transformation(way: ColumnUse) -> column_lineage_dataset.Transformation:
     return column_lineage_dataset.Transformation(way.type, way.subtype or None)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from streams_orchestration.compiler.column_lineage import ColumnOrigins
-from streams_orchestration.compiler.column_uses import Use, Uses, united
+from streams_orchestration.compiler.column_uses import ColumnUse, Uses, united
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.operators.contract import Operator
@@ -29,7 +29,7 @@ class DataColumn(NamedTuple):
 
 
 @dataclass(slots=True)
-class Output:
+class WrittenDataset:
     """A dataset that sinks write."""
 
     schema: str | None
@@ -38,7 +38,7 @@ class Output:
     """The sinks, by name."""
     columns: dict[str, Uses[DataColumn]] = field(default_factory=dict[str, Uses[DataColumn]])
     """Column -> the input columns from which it is derived."""
-    influences: Uses[DataColumn] = field(default_factory=dict[DataColumn, frozenset[Use]])
+    influences: Uses[DataColumn] = field(default_factory=dict[DataColumn, frozenset[ColumnUse]])
     """The input columns that decide which rows exist, such as those of filters."""
 
 
@@ -48,7 +48,7 @@ class Flows:
 
     inputs: Mapping[DatasetName, str | None]
     """Dataset -> its schema as DDL, or None if unknown."""
-    outputs: Mapping[DatasetName, Output]
+    outputs: Mapping[DatasetName, WrittenDataset]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def flows_of(home: Home, base: str, compilation: Compilation, programs: Iterable
     physical = compilation.physical.operators
     models = [compilation.logical.operators[each.logical] for each in physical]
     inputs: dict[DatasetName, str | None] = {}
-    outputs: dict[DatasetName, Output] = {}
+    outputs: dict[DatasetName, WrittenDataset] = {}
     for model in compilation.logical.operators:
         for file in reference_files(model, import_all=True):
             found = names_of_place(file.file, Path(base))
@@ -92,7 +92,7 @@ def flows_of(home: Home, base: str, compilation: Compilation, programs: Iterable
             schemas = {models[each.source].outputs[each.source_port].schema
                        for each in compilation.physical.connections if each.target == number}  # fmt: skip
             schema = schemas.pop() if len(schemas) == 1 else None
-            output = outputs.setdefault(dataset, Output(schema))
+            output = outputs.setdefault(dataset, WrittenDataset(schema))
             output.schema = schema if output.schema == schema else None
             output.operators.append(operator)
             for column, origin in origins.of_inputs(number).items():
@@ -122,7 +122,7 @@ def _names_of(operator: OperatorProgram, directories: Directories) -> tuple[Data
 
 def _in_data(uses: Uses[tuple[str, str]], names: Mapping[str, tuple[DatasetName, ...]]) -> Uses[DataColumn]:
     """Translate uses of sources' columns into uses of the columns of their datasets."""
-    found: dict[DataColumn, frozenset[Use]] = defaultdict(frozenset)
+    found: dict[DataColumn, frozenset[ColumnUse]] = defaultdict(frozenset)
     for (node, column), ways in uses.items():
         for dataset in names.get(node.removeprefix("sources/"), ()):
             found[DataColumn(dataset, column)] |= ways

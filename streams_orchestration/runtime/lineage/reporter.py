@@ -50,7 +50,7 @@ STEPS = 5
 log = logging.getLogger("streams.lineage")
 
 
-class Sender(Protocol):
+class EventSender(Protocol):
     """The interface for sending events."""
 
     def send(self, event: RunEvent) -> None:
@@ -75,7 +75,9 @@ class Reporter:
         client: sends the events; None to send nothing.
     """
 
-    def __init__(self, catalog: Catalog, home: Home, application: str, host: int | None, client: Sender | None) -> None:
+    def __init__(
+        self, catalog: Catalog, home: Home, application: str, host: int | None, client: EventSender | None
+    ) -> None:
         self._catalog, self._home, self._application, self._host = catalog, home, application, host
         self._client = client
         self._programs: tuple[PeProgram, ...] = ()

@@ -14,7 +14,7 @@ from streams_orchestration.runtime.savepoints.manifest import (
     read_manifest,
     write_manifest,
 )
-from streams_orchestration.runtime.savepoints.place import Place
+from streams_orchestration.runtime.savepoints.place import SavepointPlace
 from streams_orchestration.runtime.savepoints.places import (
     here,
     new_directory,
@@ -31,7 +31,7 @@ class Copied:
     """The copy of a savepoint."""
 
     manifest: Manifest
-    place: Place
+    place: SavepointPlace
     new: bool = True
     """False if the savepoint was in that place already."""
 
@@ -96,7 +96,7 @@ def import_savepoint(home: Home, directory: Path, name: str | None = None) -> Co
     return Copied(manifest, place)
 
 
-def _copy(source: Place, manifest: Manifest, target: Place) -> None:
+def _copy(source: SavepointPlace, manifest: Manifest, target: SavepointPlace) -> None:
     """Copy one file after another, the manifest last."""
     with new_directory(target) as place:
         _require_room(manifest, place)
@@ -105,7 +105,7 @@ def _copy(source: Place, manifest: Manifest, target: Place) -> None:
         write_manifest(place, manifest)
 
 
-def _require_room(manifest: Manifest, place: Place) -> None:
+def _require_room(manifest: Manifest, place: SavepointPlace) -> None:
     """Raise SavepointError if the files have more bytes than the file system of a directory has free."""
     if place.path is not None and manifest.size > (free := shutil.disk_usage(place.path).free):
         message = f"{place} has no room: the savepoint has {manifest.size} bytes, and {free} are free. Make room there."

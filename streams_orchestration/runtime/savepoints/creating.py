@@ -31,16 +31,16 @@ from streams_orchestration.runtime.redeployment.trying import await_trial
 from streams_orchestration.runtime.savepoints.manifest import (
     SCHEMA_VERSION,
     Manifest,
-    Positions,
     SavedFile,
     SavedImport,
+    SavedPositions,
     SavedSink,
     SavedState,
     SavepointError,
     write_manifest,
     write_plan,
 )
-from streams_orchestration.runtime.savepoints.place import STATES, Place
+from streams_orchestration.runtime.savepoints.place import STATES, SavepointPlace
 from streams_orchestration.runtime.savepoints.places import new_directory, place_of, sweep
 from streams_orchestration.runtime.savepoints.surroundings import sinks
 from streams_orchestration.runtime.settings import Settings
@@ -61,7 +61,7 @@ class Created:
     """A new savepoint."""
 
     manifest: Manifest
-    place: Place
+    place: SavepointPlace
     paused_seconds: float
     """Seconds for which the application was held."""
 
@@ -185,7 +185,9 @@ def _standing(home: Home, application: str, rest: str) -> str:
     return ", ".join([rest, *failing, *driven])
 
 
-def _take(home: Home, catalog: Catalog, application: str, programs: Sequence[PeProgram], directory: Place) -> _Taken:
+def _take(
+    home: Home, catalog: Catalog, application: str, programs: Sequence[PeProgram], directory: SavepointPlace
+) -> _Taken:
     """Read the cut of the held application, and copy its state files into the savepoint. They are checked later."""
     units = {program.unit for program in programs}
     with catalog.read() as connection:
@@ -206,7 +208,7 @@ def _take(home: Home, catalog: Catalog, application: str, programs: Sequence[PeP
     return _Taken(row, plan, replace(cut, states=states), imports, written)
 
 
-def _kept(directory: Place, number: int, state: StoredState) -> StoredState:
+def _kept(directory: SavepointPlace, number: int, state: StoredState) -> StoredState:
     files: list[StateFile] = []
     for place, file in enumerate(state.files):
         address = (directory / f"{number}-{place}.state").address
@@ -227,7 +229,7 @@ def _imports(connection: Connection, application: str, cut: CommonCut) -> Iterab
         )  # fmt: skip
 
 
-def _described(directory: Place, name: str, taken: _Taken) -> Manifest:
+def _described(directory: SavepointPlace, name: str, taken: _Taken) -> Manifest:
     """Return the manifest, after reading every state file and checking it against the catalog."""
     cut, row = taken.cut, taken.row
     ended = tuple(sorted(cut.exhausted))
@@ -244,7 +246,7 @@ def _described(directory: Place, name: str, taken: _Taken) -> Manifest:
         batch=cut.batch,
         complete=row.state == "COMPLETED",
         plan=write_plan(directory, taken.plan),
-        positions=Positions(
+        positions=SavedPositions(
             sources=cut.sources, ended=ended, finished=tuple(sorted(cut.finished)), imports=taken.imports
         ),
         states=tuple(_described_state(directory, state) for state in cut.states.values()),
@@ -252,7 +254,7 @@ def _described(directory: Place, name: str, taken: _Taken) -> Manifest:
     )
 
 
-def _described_state(directory: Place, state: StoredState) -> SavedState:
+def _described_state(directory: SavepointPlace, state: StoredState) -> SavedState:
     facts = stored_facts(directory.store, state)
     files = tuple(
         SavedFile(

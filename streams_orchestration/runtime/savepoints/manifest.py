@@ -14,7 +14,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
-from streams_orchestration.runtime.savepoints.place import Place, UnfitFileError, reason_of
+from streams_orchestration.runtime.savepoints.place import SavepointPlace, UnfitFileError, reason_of
 
 SCHEMA_VERSION = 1
 """Version of the format of the manifest and of the files that it names."""
@@ -96,7 +96,7 @@ class SavedSink(_Part):
     """The last of the files' names."""
 
 
-class Positions(_Part):
+class SavedPositions(_Part):
     """The positions from which the application continues."""
 
     sources: dict[str, dict[str, Any]]
@@ -130,7 +130,7 @@ class Manifest(_Part):
     complete: bool
     """True if the application was complete."""
     plan: SavedFile
-    positions: Positions
+    positions: SavedPositions
     states: tuple[SavedState, ...]
     sinks: tuple[SavedSink, ...]
 
@@ -153,7 +153,7 @@ class Manifest(_Part):
         """Return the manifest as a JSON value."""
         return self.model_dump(mode="json", by_alias=True)
 
-    def stored_states(self, place: Place) -> dict[str, StoredState]:
+    def stored_states(self, place: SavepointPlace) -> dict[str, StoredState]:
         """Map each operator to its state in the files of the savepoint at `place`."""
         return {
             state.operator: StoredState(
@@ -164,14 +164,14 @@ class Manifest(_Part):
         }
 
 
-def write_manifest(place: Place, manifest: Manifest) -> None:
+def write_manifest(place: SavepointPlace, manifest: Manifest) -> None:
     """Write the manifest durably, with a checksum of its own. It is the last file of a savepoint to be written."""
     content = manifest.document()
     text = json.dumps(content | {"checksum": _checksum(content)}, indent=2, ensure_ascii=False)
     (place / MANIFEST).write(text.encode() + b"\n")
 
 
-def read_manifest(place: Place) -> Manifest:
+def read_manifest(place: SavepointPlace) -> Manifest:
     """Read the manifest of a savepoint.
 
     Raises:
@@ -210,7 +210,7 @@ def read_manifest(place: Place) -> Manifest:
         raise damaged(path, f"{error.error_count()} of its values are not what they should be") from error
 
 
-def check_file(path: Place, file: SavedFile, content: bytes) -> None:
+def check_file(path: SavepointPlace, file: SavedFile, content: bytes) -> None:
     """Raise SavepointError if the content of a file does not match the manifest."""
     if len(content) != file.size:
         raise damaged(path, f"it has {len(content)} of {file.size} bytes")
@@ -218,7 +218,7 @@ def check_file(path: Place, file: SavedFile, content: bytes) -> None:
         raise damaged(path, "it was altered")
 
 
-def read_file(place: Place, file: SavedFile) -> bytes:
+def read_file(place: SavepointPlace, file: SavedFile) -> bytes:
     """Return the content of a file of a savepoint.
 
     Raises:
@@ -240,14 +240,14 @@ def read_file(place: Place, file: SavedFile) -> bytes:
     return content
 
 
-def write_plan(place: Place, plan: Compilation) -> SavedFile:
+def write_plan(place: SavepointPlace, plan: Compilation) -> SavedFile:
     """Write the plan of the saved application, with its PE programs."""
     content = dump(plan)
     (place / PLAN).write(content)
     return SavedFile(name=PLAN, size=len(content), checksum=zlib.crc32(content))
 
 
-def read_plan(place: Place, manifest: Manifest) -> Compilation:
+def read_plan(place: SavepointPlace, manifest: Manifest) -> Compilation:
     """Read the plan of the saved application.
 
     Raises:
@@ -286,7 +286,7 @@ def _document(content: bytes) -> Any:
     return document
 
 
-def damaged(path: Place, reason: str) -> SavepointError:
+def damaged(path: SavepointPlace, reason: str) -> SavepointError:
     """Return the error for a file that was altered since the savepoint was made."""
     return SavepointError(f"{path} is damaged: {reason}. Bring it back from a copy, or use another savepoint.")
 

@@ -1,4 +1,4 @@
-"""`Place`: the directory of a savepoint, on this machine or in the storage that machines share."""
+"""`SavepointPlace`: the directory of a savepoint, on this machine or in the storage that machines share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class UnfitFileError(Exception):
 
 
 @dataclass(frozen=True)
-class Place:
+class SavepointPlace:
     """The directory or a file of a savepoint. Its text is the location shown to users."""
 
     store: Store
@@ -52,8 +52,8 @@ class Place:
         """The path on this machine; None in an object store."""
         return self.store.path(self.address)
 
-    def __truediv__(self, name: str) -> Place:
-        return Place(self.store, f"{self.address}/{name}")
+    def __truediv__(self, name: str) -> SavepointPlace:
+        return SavepointPlace(self.store, f"{self.address}/{name}")
 
     def size(self) -> int:
         """Return the size of this file in bytes, without reading it.

@@ -22,14 +22,14 @@ from streams_orchestration.runtime.savepoints.manifest import (
     NAME,
     SavepointError,
 )
-from streams_orchestration.runtime.savepoints.place import STATES, Place, reason_of
+from streams_orchestration.runtime.savepoints.place import STATES, SavepointPlace, reason_of
 from streams_orchestration.runtime.storage.home import SAVEPOINTS, Home
 from streams_orchestration.runtime.storage.store import Store
 
 _PARTIAL = ".partial"
 
 
-def saved(home: Home, application: str | None = None) -> Iterator[Place]:
+def saved(home: Home, application: str | None = None) -> Iterator[SavepointPlace]:
     """Return the complete savepoints of one application, or of all, ordered by name.
 
     Raises:
@@ -40,11 +40,11 @@ def saved(home: Home, application: str | None = None) -> Iterator[Place]:
     return (_at(home, of, name) for of, name in names if application in (None, of))
 
 
-def _at(home: Home, application: str, name: str) -> Place:
+def _at(home: Home, application: str, name: str) -> SavepointPlace:
     """Return the place of a savepoint: a path if the store is on this machine, otherwise an address in the store."""
     address = f"{SAVEPOINTS}/{application}/{name}"
     path = home.store.path(address)
-    return Place(home.store, address if path is None else str(path))
+    return SavepointPlace(home.store, address if path is None else str(path))
 
 
 def _in_directory(savepoints: Path) -> Iterator[tuple[str, str]]:
@@ -68,12 +68,12 @@ def _put(home: Home, directory: str) -> list[str]:
         raise SavepointError(reason_of(home.store.title(directory), "looked at", error, remedy)) from error
 
 
-def here(directory: Path) -> Place:
+def here(directory: Path) -> SavepointPlace:
     """Return the place of a directory on this machine that need not belong to a store."""
-    return Place(Store("/", "/"), str(directory.absolute()))
+    return SavepointPlace(Store("/", "/"), str(directory.absolute()))
 
 
-def place_of(home: Home, application: str, name: str) -> Place:
+def place_of(home: Home, application: str, name: str) -> SavepointPlace:
     """Return the place of a new savepoint.
 
     Raises:
@@ -93,7 +93,7 @@ def place_of(home: Home, application: str, name: str) -> Place:
     return place
 
 
-def savepoint_of(home: Home, reference: str, application: str | None = None) -> Place:
+def savepoint_of(home: Home, reference: str, application: str | None = None) -> SavepointPlace:
     """Find the savepoint to which a user refers.
 
     Args:
@@ -156,7 +156,7 @@ def _remove_directory(path: Path) -> None:
 
 
 @contextmanager
-def new_directory(place: Place) -> Generator[Place]:
+def new_directory(place: SavepointPlace) -> Generator[SavepointPlace]:
     """Yield a directory to fill. It becomes `place` when the block ends, and is removed if the block raises.
 
     Leftovers of a killed process are removed by the next process that makes the same savepoint. In an object store, the
@@ -171,14 +171,14 @@ def new_directory(place: Place) -> Generator[Place]:
                 yield place
         else:
             with _beside(place.path) as path:
-                yield Place(place.store, str(path))
+                yield SavepointPlace(place.store, str(path))
     except OSError as error:
         remedy = "Nothing is left of it. Make room or give write permission there, then try again."
         raise SavepointError(reason_of(place, "written", error, remedy)) from error
 
 
 @contextmanager
-def _gone_if_it_raises(place: Place) -> Generator[None]:
+def _gone_if_it_raises(place: SavepointPlace) -> Generator[None]:
     try:
         yield
     except BaseException:
@@ -265,5 +265,5 @@ def _may_exist(path: Path) -> bool:
         return True
 
 
-def _title(place: Place) -> str:
+def _title(place: SavepointPlace) -> str:
     return f"{place.application}/{place.name}"

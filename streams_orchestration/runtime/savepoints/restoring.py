@@ -34,7 +34,7 @@ from streams_orchestration.runtime.savepoints.manifest import (
     read_manifest,
     read_plan,
 )
-from streams_orchestration.runtime.savepoints.place import Place, reason_of
+from streams_orchestration.runtime.savepoints.place import SavepointPlace, reason_of
 from streams_orchestration.runtime.savepoints.surroundings import (
     go_on_reading,
     refuse_doubled_exports,
@@ -58,7 +58,7 @@ class Restored:
 
 
 def restore(
-    home: Home, wanted: Deployable, place: Place, *, drop: Collection[str] = (), fresh: bool = False
+    home: Home, wanted: Deployable, place: SavepointPlace, *, drop: Collection[str] = (), fresh: bool = False
 ) -> Restored:
     """Deploy an application that continues from a savepoint; `launch` starts its hosts.
 
@@ -103,7 +103,7 @@ def restore(
 
 
 def preview_restore(
-    place: Place, manifest: Manifest, saved: Compilation, wanted: Compilation, drop: Collection[str]
+    place: SavepointPlace, manifest: Manifest, saved: Compilation, wanted: Compilation, drop: Collection[str]
 ) -> Redeployment:
     """Preview the effect of a start from a savepoint on the saved states. Every file is read and checked.
 
@@ -127,7 +127,7 @@ def preview_restore(
 class _Restoring:
     """The start of one application from one savepoint."""
 
-    def __init__(self, home: Home, catalog: Catalog, place: Place, manifest: Manifest) -> None:
+    def __init__(self, home: Home, catalog: Catalog, place: SavepointPlace, manifest: Manifest) -> None:
         self._home = home
         self._catalog = catalog
         self._place = place

@@ -31,7 +31,7 @@ log = logging.getLogger("streams.publisher")
 
 
 @dataclass(slots=True)
-class Trouble:
+class SinkTrouble:
     """The trouble of one sink whose outputs cannot become visible."""
 
     failures: int = 0
@@ -70,7 +70,7 @@ class Publisher:
         self._lock = world.Lock()
         self.application = application
         self.clock = clock or world.monotonic
-        self.troubles = {operator: Trouble() for operator in troubled(catalog, application)}
+        self.troubles = {operator: SinkTrouble() for operator in troubled(catalog, application)}
         self._waiting = False
         """True if the next turn comes soon, even if the catalog does not change."""
         self._stopped = world.Event()
@@ -166,7 +166,7 @@ class Publisher:
         self._waiting = len(ready) < len(sinks)
         return ready
 
-    def _troubled(self, which: Callable[[Trouble], bool] = lambda _: True) -> set[str]:
+    def _troubled(self, which: Callable[[SinkTrouble], bool] = lambda _: True) -> set[str]:
         """Return the names of failing sinks that meet a condition; threads of deliveries may change them meanwhile."""
         with self._lock:
             return {operator for operator, trouble in self.troubles.items() if which(trouble)}
@@ -174,7 +174,7 @@ class Publisher:
     def failed(self, error: OutputError) -> None:
         """Record the failure of a sink, and let the sink rest."""
         with self._lock:
-            trouble = self.troubles.setdefault(error.operator, Trouble())
+            trouble = self.troubles.setdefault(error.operator, SinkTrouble())
             trouble.failures += 1
             trouble.next_try = self.clock() + PAUSES.after(trouble.failures)
         log.error("%s", error)

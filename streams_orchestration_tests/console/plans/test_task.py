@@ -12,7 +12,7 @@ from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.console.plans.choices import ChoiceError, Choices
-from streams_orchestration.console.plans.task import Answer, Task, answer
+from streams_orchestration.console.plans.task import Answer, PlanRequest, answer
 from streams_orchestration_tests.console.plans.specs import SPEC, write_spec
 
 WIDER: dict[str, Any] = {"width": {"P": "3"}}
@@ -22,7 +22,7 @@ def answered(
     spec: Path, choices: object = None, before: object = None, options: Options | None = None, home: Path | None = None
 ) -> Answer:
     compared = None if before is None else Choices.of(before)
-    return answer(Task(spec, home or spec.parent / "home", options, Choices.of(choices or {}), compared))
+    return answer(PlanRequest(spec, home or spec.parent / "home", options, Choices.of(choices or {}), compared))
 
 
 @pytest.fixture

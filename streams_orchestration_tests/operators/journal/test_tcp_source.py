@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.journal import listening
-from streams_orchestration.operators.journal.framing import FrameError, Frames, Framing
+from streams_orchestration.operators.journal.framing import Frames, Framing, FramingLostError
 from streams_orchestration.operators.journal.writing import Journal, JournalFullError
 from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.operators.standard import tcp_source
@@ -68,7 +68,7 @@ def test_messages_are_the_same_however_the_bytes_arrive(framing: Framing, messag
 @pytest.mark.parametrize(("framing", "content"), [("lines", b"12345678901"), ("length", lengths(b"12345678901")[:4])])
 def test_a_message_that_is_too_long_is_refused_before_it_is_there(framing: Framing, content: bytes):
     frames = Frames(framing, 5, skip_empty=False)
-    with pytest.raises(FrameError, match="longer than maxMessageBytes"):
+    with pytest.raises(FramingLostError, match="longer than maxMessageBytes"):
         frames.take(content)
 
 

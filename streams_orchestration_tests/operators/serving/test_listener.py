@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from streams_orchestration.operators.serving.listener import Activity, Connection, Listener, Places, listen
+from streams_orchestration.operators.serving.listener import Activity, ClientConnection, Listener, Places, listen
 from streams_orchestration_tests.waiting import until
 
 A, B = "127.0.0.1", "127.0.0.2"
@@ -22,10 +22,10 @@ class Meeting(contextlib.ExitStack):
         super().__init__()
         self.listener: Listener = self.enter_context(listen(address, 0, places))
 
-    def connect(self, source: str = A) -> Connection | None:
+    def connect(self, source: str = A) -> ClientConnection | None:
         """Return the accepted connection, or None where it was refused."""
         peer = self.enter_context(socket.create_connection(self.listener.getsockname()[:2], 20, (source, 0)))
-        accepted: list[Connection | None] = []
+        accepted: list[ClientConnection | None] = []
 
         def accept() -> bool:
             try:
@@ -39,7 +39,7 @@ class Meeting(contextlib.ExitStack):
         until(accept, lambda: "nothing was accepted or closed")
         return accepted[0]
 
-    def take(self, source: str = A) -> Connection:
+    def take(self, source: str = A) -> ClientConnection:
         """Return an accepted connection."""
         accepted = self.connect(source)
         assert accepted is not None
@@ -52,7 +52,7 @@ def three() -> Iterator[Meeting]:
         yield made
 
 
-def cut(*connections: Connection) -> list[bool]:
+def cut(*connections: ClientConnection) -> list[bool]:
     return [each.is_cut for each in connections]
 
 

@@ -28,7 +28,7 @@ from streams_orchestration.runtime.savepoints import copying, creating, places
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.creating import create_savepoint
 from streams_orchestration.runtime.savepoints.manifest import SavepointError, read_manifest
-from streams_orchestration.runtime.savepoints.place import Place
+from streams_orchestration.runtime.savepoints.place import SavepointPlace
 from streams_orchestration.runtime.savepoints.places import remove_savepoint, saved, savepoint_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
@@ -285,7 +285,7 @@ def test_one_that_was_stopped_is_so_again_when_the_process_that_ran_it_for_a_whi
     assert counts(local) == expected_counts()
 
 
-def take_with_hosts(local: LocalApplication) -> Place:
+def take_with_hosts(local: LocalApplication) -> SavepointPlace:
     """Only the second look steps the PEs: the hosts are up by then."""
     looks: list[str] = ["the unit has not closed its epoch"]
     whole = creating.drain
@@ -338,7 +338,7 @@ def test_a_disk_that_is_full_leaves_nothing(
         return call
 
     monkeypatch.setattr(Store, "copy", full(Store.copy))
-    monkeypatch.setattr(Place, "write", full(Place.write))
+    monkeypatch.setattr(SavepointPlace, "write", full(SavepointPlace.write))
     with pytest.raises(SavepointError, match=r"cannot be written: No space left on device\. Nothing is left of it"):
         STEPS[step](local, tmp_path)
     assert [path.name for path in saved(local.home)] == ["point"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.sinks.publisher import Publisher, Trouble
+from streams_orchestration.runtime.sinks.publisher import Publisher, SinkTrouble
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -23,7 +23,7 @@ def local(tmp_path: Path) -> LocalApplication:
     return LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), 5)
 
 
-class _Guarded(dict[str, Trouble]):
+class _Guarded(dict[str, SinkTrouble]):
     """Troubles that say when they are looked through without their lock."""
 
     publisher: Publisher
@@ -39,7 +39,7 @@ class _Guarded(dict[str, Trouble]):
 
 def test_troubles_are_looked_through_while_no_delivery_changes_them(local: LocalApplication):
     publisher = Publisher(local.catalog, local.name)
-    troubles = publisher.troubles = _Guarded(Out=Trouble(), Gone=Trouble(next_try=math.inf))
+    troubles = publisher.troubles = _Guarded(Out=SinkTrouble(), Gone=SinkTrouble(next_try=math.inf))
     troubles.publisher = publisher
     local.commit(boundary=True)
     publisher.turn()

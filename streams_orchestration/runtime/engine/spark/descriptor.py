@@ -11,7 +11,7 @@ MARKER = "_streams_marker"
 """The column of a view with a watermark: 1 in rows that only advance the watermark, 0 in all others."""
 
 
-class Descriptor(InputPartition):
+class TaskDescriptor(InputPartition):
     """The input of one task of level 0: its plan as text that can be sent."""
 
     def __init__(self, partition: int, payload: bytes) -> None:

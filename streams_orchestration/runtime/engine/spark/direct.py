@@ -17,7 +17,7 @@ from collections.abc import Generator
 
 from streams_orchestration.runtime.engine.spark.owner_sockets import OwnerConnection, answered
 from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, Owners, SilentOwnerError, receive, send
-from streams_orchestration.runtime.engine.spark.rows import PLAN, Request, Row, requests
+from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, TaskRequest, requests
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.queries.planner import Planner
 
@@ -113,9 +113,9 @@ class DirectBatches:
         return connections
 
 
-def _answers(pending: list[tuple[OwnerConnection, Request]]) -> list[Row]:
+def _answers(pending: list[tuple[OwnerConnection, TaskRequest]]) -> list[Row]:
     """Return the rows that the owners produce; the owners work in parallel, each on one request at a time."""
-    waiting: dict[OwnerConnection, deque[Request]] = {}
+    waiting: dict[OwnerConnection, deque[TaskRequest]] = {}
     for connection, request in pending:
         waiting.setdefault(connection, deque()).append(request)
     for connection, queue in waiting.items():

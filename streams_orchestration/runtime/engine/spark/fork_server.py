@@ -141,10 +141,10 @@ class ForkServer:
 
     def _accept(self) -> None:
         client: socket.socket | None = None
-        request: Request | None = None
+        request: ForkRequest | None = None
         try:
             client, _ = self._listener.accept()
-            request = Request.received(client)
+            request = ForkRequest.received(client)
             pid = os.fork()
         except (OSError, EOFError, ValueError, TypeError) as error:
             print(f"no process was forked: {error}", file=sys.stderr)
@@ -189,7 +189,7 @@ class ForkServer:
         return client
 
 
-class Request(NamedTuple):
+class ForkRequest(NamedTuple):
     """The arguments, environment, directory and streams of a requested process."""
 
     arguments: list[str]
@@ -200,7 +200,7 @@ class Request(NamedTuple):
     """File descriptors of its standard input, output and error."""
 
     @classmethod
-    def received(cls, client: socket.socket) -> Request:
+    def received(cls, client: socket.socket) -> ForkRequest:
         """Receive the request that a client sends.
 
         Raises:

@@ -31,7 +31,7 @@ Row = tuple[int, int, int, int, int, bytes]
 
 
 @dataclass(frozen=True)
-class Request:
+class TaskRequest:
     """A task to run, in the form that is sent to its owner."""
 
     scratch: Scratch
@@ -41,12 +41,12 @@ class Request:
     items: list[Row]
 
 
-def requests(scratch: Scratch, level: int, rows: Iterable[Row]) -> list[Request]:
+def requests(scratch: Scratch, level: int, rows: Iterable[Row]) -> list[TaskRequest]:
     """Return the requests of a level by partition: the tasks whose plans are among the rows, each with its items."""
     rows = list(rows)
     items = sorted((row for row in rows if row[2] != PLAN), key=lambda row: (row[2], row[3], row[4]))
     plans = sorted(row for row in rows if row[2] == PLAN)
-    return [Request(scratch, level, row[0], row[5], [item for item in items if item[0] == row[0]]) for row in plans]
+    return [TaskRequest(scratch, level, row[0], row[5], [item for item in items if item[0] == row[0]]) for row in plans]
 
 
 def record_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:

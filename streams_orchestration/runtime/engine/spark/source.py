@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from streams_orchestration.runtime.engine.spark.descriptor import Descriptor
+from streams_orchestration.runtime.engine.spark.descriptor import TaskDescriptor
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,11 +55,11 @@ class PeReader(DataSourceStreamReader):
         """Commit the batch that Spark has run, and return the next batch as soon as there is one."""
         return {"batch": self._advance(start["batch"])}
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Descriptor]:
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[TaskDescriptor]:
         """Return one descriptor for every task of level 0; none if Spark requests an empty batch."""
         if start == end:
             return []
-        return [Descriptor(partition, plan) for partition, plan in self._planner.tasks(end["batch"])]
+        return [TaskDescriptor(partition, plan) for partition, plan in self._planner.tasks(end["batch"])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Run a task of level 0, and yield the rows for the tasks of later levels."""
@@ -67,7 +67,7 @@ class PeReader(DataSourceStreamReader):
         from streams_orchestration.runtime.engine.spark.stages import PeLevel
         from streams_orchestration.runtime.queries.scratch import Scratch
 
-        assert isinstance(partition, Descriptor)
+        assert isinstance(partition, TaskDescriptor)
         rows = record_batches([(partition.partition, 0, PLAN, 0, 0, partition.payload)])
         yield from PeLevel(Scratch(self.options["scratch"]), 0)(rows)
 

@@ -17,7 +17,7 @@ from streams_orchestration.runtime.engine.spark.exchange import RowSender, take_
 from streams_orchestration.runtime.engine.spark.held import HeldPayloads, Taking
 from streams_orchestration.runtime.engine.spark.owners import Worker
 from streams_orchestration.runtime.engine.spark.progress import StandstillWatch
-from streams_orchestration.runtime.engine.spark.rows import PLAN, ROW_DDL, Request, Row, record_batches, requests
+from streams_orchestration.runtime.engine.spark.rows import PLAN, ROW_DDL, Row, TaskRequest, record_batches, requests
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError, explained
 from streams_orchestration.runtime.logs import operator_logger
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
@@ -108,7 +108,7 @@ def _exchanged(program: PeProgram, task: Task, run: TaskRun) -> Iterator[Row]:
         yield (target.partition, target.level, operator, port, origin, payload)
 
 
-def _serve(request: Request | Taking) -> list[Row] | pa.Buffer:
+def _serve(request: TaskRequest | Taking) -> list[Row] | pa.Buffer:
     if isinstance(request, Taking):
         return _HELD.give(request)
     launched = request.scratch.launched

@@ -35,7 +35,7 @@ from streams_orchestration.runtime.observing.exposition.things import (
     SOURCE,
     STREAM,
     UNIT,
-    Unit,
+    ShownUnit,
     is_known,
 )
 from streams_orchestration.runtime.observing.metrics import OperatorMetrics
@@ -62,7 +62,7 @@ def _known(name: str) -> Callable[[OperatorMetrics], float | None]:
     return lambda operator: next((metric.value for metric in operator.custom if is_known(metric, name)), None)
 
 
-def _last_cut(unit: Unit) -> float | None:
+def _last_cut(unit: ShownUnit) -> float | None:
     if unit.status.region is None:
         return None
     return max(unit.status.completed_at or 0.0, unit.deployed_at)

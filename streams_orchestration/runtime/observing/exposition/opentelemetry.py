@@ -39,7 +39,7 @@ MOST_SERIES = 1_000_000
 """Most series of one metric. The SDK's default of 2,000 is less than the number of operators in a large application."""
 
 
-class Sender:
+class SnapshotSender:
     """The sender of one snapshot after the other. The SDK keeps state that backends need across snapshots."""
 
     def __init__(self, home: Home, exporter: MetricExporter | None = None) -> None:

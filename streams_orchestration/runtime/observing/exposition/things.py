@@ -38,7 +38,7 @@ def is_known(metric: CustomMetric, name: str | None = None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ShownUnit:
     """A unit of recovery, with its failure if it needs a reset."""
 
     status: UnitStatus
@@ -77,13 +77,13 @@ def applications(snapshot: Snapshot) -> Iterator[tuple[Labels, Observed]]:
         yield (each.name,), each
 
 
-def units(snapshot: Snapshot) -> Iterator[tuple[Labels, Unit]]:
+def units(snapshot: Snapshot) -> Iterator[tuple[Labels, ShownUnit]]:
     """Yield the units, labelled by application and name."""
     for each in snapshot.applications:
         failed = {failure.unit: failure for failure in each.failures}
         for unit in each.status.units:
             state = each.status.state_of_unit(unit)
-            yield (each.name, unit.name), Unit(unit, failed.get(unit.name), each.status.deployed_at, state)
+            yield (each.name, unit.name), ShownUnit(unit, failed.get(unit.name), each.status.deployed_at, state)
 
 
 def hosts(snapshot: Snapshot) -> Iterator[tuple[Labels, HostStatus]]:

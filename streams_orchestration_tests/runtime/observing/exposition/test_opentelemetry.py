@@ -20,7 +20,7 @@ from opentelemetry.sdk.metrics.export import (
 from streams_orchestration.runtime.errors import CatalogUnavailableError
 from streams_orchestration.runtime.observing.exposition import opentelemetry
 from streams_orchestration.runtime.observing.exposition.families import UP, all_families
-from streams_orchestration.runtime.observing.exposition.opentelemetry import Sender, interval_seconds
+from streams_orchestration.runtime.observing.exposition.opentelemetry import SnapshotSender, interval_seconds
 from streams_orchestration.runtime.observing.snapshots import Observed, Snapshot
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.made_up import metrics, operator_metrics, status
@@ -64,13 +64,13 @@ def received() -> Received:
 
 
 @pytest.fixture
-def sender(home: Home, received: Received) -> Iterator[Sender]:
-    made = Sender(home, received)
+def sender(home: Home, received: Received) -> Iterator[SnapshotSender]:
+    made = SnapshotSender(home, received)
     yield made
     made.close()
 
 
-def test_opentelemetry_gets_the_same(sender: Sender, received: Received, text: str):
+def test_opentelemetry_gets_the_same(sender: SnapshotSender, received: Received, text: str):
     sender.send()
     plain = {(name.removesuffix("_total"), labels): number for (name, labels), number in samples_of(text).items()}
     sent = received.samples
@@ -85,7 +85,7 @@ def test_opentelemetry_gets_the_same(sender: Sender, received: Received, text: s
 
 
 def test_opentelemetry_hears_that_the_catalog_is_away(
-    monkeypatch: pytest.MonkeyPatch, sender: Sender, received: Received
+    monkeypatch: pytest.MonkeyPatch, sender: SnapshotSender, received: Received
 ):
     def away(_home: Home) -> Snapshot:
         message = "the catalog is away"
@@ -99,7 +99,7 @@ def test_opentelemetry_hears_that_the_catalog_is_away(
 
 @pytest.mark.slow
 def test_metrics_of_a_large_application_are_all_sent(
-    monkeypatch: pytest.MonkeyPatch, sender: Sender, received: Received
+    monkeypatch: pytest.MonkeyPatch, sender: SnapshotSender, received: Received
 ):
     many = metrics(operators=tuple(operator_metrics(f"Op{number}") for number in range(3000)))
     large = replace(made_up(), applications=(Observed(status(), many, ()),))

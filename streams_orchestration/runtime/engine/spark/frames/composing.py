@@ -32,7 +32,7 @@ from streams_orchestration.runtime.engine.spark.frames.refusing import (
     refuse_unstreamable,
 )
 from streams_orchestration.runtime.engine.spark.frames.source import PortSource
-from streams_orchestration.runtime.engine.spark.frames.writing import ANSWER_DDL, PORT, FrameWriter, Outlet
+from streams_orchestration.runtime.engine.spark.frames.writing import ANSWER_DDL, PORT, FrameWriter, QueryOutlet
 from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration.runtime.storage.directories import Directories
@@ -166,14 +166,14 @@ class Composition:
         tagged = [_tagged(frames, outlets, number) for number in range(len(frames))]
         return reduce(lambda one, other: one.unionByName(other), tagged).mapInArrow(writer, ANSWER_DDL)
 
-    def _outlets(self) -> list[Outlet]:
+    def _outlets(self) -> list[QueryOutlet]:
         """Return the output ports whose rows leave the PE; if none do, the last port, so that there is a query."""
         ports = [(index, port) for index in self.program.tasks[0].operators
                  for port in range(len(self.program.operators[index].outputs))]  # fmt: skip
-        leaving = [Outlet(*place) for place in ports
+        leaving = [QueryOutlet(*place) for place in ports
                    if any(not isinstance(way, Direct)
                           for way in self.program.operators[place[0]].deliveries[place[1]])]  # fmt: skip
-        return leaving or [Outlet(*ports[-1])]
+        return leaving or [QueryOutlet(*ports[-1])]
 
     def _compose(self, program: OperatorProgram, mode: str) -> None:
         implementation: type[Operator] = import_operator(program.implementation)
@@ -253,7 +253,7 @@ def _is_no_marker() -> Column:
     return (F.col(MARKER) == F.lit(0)) | (F.spark_partition_id() < F.lit(0))
 
 
-def _tagged(frames: list[DataFrame], outlets: list[Outlet], number: int) -> DataFrame:
+def _tagged(frames: list[DataFrame], outlets: list[QueryOutlet], number: int) -> DataFrame:
     """Return the rows of one port with a struct column for every port; only the column of this port is not null."""
     own = F.struct(*(quoted(name) for name in frames[number].columns))
     columns = [

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from streams_orchestration.compiler.column_uses import FILTER, GROUP_BY, JOIN, SORT, Use
+from streams_orchestration.compiler.column_uses import FILTER, GROUP_BY, JOIN, SORT, ColumnUse
 from streams_orchestration.compiler.query_columns import ColumnOrigin, QueryInfluences
 from streams_orchestration.runtime.engine.spark.frames.plans import analysed, each, kind_of
 
@@ -28,7 +28,7 @@ Scope = Mapping[int, ColumnOrigin]
 """Number of an attribute in the plan (`exprId`) -> its origin."""
 
 
-DECIDING: Mapping[str, tuple[str, Use]] = {
+DECIDING: Mapping[str, tuple[str, ColumnUse]] = {
     "Aggregate": ("groupingExpressions", GROUP_BY),
     "Deduplicate": ("keys", FILTER),
     "DeduplicateWithinWatermark": ("keys", FILTER),
@@ -61,7 +61,7 @@ class _Walk:
     def __init__(self) -> None:
         self._common: dict[int, list[ColumnOrigin]] = {}
         """Number of a common table expression -> the origins of its columns."""
-        self.influences: set[tuple[int, str, Use]] = set()
+        self.influences: set[tuple[int, str, ColumnUse]] = set()
 
     def scope_of(self, node: Any, outer: Scope) -> Scope:
         """Return the origins of the columns of a plan node.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, InputPartition
 from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper  # pyright: ignore[reportPrivateUsage]
 
-from streams_orchestration.runtime.engine.spark.descriptor import MARKER, Descriptor
+from streams_orchestration.runtime.engine.spark.descriptor import MARKER, TaskDescriptor
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,7 +69,7 @@ class PortReader(_SimpleStreamReaderWrapper):
             return {"batch": planner.advance(batch)}
         return {"batch": batch + 1 if self._record.is_planned(batch + 1) else batch}
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Descriptor]:
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[TaskDescriptor]:
         """Return a descriptor for every task that reads; none if the port gets no rows."""
         from streams_orchestration.runtime.engine.spark.frames.reading import is_small, read_share, shares
         from streams_orchestration.runtime.errors import StreamsRuntimeError
@@ -85,7 +85,7 @@ class PortReader(_SimpleStreamReaderWrapper):
         if small and parts:
             with contextlib.suppress(StreamsRuntimeError):  # the task that reads them fails, with the place
                 self._rows = list(read_share(parts[0], self.options))
-        return [Descriptor(number, part) for number, part in enumerate(parts)]
+        return [TaskDescriptor(number, part) for number, part in enumerate(parts)]
 
     def getCache(self, start: dict[str, int], end: dict[str, int]) -> Iterator[Any] | None:  # noqa: N802
         """Return the rows of the batch if they are few, else None."""
@@ -98,7 +98,7 @@ class PortReader(_SimpleStreamReaderWrapper):
         """Yield the rows of a partition's segments."""
         from streams_orchestration.runtime.engine.spark.frames.reading import read_share
 
-        assert isinstance(input_partition, Descriptor)
+        assert isinstance(input_partition, TaskDescriptor)
         yield from read_share(input_partition.payload, self.options)
 
     def stop(self) -> None:

@@ -26,7 +26,7 @@ ANSWER_DDL = "rows bigint"
 
 
 @dataclass(frozen=True)
-class Outlet:
+class QueryOutlet:
     """An output port whose rows leave the query."""
 
     operator: int
@@ -43,7 +43,7 @@ class FrameWriter:
     """The function for `mapInArrow` that writes the rows of a partition to segments."""
 
     scratch: Scratch
-    outlets: tuple[Outlet, ...]
+    outlets: tuple[QueryOutlet, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write one segment for each stream, and yield nothing, since no rows go on to Spark."""
@@ -78,7 +78,7 @@ class FrameWriter:
             raise StreamsRuntimeError(message)
         yield from ()
 
-    def _parted(self, batch: pa.RecordBatch) -> Iterator[tuple[Outlet, pa.RecordBatch]]:
+    def _parted(self, batch: pa.RecordBatch) -> Iterator[tuple[QueryOutlet, pa.RecordBatch]]:
         """Yield the rows of each port in a batch."""
         if len(self.outlets) == 1:
             yield self.outlets[0], batch
