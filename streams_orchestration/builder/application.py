@@ -233,9 +233,12 @@ class Application(Declarations):
         self._root.name_all()
         document: Json = {"specVersion": 1, "application": self.name}
         parts: Json = {
-            "description": self.description, "timeZone": self.time_zone, "submission": self._submission,
-            "schemas": self._schemas, "operators": self._operators,
-        }  # fmt: skip
+            "description": self.description,
+            "timeZone": self.time_zone,
+            "submission": self._submission,
+            "schemas": self._schemas,
+            "operators": self._operators,
+        }
         graph = self._root.main.document()
         definitions = [(self._root.names[each], each.document()) for each in self._root.definitions]
         twice = [each for each in self._root.definitions if [name for name, _ in definitions].count(each.name) > 1]
@@ -310,9 +313,13 @@ class Application(Declarations):
         return compile_application(self.model(), options)
 
     def test(
-        self, inputs: Mapping[str, TestTuples] | None = None, *, streams: Sequence[str | Stream] = (),
-        options: Options | None = None, batch: int = 1000,
-    ) -> dict[str, pa.Table]:  # fmt: skip
+        self,
+        inputs: Mapping[str, TestTuples] | None = None,
+        *,
+        streams: Sequence[str | Stream] = (),
+        options: Options | None = None,
+        batch: int = 1000,
+    ) -> dict[str, pa.Table]:
         """Run the application in this process on the tuples of a test; see `testing.run_in_process`."""
         from streams_orchestration.builder.testing import run_in_process  # loads Arrow and the runtime
 

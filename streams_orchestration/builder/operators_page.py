@@ -114,8 +114,11 @@ def _parameters(kind: type[Operator]) -> list[str]:
 def _type(info: FieldInfo) -> str:
     texts = list(dict.fromkeys(_types(info.annotation)))
     for constraint in info.metadata:
-        texts[-1] += "".join(f", {word} {getattr(constraint, name)}" for name, word in _LIMITS.items()
-                             if getattr(constraint, name, None) is not None)  # fmt: skip
+        texts[-1] += "".join(
+            f", {word} {getattr(constraint, name)}"
+            for name, word in _LIMITS.items()
+            if getattr(constraint, name, None) is not None
+        )
     return " or ".join(texts)
 
 

@@ -100,9 +100,12 @@ class Invoked:
         return self.place(**({"host": host} if host is not None else {}), **({"host_pool": pool} if pool else {}))
 
     def threaded(
-        self, queue: int | str = 1000, *, port: int = 0,
+        self,
+        queue: int | str = 1000,
+        *,
+        port: int = 0,
         congestion: Literal["Sys.Wait", "Sys.DropFirst", "Sys.DropLast"] = "Sys.Wait",
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Put a queue in front of an input port, with a thread of its own that takes tuples from it."""
         ports = [*self.node.config.get("threadedPort", ())]
         ports.append({"port": port, "congestionPolicy": congestion, "queueSize": queue})
@@ -337,9 +340,12 @@ def consistent(
 
 
 def parallel(
-    width: int | str, *, partition_by: Sequence[str] | Mapping[Any, Sequence[str]] | None = None,
-    broadcast: Sequence[Stream | str] = (), replicate_host_tags: Sequence[str] = (),
-) -> Json:  # fmt: skip
+    width: int | str,
+    *,
+    partition_by: Sequence[str] | Mapping[Any, Sequence[str]] | None = None,
+    broadcast: Sequence[Stream | str] = (),
+    replicate_host_tags: Sequence[str] = (),
+) -> Json:
     """Return the annotation of a parallel region.
 
     Args:
@@ -362,9 +368,11 @@ def parallel(
 
 
 def threading(
-    model: Literal["manual", "automatic", "dynamic", "dedicated"], *, threads: int | str | None = None,
+    model: Literal["manual", "automatic", "dynamic", "dedicated"],
+    *,
+    threads: int | str | None = None,
     elastic: bool | str | None = None,
-) -> Json:  # fmt: skip
+) -> Json:
     """Return the annotation for the threading model of an operator or composite."""
     more = {"threads": threads, "elastic": elastic}
     return {"model": model} | {key: value for key, value in more.items() if value is not None}

@@ -39,8 +39,11 @@ class Compilation:
     def with_columns_of(self, deployed: Compilation) -> Compilation:
         """Return the compilation with the columns of those queries that another compilation has unchanged."""
         before = {each.name: each for each in deployed.logical.operators}
-        same = {each.name for each in self.logical.operators
-                if each.name in before and is_same_query(each, before[each.name])}  # fmt: skip
+        same = {
+            each.name
+            for each in self.logical.operators
+            if each.name in before and is_same_query(each, before[each.name])
+        }
         return replace(self, query_columns=tuple(each for each in deployed.query_columns if each.operator in same))
 
 

@@ -58,9 +58,11 @@ def create_app(reader: Reader, access: Access, compilers: Compilers | None = Non
     # Guard is no protocol of Starlette's for type checkers, since it names no keywords beyond its own
     middleware = [Middleware(Guard, access)]  # pyright: ignore[reportArgumentType]
     return Starlette(
-        routes=_routes(reader, access, compilers), middleware=middleware, lifespan=lifespan,
+        routes=_routes(reader, access, compilers),
+        middleware=middleware,
+        lifespan=lifespan,
         exception_handlers=dict.fromkeys((WrongRequestError, ClientDisconnect), wrong_request),
-    )  # fmt: skip
+    )
 
 
 def _routes(reader: Reader, access: Access, compilers: Compilers) -> list[BaseRoute]:

@@ -146,9 +146,12 @@ def _physical(compilation: Compilation, decided: Set[str]) -> Graph:
     region_of = compilation.regions.region_of if REGIONS in decided else (-1,) * len(operators)
     boxes, place_of = (_in_pes if FUSION in decided else _in_composites)(compilation, region_of)
     return Graph(
-        compilation.logical.application, "physical", tuple(boxes),
-        tuple(_operators(compilation, place_of, decided)), tuple(_edges(compilation, decided)),
-    )  # fmt: skip
+        compilation.logical.application,
+        "physical",
+        tuple(boxes),
+        tuple(_operators(compilation, place_of, decided)),
+        tuple(_edges(compilation, decided)),
+    )
 
 
 def _in_composites(compilation: Compilation, region_of: Sequence[int]) -> tuple[list[GraphBox], dict[int, str | None]]:
@@ -182,11 +185,14 @@ def _in_pes(compilation: Compilation, region_of: Sequence[int]) -> tuple[list[Gr
     members = {pe.id: pe.operators for pe in fusion.pes}
     boxes = [
         GraphBox(
-            around.id(path), around.box(path[:-1], kept), _kind(path[-1]), path[-1],
+            around.id(path),
+            around.box(path[:-1], kept),
+            _kind(path[-1]),
+            path[-1],
             _one(region_of, [operator for pe in pes for operator in members[pe]]),
         )
         for path, pes in kept.items()
-    ]  # fmt: skip
+    ]
     place_of: dict[int, str | None] = {}
     for pe in fusion.pes:
         own = f"pe:{pe.id}"
@@ -224,10 +230,14 @@ def _operators(compilation: Compilation, place_of: dict[int, str | None], decide
         shown = [*dict.fromkeys(marks.get(operator.index, ())), *(["locked"] if locked else [])]
         model = logical.operators[operator.logical]
         yield GraphOperator(
-            operator.name, model.kind, place_of[operator.index],
+            operator.name,
+            model.kind,
+            place_of[operator.index],
             compilation.regions.region_of[operator.index] if REGIONS in decided else -1,
-            compilation.fusion.pe_of[operator.index] if FUSION in decided else -1, tuple(shown), model.name,
-        )  # fmt: skip
+            compilation.fusion.pe_of[operator.index] if FUSION in decided else -1,
+            tuple(shown),
+            model.name,
+        )
 
 
 def _edges(compilation: Compilation, decided: Set[str]) -> Iterator[GraphEdge]:

@@ -61,8 +61,11 @@ class Parallel(Element):
     @model_validator(mode="after")
     def _check_spark(self) -> Self:
         if self.width == SPARK:
-            options = {"partitionBy": self.partition_by, "broadcast": self.broadcast,
-                     "replicateHostTags": self.replicate_host_tags}  # fmt: skip
+            options = {
+                "partitionBy": self.partition_by,
+                "broadcast": self.broadcast,
+                "replicateHostTags": self.replicate_host_tags,
+            }
             if named := [name for name, value in options.items() if value]:
                 refuse("SO0216", f"with the width spark there are no channels, and so no {' or '.join(named)}")
         return self

@@ -83,7 +83,7 @@ COLUMNS = (
         "state kB", lambda row: row.state_bytes, lambda row: f"{row.state_bytes / 1e3:,.1f}" if row.state_bytes else ""
     ),
     TableColumn("resets", lambda row: row.resets, lambda row: _number(row.resets)),
-)  # fmt: skip
+)
 ASCENDING = ("name", "state")
 """Columns that sort their smallest value first; all others sort their largest value first."""
 
@@ -151,9 +151,13 @@ def _application(observed: api.Observed) -> Iterator[Row]:
             continue
         mine = _sum(row for row, pe in zip(pes, status.pes, strict=True) if pe.unit == unit.name)
         yield replace(
-            mine, path=(observed.name, unit.name), kind="region", state=status.state_of_unit(unit), resets=unit.resets,
+            mine,
+            path=(observed.name, unit.name),
+            kind="region",
+            state=status.state_of_unit(unit),
+            resets=unit.resets,
             trouble=_trouble(failed.get(unit.name)),
-        )  # fmt: skip
+        )
     yield from pes
     for row, pe in zip(pes, status.pes, strict=True):
         yield from _operators(row.path, pe.operators, measured[pe.id].operators)

@@ -103,9 +103,12 @@ class OperatorPrograms:
         region = regions.expanded[regions.region_of[index]]
         start = index in region.starts
         return RegionRole(
-            region.index, start, start and region.trigger == "operatorDriven", index in region.ends,
+            region.index,
+            start,
+            start and region.trigger == "operatorDriven",
+            index in region.ends,
             frozenset(dict(region.autonomous_ports).get(index, ())),
-        )  # fmt: skip
+        )
 
     def _input_schema(self, operator: int, port: int) -> str:
         schemas: set[str | None] = set()

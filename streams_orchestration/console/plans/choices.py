@@ -136,13 +136,17 @@ def controls(application: Application, options: Options, regions: tuple[Parallel
         ],
         "width": None if regions is None else [{"name": each.name, "value": str(each.width)} for each in regions],
         "options": [
-            {"name": name, "label": LABELS[name], "value": _text(getattr(options, name)),
-             "choices": list(type_.choices) if isinstance(type_, click.Choice) else None,
-             "optional": getattr(Options(), name) is None}
+            {
+                "name": name,
+                "label": LABELS[name],
+                "value": _text(getattr(options, name)),
+                "choices": list(type_.choices) if isinstance(type_, click.Choice) else None,
+                "optional": getattr(Options(), name) is None,
+            }
             for name, type_ in TYPES.items()
         ],
         "faithful": options.faithful,
-    }  # fmt: skip
+    }
 
 
 def changed_options(before: Options, now: Options) -> Iterator[tuple[str, str, str]]:

@@ -68,9 +68,12 @@ def comparison_document(comparison: Comparison, before: Options, now: Options) -
     if outcome is None:
         sentences = [comparison.refusal or comparison.restarts]
         return document | {
-            "columns": None, "rows": plain_rows(change), "restarts": restart_rows(change), "sentences": sentences,
+            "columns": None,
+            "rows": plain_rows(change),
+            "restarts": restart_rows(change),
+            "sentences": sentences,
             "verdict": None,
-        }  # fmt: skip
+        }
     document |= redeploy_document(outcome)
     return document | {
         "sentences": [*document["sentences"], comparison.refusal] if change.refused else document["sentences"]

@@ -117,8 +117,9 @@ def reader(kind: Type, zone: dt.tzinfo) -> Callable[[str], Any]:
     """Return the function that parses a text as an array, a map or a struct, as `from_json` does."""
     read = _reader(kind, zone)
     missing = (None,) * len(kind.parts) if kind.name == "struct" else None
-    decoder = json.JSONDecoder(object_pairs_hook=_Pairs, parse_float=JsonNumber, parse_int=_whole_number,
-                               parse_constant=JsonNumber)  # fmt: skip
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_Pairs, parse_float=JsonNumber, parse_int=_whole_number, parse_constant=JsonNumber
+    )
     in_array = kind.name == "array" and kind.parts[0].name == "struct"
 
     def convert(text: str) -> Any:

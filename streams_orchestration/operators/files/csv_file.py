@@ -125,8 +125,11 @@ class CsvFile:
             texts, others = texts_apart(schema)
             apart = [reader(part, null_in_quotes=part is others) for part in (texts, others) if len(part)]
             for batches in zip(*apart, strict=True):
-                named = zip((name for each in batches for name in each.schema.names),
-                            (column for each in batches for column in each.columns), strict=True)  # fmt: skip
+                named = zip(
+                    (name for each in batches for name in each.schema.names),
+                    (column for each in batches for column in each.columns),
+                    strict=True,
+                )
                 batch = taken(dict(named), schema)
                 if not looked and has_infinite(batch):
                     looked = True

@@ -117,9 +117,11 @@ def _text(value: pl.Expr, kind: pa.DataType) -> pl.Expr:
     text = text_of(value, kind)
     if types.is_floating(kind):
         return pl.when(value.is_finite()).then(text).otherwise(_enclosed('"', text, '"'))
-    return text if types.is_integer(kind) or types.is_boolean(kind) or types.is_decimal(kind) else (
-        _enclosed('"', text, '"')
-    )  # fmt: skip
+    return (
+        text
+        if types.is_integer(kind) or types.is_boolean(kind) or types.is_decimal(kind)
+        else (_enclosed('"', text, '"'))
+    )
 
 
 def _name(key: pl.Expr, kind: pa.DataType) -> pl.Expr:

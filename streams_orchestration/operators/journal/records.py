@@ -70,15 +70,18 @@ class JournalRecord:
         """Return the record as bytes."""
         arrival = self.arrival
         facts = {
-            "origin": arrival.origin, "key": arrival.key, "digest": arrival.digest, "keys": list(self.keys),
+            "origin": arrival.origin,
+            "key": arrival.key,
+            "digest": arrival.digest,
+            "keys": list(self.keys),
             "digests": list(self.keys.values()) if any(self.keys.values()) else (),
-        }  # fmt: skip
+        }
         text = json.dumps({name: value for name, value in facts.items() if value}).encode()
         lengths = struct.pack(f"<{len(arrival.values)}I", *map(len, arrival.values))
         rest = b"".join((text, lengths, *arrival.values))
-        head = _HEAD.pack(
-            len(rest), 0, self.first, len(arrival.values), len(text), int(arrival.received * 1000)
-        )[_UNCHECKED:]  # fmt: skip
+        head = _HEAD.pack(len(rest), 0, self.first, len(arrival.values), len(text), int(arrival.received * 1000))[
+            _UNCHECKED:
+        ]
         checksum = zlib.crc32(rest, zlib.crc32(head))
         return struct.pack("<II", len(rest), checksum) + head + rest
 

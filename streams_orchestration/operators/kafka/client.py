@@ -124,9 +124,11 @@ class Cluster:
         from confluent_kafka import KafkaError
 
         error = self._error
-        if error is not None and (error.fatal() or error.code() in (
-            KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._RESOLVE
-        )):  # fmt: skip
+        if error is not None and (
+            error.fatal()
+            or error.code()
+            in (KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._RESOLVE)
+        ):
             raise self.translated(error)
 
     def translated(self, error: Any, about: str = "") -> KafkaAwayError | KafkaRefusedError:

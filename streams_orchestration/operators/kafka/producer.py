@@ -83,9 +83,11 @@ class TransactionalProducer:
                 "allow.auto.create.topics": False, **({"batch.num.messages": 1} if alone else {}),
             }))  # fmt: skip
             # the mark is an offset of a group without members, so that one transaction writes it with the messages
-            self._group: Any = Consumer(self._cluster.settings(**{
-                "group.id": self.name, "enable.auto.commit": False, "isolation.level": "read_committed",
-            }))  # fmt: skip
+            self._group: Any = Consumer(
+                self._cluster.settings(
+                    **{"group.id": self.name, "enable.auto.commit": False, "isolation.level": "read_committed"}
+                )
+            )
             self._admin: Any = AdminClient(self._cluster.settings())
         except KafkaException as error:
             raise KafkaRefusedError(str(self._cluster.translated(error, "client"))) from None
@@ -117,9 +119,11 @@ class TransactionalProducer:
         mark = json.dumps([key.life, key.generation, key.number])
         position = TopicPartition(self._topic, 0, key.number, metadata=mark)
         group = self._group.consumer_group_metadata()
-        self._do(lambda: self._answered(
-            lambda: self._producer.send_offsets_to_transaction([position], group, COMMIT_SECONDS)
-        ))  # fmt: skip
+        self._do(
+            lambda: self._answered(
+                lambda: self._producer.send_offsets_to_transaction([position], group, COMMIT_SECONDS)
+            )
+        )
         self._check_same_topic()
         settle()
         self._do(lambda: self._answered(lambda: self._producer.commit_transaction(COMMIT_SECONDS)))

@@ -117,9 +117,12 @@ class DeltaTarget(LakeTarget):
                 key, rows, required if nulls else {}, set_aside if wrong else None, broken=broken
             )
             deltalake.write_deltalake(
-                self._table, self._as_in_table(rows), mode="append", partition_by=self.wanted.partition_by or None,
+                self._table,
+                self._as_in_table(rows),
+                mode="append",
+                partition_by=self.wanted.partition_by or None,
                 commit_properties=_properties(key),
-            )  # fmt: skip
+            )
             self._sync(before)
             return
         actions = [self._add(file, footer) for file, footer in zip(files, footers, strict=True)]
@@ -188,20 +191,29 @@ class DeltaTarget(LakeTarget):
         protocol, configuration = self._table.protocol(), self._table.metadata().configuration
         ruled = any(name.startswith((_CHECK, "delta.columnMapping.")) for name in configuration)
         fields = self._table.schema().fields
-        return not ruled and _FEATURES.issuperset(protocol.writer_features or ()) and not any(
-            name.startswith("delta.") for field in fields for name in field.metadata
-        )  # fmt: skip
+        return (
+            not ruled
+            and _FEATURES.issuperset(protocol.writer_features or ())
+            and not any(name.startswith("delta.") for field in fields for name in field.metadata)
+        )
 
     def _add(self, file: DataFile, footer: Statistics) -> AddAction:
         """Copy a file into the table's directory, and return the log action that adds it."""
         self._bring(file)
         statistics = {
-            "numRecords": footer.rows, "minValues": footer.least, "maxValues": footer.largest, "nullCount": footer.nulls
-        }  # fmt: skip
+            "numRecords": footer.rows,
+            "minValues": footer.least,
+            "maxValues": footer.largest,
+            "nullCount": footer.nulls,
+        }
         return AddAction(
-            path=file.place, size=file.path.stat().st_size, partition_values=partition_values(file.directory),
-            modification_time=int(world.now() * 1000), data_change=True, stats=json.dumps(statistics),
-        )  # fmt: skip
+            path=file.place,
+            size=file.path.stat().st_size,
+            partition_values=partition_values(file.directory),
+            modification_time=int(world.now() * 1000),
+            data_change=True,
+            stats=json.dumps(statistics),
+        )
 
     def _bring(self, file: DataFile) -> None:
         if self.store.is_local:

@@ -154,11 +154,13 @@ def _reading(part: Avro, kind: pa.DataType, schema: AvroSchema) -> Convert:
     match part["type"], part.get("logicalType"):
         case "record" | "error", _ if types.is_struct(kind):
             fields = {field["name"]: field["type"] for field in part["fields"]}
-            return of_record({
-                kind.field(i).name: _reading(fields[kind.field(i).name], kind.field(i).type, schema)
-                for i in range(kind.num_fields)
-                if kind.field(i).name in fields
-            })  # fmt: skip
+            return of_record(
+                {
+                    kind.field(i).name: _reading(fields[kind.field(i).name], kind.field(i).type, schema)
+                    for i in range(kind.num_fields)
+                    if kind.field(i).name in fields
+                }
+            )
         case "array", _ if types.is_list(kind):
             return of_list(_reading(part["items"], kind.value_type, schema))
         case "map", _ if types.is_map(kind) and types.is_string(kind.key_type):

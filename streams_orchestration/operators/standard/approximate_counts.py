@@ -88,7 +88,10 @@ def approx_count_distinct(deviation: str = "0.05") -> ValueFunction:
         return sketch
 
     return ValueFunction(
-        ORDERED, lambda _: pa.list_(pa.binary()), lambda _: pa.int64(), step,
+        ORDERED,
+        lambda _: pa.list_(pa.binary()),
+        lambda _: pa.int64(),
+        step,
         lambda one, other: read(one).merged(read(other)),
         lambda state, _: 0 if state is None else read(state).estimate(),
-    )  # fmt: skip
+    )

@@ -142,9 +142,12 @@ class HttpSource(JournalSource):
             raise RefusedError(str(error)) from None
         endpoint = Endpoint(intake, token, settings.max_body_bytes, self._messages, shown_peer)
         server = HttpServer(
-            application(settings.path, endpoint.answer), listener, END_SECONDS,
-            ssl_certfile=settings.certificate, ssl_keyfile=settings.private_key,
-        )  # fmt: skip
+            application(settings.path, endpoint.answer),
+            listener,
+            END_SECONDS,
+            ssl_certfile=settings.certificate,
+            ssl_keyfile=settings.private_key,
+        )
         try:
             server.config.load()
         except (OSError, ssl.SSLError) as error:

@@ -292,9 +292,13 @@ class KafkaSink(EpochSink):
         assert settings.registry is not None
         with closing(Registry(settings.registry)) as registry:
             self.encoder = RegisteredEncoder(
-                registry, settings.format, _written(self.context.inputs[0], settings),
-                settings.subject or f"{settings.topic}-value", settings.topic, register=settings.register_schema,
-            )  # fmt: skip
+                registry,
+                settings.format,
+                _written(self.context.inputs[0], settings),
+                settings.subject or f"{settings.topic}-value",
+                settings.topic,
+                register=settings.register_schema,
+            )
 
 
 def _written(schema: pa.Schema, parameters: KafkaSinkParameters) -> pa.Schema:

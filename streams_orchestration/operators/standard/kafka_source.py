@@ -79,10 +79,12 @@ class KafkaSource(SourceOperator):
     """
 
     Parameters = KafkaSourceParameters
-    free_parameters = frozenset((
-        *("brokers", "client", "discovery", "format", "isolation", "metadata", "on_bad_tuple", "on_lost_data"),
-        *("null_texts", "registry", "separator", "start_at"),
-    ))  # fmt: skip
+    free_parameters = frozenset(
+        (
+            *("brokers", "client", "discovery", "format", "isolation", "metadata", "on_bad_tuple", "on_lost_data"),
+            *("null_texts", "registry", "separator", "start_at"),
+        )
+    )
 
     @classmethod
     def mentions(cls, parameters: KafkaSourceParameters) -> Mentions:

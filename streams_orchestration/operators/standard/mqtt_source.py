@@ -157,9 +157,13 @@ class MQTTSource(JournalSource):
 
         settings: MqttSourceParameters = self.parameters
         client: Any = Client(
-            CallbackAPIVersion.VERSION2, name, clean_session=False, protocol=MQTTv311, reconnect_on_failure=False,
+            CallbackAPIVersion.VERSION2,
+            name,
+            clean_session=False,
+            protocol=MQTTv311,
+            reconnect_on_failure=False,
             manual_ack=True,
-        )  # fmt: skip
+        )
         client.connect_timeout = REACH_SECONDS
         if settings.user is not None:
             client.username_pw_set(settings.secret("user"), settings.secret("password"))

@@ -134,9 +134,11 @@ class NATSSource(JournalSource):
         settings: NatsSourceParameters = self.parameters
         start = DeliverPolicy.ALL if settings.start_at == "earliest" else DeliverPolicy.NEW
         config = ConsumerConfig(
-            deliver_policy=start, ack_policy=AckPolicy.EXPLICIT, max_ack_pending=MOST_UNACKNOWLEDGED,
+            deliver_policy=start,
+            ack_policy=AckPolicy.EXPLICIT,
+            max_ack_pending=MOST_UNACKNOWLEDGED,
             ack_wait=ACKNOWLEDGE_SECONDS,
-        )  # fmt: skip
+        )
         context = client.jetstream(timeout=REACH_SECONDS)
         created = str((await context.stream_info(settings.stream)).created)
         place = BrokerPosition(intake, settings.stream, settings.consumer, settings.on_lost_data)

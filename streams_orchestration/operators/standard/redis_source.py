@@ -88,9 +88,12 @@ class RedisSource(JournalSource):
 
         settings: RedisSourceParameters = self.parameters
         client: Any = Redis.from_url(
-            settings.url, username=settings.secret("user"), password=settings.secret("password"),
-            socket_connect_timeout=REACH_SECONDS, socket_timeout=REACH_SECONDS + BLOCK_MILLISECONDS / 1000,
-        )  # fmt: skip
+            settings.url,
+            username=settings.secret("user"),
+            password=settings.secret("password"),
+            socket_connect_timeout=REACH_SECONDS,
+            socket_timeout=REACH_SECONDS + BLOCK_MILLISECONDS / 1000,
+        )
         try:
             await self._read(intake, client)
         except exceptions.RedisError as error:

@@ -197,8 +197,10 @@ class SqlSource(SourceOperator):
             column = self._source.column
             self.context.logger.warning(
                 "%s: no index begins with the column %s, so that each look reads all of it; CREATE INDEX for (%s)",
-                self._source.name, column, column,
-            )  # fmt: skip
+                self._source.name,
+                column,
+                column,
+            )
 
     def _begun(self, offset: Offset) -> Offset:
         """Return the offset with the starting value, and with the end of a finite run."""

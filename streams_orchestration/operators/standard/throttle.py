@@ -49,7 +49,10 @@ class Throttle(Operator):
         if pause > LONGEST_PAUSE:
             self.context.logger.warning(
                 "a batch of %d tuples is more than %g s at the rate of %g; set STREAMS_SOURCE_LIMIT to at most %d",
-                len(batch), LONGEST_PAUSE, self.parameters.rate, max(1, int(LONGEST_PAUSE * self.parameters.rate)),
-            )  # fmt: skip
+                len(batch),
+                LONGEST_PAUSE,
+                self.parameters.rate,
+                max(1, int(LONGEST_PAUSE * self.parameters.rate)),
+            )
             pause, self.free = LONGEST_PAUSE, now + LONGEST_PAUSE
         world.sleep(pause)

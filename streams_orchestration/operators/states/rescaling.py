@@ -125,8 +125,10 @@ def divide_keyed(parts: Sequence[KeyedState], channels: Sequence[np.ndarray], wi
         RescaleError: two old replicas have the same key.
     """
     tables = [part.table() for part in parts]
-    return [keyed(parts[0], [_chosen(table, own, to) for table, own in zip(tables, channels, strict=True)])
-            for to in range(width)]  # fmt: skip
+    return [
+        keyed(parts[0], [_chosen(table, own, to) for table, own in zip(tables, channels, strict=True)])
+        for to in range(width)
+    ]
 
 
 def keyed(like: KeyedState, tables: Sequence[pa.Table]) -> KeyedState:

@@ -103,9 +103,10 @@ class RemoteStorage:
             return [RemoteFile(self, address)]
         else:
             files = [
-                file for file in self._below(address, recursive=False)
+                file
+                for file in self._below(address, recursive=False)
                 if not PurePosixPath(file.key).name.startswith((".", "_"))
-            ]  # fmt: skip
+            ]
         if not files:
             message = f"{place}: no files there"
             raise ValueError(message)
@@ -313,9 +314,12 @@ def _connected(address: Address, options: dict[str, str]) -> Any:
             )  # fmt: skip
         case "gs":
             return fs.GcsFileSystem(
-                anonymous=anonymous, endpoint_override=host, scheme=scheme, project_id=options.get("project"),
+                anonymous=anonymous,
+                endpoint_override=host,
+                scheme=scheme,
+                project_id=options.get("project"),
                 retry_time_limit=timedelta(seconds=RETRY_SECONDS),
-            )  # fmt: skip
+            )
         case "abfs":
             return fs.AzureFileSystem(
                 address.host, account_key=options.get("accountKey"), sas_token=options.get("sasToken"),

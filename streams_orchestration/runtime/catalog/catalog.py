@@ -64,9 +64,13 @@ class Catalog:
     """
 
     def __init__(
-        self, home: Home, *, busy_seconds: float = BUSY_SECONDS, patience: float = PATIENCE_SECONDS,
+        self,
+        home: Home,
+        *,
+        busy_seconds: float = BUSY_SECONDS,
+        patience: float = PATIENCE_SECONDS,
         bell: Path | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Create the catalog's object without opening the database.
 
         Args:

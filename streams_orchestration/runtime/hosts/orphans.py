@@ -47,11 +47,15 @@ def record_processes(
     for process in processes:
         connection.execute(
             insert(p).values(
-                application=application, host=host, incarnation=incarnation,
-                pid=process.pid, started=process.started, command=process.command,
+                application=application,
+                host=host,
+                incarnation=incarnation,
+                pid=process.pid,
+                started=process.started,
+                command=process.command,
                 space=process_space(),
             )
-        )  # fmt: skip
+        )
 
 
 def stop_orphans(home: Home, application: str) -> tuple[Orphan, ...]:

@@ -168,8 +168,12 @@ class Queries:
         """Report that a PE runs, unless the unit was reset or the PE has completed meanwhile."""
         self._presence.row()
         with self._catalog.write_unit(self._application, self.programs[pe].unit) as connection:
-            self._report(connection, pe, generation, {"state": "RUNNING", "error": None, "permanent": False,
-                                                      "running": generation})  # fmt: skip
+            self._report(
+                connection,
+                pe,
+                generation,
+                {"state": "RUNNING", "error": None, "permanent": False, "running": generation},
+            )
 
     def _report_failure(
         self, pe: int, generation: int, error: str, cause: OperatorFailure | None, *, permanent: bool, outside: bool
@@ -179,9 +183,12 @@ class Queries:
         p = tables.pe
         with self._catalog.write_unit(self._application, self.programs[pe].unit) as connection:
             values: dict[str, Any] = {
-                "state": "FAILED", "error": error, "permanent": permanent,
-                "kind": f"PE {pe}" if cause is None else cause.kind, "outside": outside,
-            }  # fmt: skip
+                "state": "FAILED",
+                "error": error,
+                "permanent": permanent,
+                "kind": f"PE {pe}" if cause is None else cause.kind,
+                "outside": outside,
+            }
             if cause is not None:
                 before = connection.scalar(
                     select(p.c.failures).where(p.c.application == self._application, p.c.id == pe)

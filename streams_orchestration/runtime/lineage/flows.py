@@ -89,8 +89,11 @@ def flows_of(home: Home, base: str, compilation: Compilation, programs: Iterable
                 schema = model.outputs[0].schema if model.outputs else None
                 inputs[dataset] = schema if inputs.get(dataset, schema) == schema else None
                 continue
-            schemas = {models[each.source].outputs[each.source_port].schema
-                       for each in compilation.physical.connections if each.target == number}  # fmt: skip
+            schemas = {
+                models[each.source].outputs[each.source_port].schema
+                for each in compilation.physical.connections
+                if each.target == number
+            }
             schema = schemas.pop() if len(schemas) == 1 else None
             output = outputs.setdefault(dataset, WrittenDataset(schema))
             output.schema = schema if output.schema == schema else None

@@ -75,8 +75,9 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph[str]:
             _add_reference_files(graph, name, models[number], read[operator.logical])
         for number in pe.operators:
             if (sink := f"sinks/{physical.operators[number].name}") in graph:
-                schemas = {models[c.source].outputs[c.source_port].schema for c in physical.connections
-                           if c.target == number}  # fmt: skip
+                schemas = {
+                    models[c.source].outputs[c.source_port].schema for c in physical.connections if c.target == number
+                }
                 schema = schemas.pop() if len(schemas) == 1 else None
                 graph.nodes[sink].update(
                     schema=schema, columns=origins.of_inputs(number), influences=origins.influences_on_inputs(number)

@@ -168,11 +168,13 @@ class Reporter:
         else:
             units = [
                 UnitFacet(
-                    unit.name, unit.state, unit.completed_epoch,
+                    unit.name,
+                    unit.state,
+                    unit.completed_epoch,
                     None if unit.completed_at is None else time_of(unit.completed_at),
                 )
                 for unit in view.units
-            ]  # fmt: skip
+            ]
             event = run_event(
                 name, run.run, self._facts(), moment.started_at if name == "START" else moment.at,
                 units=units, rows=rows_since(view, view.rows), error=moment.failure if name == "FAIL" else None,

@@ -119,7 +119,8 @@ def _lag(connection: Connection, application: str, stream: str, number: int, now
     """Return the lag of a reader: number of unread segments and tuples, and age of the oldest segment in seconds."""
     s = tables.segment
     row = connection.execute(
-        select(func.count().label("segments"), func.sum(s.c.rows).label("rows"), func.min(s.c.committed_at).label("at"))
-        .where(s.c.application == application, s.c.stream == stream, s.c.number >= number, ~s.c.retracted)
-    ).one()  # fmt: skip
+        select(
+            func.count().label("segments"), func.sum(s.c.rows).label("rows"), func.min(s.c.committed_at).label("at")
+        ).where(s.c.application == application, s.c.stream == stream, s.c.number >= number, ~s.c.retracted)
+    ).one()
     return row.segments, int(row.rows or 0), max(now - row.at, 0.0) if row.segments else 0.0

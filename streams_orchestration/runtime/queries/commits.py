@@ -196,9 +196,13 @@ def _bounds(row: _Standing, plan: BatchPlan, results: Sequence[TaskResult]) -> d
 
 
 def _insert_outputs(
-    connection: Connection, program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], key: dict[str, Any],
+    connection: Connection,
+    program: PeProgram,
+    plan: BatchPlan,
+    results: Sequence[TaskResult],
+    key: dict[str, Any],
     now: float,
-) -> None:  # fmt: skip
+) -> None:
     """Insert the rows of the segments, states and files that the tasks have written."""
     numbers = dict(plan.position.outputs)
     segments: list[dict[str, Any]] = []

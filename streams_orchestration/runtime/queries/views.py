@@ -37,9 +37,11 @@ _STANDING = (
     .where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
 )
 _UNREAD = select(_s).where(
-    _s.c.application == bindparam("of"), _s.c.stream == bindparam("by"), _s.c.number >= bindparam("begin"),
+    _s.c.application == bindparam("of"),
+    _s.c.stream == bindparam("by"),
+    _s.c.number >= bindparam("begin"),
     ~_s.c.retracted,
-)  # fmt: skip
+)
 _SEGMENTS = {
     name: query.order_by(_s.c.number).limit(SEGMENTS_LIMIT + 1)
     for name, query in {

@@ -210,9 +210,12 @@ def _position(pe: DeployedPe, cut: CommonCut, carried: Carried) -> Position:
 
 
 def _continued(
-    connection: Connection, program: PeProgram, position: Position, cut: CommonCut,
+    connection: Connection,
+    program: PeProgram,
+    position: Position,
+    cut: CommonCut,
     read: Mapping[str, Mapping[str, int]],
-) -> Position:  # fmt: skip
+) -> Position:
     """Add to a position the offsets of imported streams, and the next numbers of formerly exported streams."""
     imported = {
         key: cut.inputs[former, key]

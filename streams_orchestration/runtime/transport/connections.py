@@ -107,9 +107,11 @@ def connect(connection: Connection) -> None:
         elif link not in wanted:
             _end(connection, row)
     gone = select(_i.c.name).where(
-        _i.c.application == _c.c.application, _i.c.name == _c.c.name, _i.c.operator == _c.c.operator,
+        _i.c.application == _c.c.application,
+        _i.c.name == _c.c.name,
+        _i.c.operator == _c.c.operator,
         _i.c.port == _c.c.port,
-    )  # fmt: skip
+    )
     connection.execute(delete(_c).where(_c.c.last.is_not(None), ~gone.exists()))
     for link, (row, export) in wanted.items():
         _connect(connection, link, row, export, known.get(link))

@@ -61,9 +61,8 @@ class ImportingPe:
 
 
 def outstanding(
-    connection: Connection, program: PeProgram, position: Position, completed: int, shown: int,
-    now: float | None = None,
-) -> int:  # fmt: skip
+    connection: Connection, program: PeProgram, position: Position, completed: int, shown: int, now: float | None = None
+) -> int:
     """Return the largest lag of a reader that a PE waits for, in segments, over all streams that it writes.
 
     A reader outside of the region cannot read the open epoch, so only segments of earlier epochs count for it. If the

@@ -47,10 +47,14 @@ def insert_cut(connection: Connection, application: str, unit: str, epoch: int, 
         )
     connection.execute(
         insert(tables.epoch).values(
-            application=application, unit=unit, epoch=epoch, cut={str(pe.id): pe.batch for pe in pes},
-            completed_at=clock.now(), seconds=0.0,
+            application=application,
+            unit=unit,
+            epoch=epoch,
+            cut={str(pe.id): pe.batch for pe in pes},
+            completed_at=clock.now(),
+            seconds=0.0,
         )
-    )  # fmt: skip
+    )
 
 
 def insert_states(connection: Connection, application: str, pe: int, batch: int, states: Iterable[StoredState]) -> None:

@@ -63,9 +63,13 @@ def mark_taken_up(connection: Connection, application: str, units: Iterable[str]
 
 
 def advance(
-    connection: Connection, application: str, name: str, now: float, health: Health | None = None,
+    connection: Connection,
+    application: str,
+    name: str,
+    now: float,
+    health: Health | None = None,
     event: Event | None = None,
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """Pass new events to the state machine of a unit, and carry out the actions that it returns.
 
     Args:
@@ -101,8 +105,9 @@ def advance(
         trouble = health.trouble if health is not None else None
         failed = trouble.since if trouble is not None else now
         outage = {"failed": failed, "detected": now}
-        log_event(connection, unit, record, "unhealthy", now, generation=generation, seconds=now - failed,
-                  cause=record.cause)  # fmt: skip
+        log_event(
+            connection, unit, record, "unhealthy", now, generation=generation, seconds=now - failed, cause=record.cause
+        )
     if _resets(actions):
         if "began" in outage or not outage:  # of an earlier reset
             outage = {"failed": now, "detected": now}
@@ -162,10 +167,14 @@ def _complete(connection: Connection, unit: UnitRow, record: RegionRecord, now: 
     promise(not unclosed, "B18", f"{named} completes epoch {epoch}, which its PEs {unclosed} have not closed")
     connection.execute(
         insert(tables.epoch).values(
-            application=unit.application, unit=unit.name, epoch=record.completed,
-            cut=cut, completed_at=now, seconds=record.drains.seconds[-1],
+            application=unit.application,
+            unit=unit.name,
+            epoch=record.completed,
+            cut=cut,
+            completed_at=now,
+            seconds=record.drains.seconds[-1],
         )
-    )  # fmt: skip
+    )
     connection.execute(
         u.update().where(u.c.application == unit.application, u.c.name == unit.name).values(completed_at=now)
     )

@@ -78,9 +78,12 @@ class Garbage:
 
 
 def collect_garbage(
-    catalog: Catalog, application: str, programs: Collection[PeProgram], units: Collection[str] | None = None,
+    catalog: Catalog,
+    application: str,
+    programs: Collection[PeProgram],
+    units: Collection[str] | None = None,
     plan: int | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """Delete commits, segments and states that lie before the cuts of all PEs that could need them.
 
     While a redeploy is on trial, the cut is the one at which it took place.

@@ -175,8 +175,10 @@ def _bring_back_connections(connection: Connection, application: str, before: Pl
         connection.execute(delete(table).where(table.c.application == application))
         _enter(connection, table.name, before)
     kept = {(row["application"], row["key"]): row for row in before.rows[c.name]}
-    now = {(row.application, row.key): row for row in connection.execute(select(c).where(
-        (c.c.application == application) | (c.c.exporter == application)))}  # fmt: skip
+    now = {
+        (row.application, row.key): row
+        for row in connection.execute(select(c).where((c.c.application == application) | (c.c.exporter == application)))
+    }
     for key in now.keys() - kept.keys():  # of the plan on trial
         connection.execute(delete(c).where(c.c.application == key[0], c.c.key == key[1]))
     for key, row in kept.items():

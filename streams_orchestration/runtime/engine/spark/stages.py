@@ -86,9 +86,13 @@ def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) ->
         final = DataError | RefusedError | StateError
         permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, final)
         result = TaskResult(
-            task.level, task.partition, error=explained(error), permanent=permanent,
-            failure=error.failure if isinstance(error, OperatorError) else None, outside=is_outside(error),
-        )  # fmt: skip
+            task.level,
+            task.partition,
+            error=explained(error),
+            permanent=permanent,
+            failure=error.failure if isinstance(error, OperatorError) else None,
+            outside=is_outside(error),
+        )
     if task.level == 0 and task.partition == 0:
         payload = plan_codec.dump_json(header)
         rows_out += [(later.partition, later.level, PLAN, 0, 0, payload) for later in program.tasks if later.level]

@@ -53,8 +53,9 @@ def needed(paths: Iterable[str], last: int) -> list[str]:
         match = _VERSION.fullmatch(owner) if owner is not None else None
         if match and match[4] in ("zip", "snapshot") and int(match[2]) <= last + 1:
             snapshots[match[1]].add(int(match[2]))
-    oldest = {store: sorted(versions)[-_SNAPSHOTS:][0] for store, versions in snapshots.items()
-              if len(versions) >= _SNAPSHOTS}  # fmt: skip
+    oldest = {
+        store: sorted(versions)[-_SNAPSHOTS:][0] for store, versions in snapshots.items() if len(versions) >= _SNAPSHOTS
+    }
     return sorted(path for path, owner in files.items() if owner is not None and _is_needed(owner, last, oldest))
 
 

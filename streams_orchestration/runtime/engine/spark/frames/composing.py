@@ -85,9 +85,12 @@ def segments_source(options: Mapping[str, str]) -> Source:
     def source(spark: SparkSession, program: OperatorProgram, port: int, time: str) -> DataFrame:
         spark.dataSource.register(PortSource)
         own = {
-            "operator": str(program.index), "port": str(port), "attributes": program.inputs[port], "time": time,
+            "operator": str(program.index),
+            "port": str(port),
+            "attributes": program.inputs[port],
+            "time": time,
             "timezone": program.time_zone,
-        }  # fmt: skip
+        }
         return spark.readStream.format(PortSource.name()).options(**options, **own).load()
 
     return source
@@ -168,11 +171,16 @@ class Composition:
 
     def _outlets(self) -> list[QueryOutlet]:
         """Return the output ports whose rows leave the PE; if none do, the last port, so that there is a query."""
-        ports = [(index, port) for index in self.program.tasks[0].operators
-                 for port in range(len(self.program.operators[index].outputs))]  # fmt: skip
-        leaving = [QueryOutlet(*place) for place in ports
-                   if any(not isinstance(way, Direct)
-                          for way in self.program.operators[place[0]].deliveries[place[1]])]  # fmt: skip
+        ports = [
+            (index, port)
+            for index in self.program.tasks[0].operators
+            for port in range(len(self.program.operators[index].outputs))
+        ]
+        leaving = [
+            QueryOutlet(*place)
+            for place in ports
+            if any(not isinstance(way, Direct) for way in self.program.operators[place[0]].deliveries[place[1]])
+        ]
         return leaving or [QueryOutlet(*ports[-1])]
 
     def _compose(self, program: OperatorProgram, mode: str) -> None:

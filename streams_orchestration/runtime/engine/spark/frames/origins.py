@@ -105,8 +105,10 @@ class _Walk:
         if kind == "CTERelationRef":
             return dict(zip(columns, self._common.get(node.cteId(), ()), strict=False))
         if kind == "Union":
-            rows = [[scope.get(_id(column), ColumnOrigin()) for column in each(child.output())]
-                    for child, scope in zip(each(node.children()), scopes, strict=True)]  # fmt: skip
+            rows = [
+                [scope.get(_id(column), ColumnOrigin()) for column in each(child.output())]
+                for child, scope in zip(each(node.children()), scopes, strict=True)
+            ]
             return {number: _union(cells) for number, cells in zip(columns, zip(*rows, strict=True), strict=True)}
         if kind == "Expand":
             rows = [[self._of(cell, seen) for cell in each(row)] for row in each(node.projections())]
@@ -139,8 +141,12 @@ class _Walk:
 
 
 def _whole_rows(node: Any, scopes: list[Scope]) -> ColumnOrigin:
-    columns = [scope[_id(column)] for child, scope in zip(each(node.children()), scopes, strict=True)
-               for column in each(child.output()) if _id(column) in scope]  # fmt: skip
+    columns = [
+        scope[_id(column)]
+        for child, scope in zip(each(node.children()), scopes, strict=True)
+        for column in each(child.output())
+        if _id(column) in scope
+    ]
     return ColumnOrigin(_union(columns).inputs, whole_rows=True)
 
 
