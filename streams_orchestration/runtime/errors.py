@@ -92,9 +92,9 @@ class CatalogDamagedError(CatalogError):
 
     def __init__(self, place: object, reason: str) -> None:
         super().__init__(
-            f"{place}: the catalog is damaged: {reason}. Stop what runs on it and keep a copy of the file. Then put an "
-            "earlier copy in its place, or what `sqlite3 FILE .recover` still reads; or move the state directory away "
-            "and start anew."
+            f"{place}: the catalog is damaged: {reason}. Stop the applications that use it, and keep a copy of the "
+            "file. Then put an earlier copy in its place, or what `sqlite3 FILE .recover` still reads; or move the "
+            "state directory away and start anew."
         )
 
 
@@ -129,7 +129,7 @@ class CommitUnknownError(CatalogUnavailableError):
     def __init__(self, place: object, reason: str) -> None:
         super().__init__(
             f"{place}: the connection to the catalog was lost in the middle of a commit: {reason}. "
-            "It was made as a whole or not at all; look (`streams status`) before you try again."
+            "The commit was made completely or not at all; look at `streams status` before you try again."
         )
 
 
@@ -143,7 +143,7 @@ class BeingStartedError(StreamsRuntimeError):
     def __init__(self, application: str, starter: object | None, lock: Path | str) -> None:
         who = str(starter) if starter is not None else f"another process, which has locked {lock},"
         super().__init__(
-            f"{application}: {who} starts it at this moment. Nothing was changed. "
+            f"{application}: {who} is starting it at this moment. Nothing was changed. "
             f"Wait until it runs, or end that process; `streams status {application}` shows how far it is."
         )
 
@@ -313,7 +313,7 @@ class NoMachineError(HostLaunchError):
 
     def __init__(self, wish: str, reasons: Mapping[str, str]) -> None:
         why = "; ".join(f"{machine} {reason}" for machine, reason in reasons.items())
-        super().__init__(f"{wish} is wanted, and {why}. See `streams machines`, and start one with `streams agent`")
+        super().__init__(f"{wish} is required, but {why}. See `streams machines`, and start one with `streams agent`")
 
 
 class WaitingForMachineError(HostLaunchError):

@@ -36,7 +36,7 @@ class SettingError(StreamsRuntimeError):
     """The error that a variable of the environment has a value that cannot be used."""
 
     def __init__(self, name: str, value: str, wanted: str) -> None:
-        super().__init__(f"{name}={value}: {wanted} is wanted. Correct the variable, or unset it.")
+        super().__init__(f"{name}={value}: {wanted} is expected. Correct the variable, or unset it.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,7 +220,7 @@ class SteppedApplication:
                     return
             if idle > 2 * trigger_every:
                 break
-        message = "the application does not come to its end"
+        message = "the application does not reach its end"
         raise StepError(message)
 
     def is_over(self) -> bool:

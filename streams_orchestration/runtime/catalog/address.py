@@ -54,6 +54,6 @@ def catalog_url(home: Home) -> URL:
         message = "it is not an address such as postgresql://user@host/database or sqlite:////directory/catalog.db"
         raise CatalogPlaceError(message) from None  # the text may hold a password
     if "@" in (url.host or ""):  # the end of a password, which no message may repeat
-        message = "the part before its host has an @ that ends no user or password"
+        message = "the part before its host has an @ that is not encoded; write %40"
         raise CatalogPlaceError(message, "Write %40 for an @ in the password, and %2F for a /.")
     return url

@@ -216,7 +216,7 @@ class FileBell(DescriptorBell):
         """Return `ANYTHING` when the file was touched, else nothing; raises OSError when the file is gone."""
         events = self._watch.read(timeout=0)
         if any(event.mask & self._lost for event in events):
-            message = "the bell is gone"
+            message = "the file of the bell is gone"
             raise FileNotFoundError(message)
         return (ANYTHING,) if events else ()
 

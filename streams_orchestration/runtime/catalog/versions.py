@@ -57,7 +57,7 @@ def check_version(place: object, revision: str) -> None:
     if is_older(revision):
         message = (
             f"{place}: the catalog is of an older version of the product ({revision}, this one has {newest()}). "
-            "`streams catalog upgrade` brings it to this version; what it holds is kept."
+            "`streams catalog upgrade` upgrades it to this version and keeps its content."
         )
     else:
         message = (

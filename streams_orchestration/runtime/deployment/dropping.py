@@ -39,7 +39,7 @@ def refuse_left_files(home: Home, programs: tuple[PeProgram, ...]) -> None:
     if left := _published(home, programs):
         place = str(left[0]).rpartition("/")[0]
         message = (
-            f"{place}: {len(left)} files of an earlier run, whose state is gone, or of another installation are there; "
+            f"{place}: {len(left)} files of an earlier run without state, or of another installation, are there; "
             "move them away, name another directory, or drop them with --fresh"
         )
         raise NotDeployableError(message)

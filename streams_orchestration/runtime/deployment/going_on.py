@@ -79,7 +79,7 @@ def begin_run(connection: Connection, application: str, wanted: Run) -> None:
         runs = row.wanted == "RUNNING" and any(HostStatus.of(host, now).alive for host in hosts)
         if runs and row.bounded is None:
             message = (
-                f"{application} runs already, and without an end, so there is nothing to take that it does not take "
+                f"{application} runs already, without an end, so it reads all available input "
                 f"itself. Stop it first if it is to run by schedule: streams cancel {application}"
             )
             raise NotDeployableError(message)

@@ -71,7 +71,7 @@ def read_view(catalog: Catalog, program: PeProgram, generation: int | None = Non
             raise StaleGenerationError(message)
         if generation is not None and row.generation != generation:
             message = (
-                f"PE {program.pe} of {program.application} runs in generation {generation}, and its unit is in "
+                f"PE {program.pe} of {program.application} runs in generation {generation}, but its unit is in "
                 f"{row.generation}"
             )
             raise StaleGenerationError(message)

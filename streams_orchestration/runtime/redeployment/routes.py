@@ -33,7 +33,7 @@ class SplitterRoute:
             ValueError: the attributes of a tuple do not determine its replica.
         """
         if self.attributes(port) is None:
-            message = f"what comes to input port {port} is not split by its attributes"
+            message = f"the tuples of input port {port} are not split by their attributes"
             raise ValueError(message)
         channels = np.zeros(tuples.num_rows, np.int64)
         for level in self._routing.ports[port] if self._routing.ports else ():

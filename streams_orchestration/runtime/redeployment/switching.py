@@ -82,7 +82,7 @@ def switch(connection: Connection, programs: Sequence[PeProgram], new: NewPlan, 
     if rest := under_way(connection, application, programs, changed):
         raise NotDrainedError(rest)
     if read_cut(connection, application, programs, changed) != new.cut:
-        message = f"{application} has gone on since its states were read"
+        message = f"{application} has processed more batches since its states were read"
         raise NotDrainedError(message)
     u = tables.unit
     rows = {row.name: row for row in UnitRow.all(connection, select(u).where(u.c.application == application))}

@@ -148,9 +148,9 @@ def _at_rest(
                 rest = drain(catalog, application, programs, units, world.monotonic() + within, mend=False)
             if rest:
                 message = (
-                    f"{application} is as it was, and no savepoint was taken: {_standing(home, application, rest)} "
-                    f"after {within:.0f} s. See `streams status {application}` for what holds it up, then try again, "
-                    "or wait longer with --within"
+                    f"{application} is unchanged, and no savepoint was taken: {_standing(home, application, rest)} "
+                    f"after {within:.0f} s. See `streams status {application}` for the cause of the delay, then "
+                    "try again, or wait longer with --within"
                 )
                 raise SavepointError(message)
             yield
@@ -192,7 +192,7 @@ def _take(
     units = {program.unit for program in programs}
     with catalog.read() as connection:
         if rest := under_way(connection, application, programs, units):
-            message = f"{application} has gone on while its savepoint was taken: {rest}. Try again."
+            message = f"{application} processed more batches while its savepoint was taken: {rest}. Try again."
             raise SavepointError(message)
         row = application_row(connection, home, application)
         plan = deployed_plan(connection, application_row(connection, home, application))

@@ -134,7 +134,7 @@ def remove_savepoint(home: Home, reference: str) -> str:
     """
     place = savepoint_of(home, reference)
     if place not in saved(home):
-        message = f"{place} is no savepoint of {home.root}. What was exported is removed as any directory is."
+        message = f"{place} is no savepoint of {home.root}. Remove an exported savepoint as you remove any directory."
         raise SavepointError(message)
     try:
         if place.path is None:
@@ -231,7 +231,7 @@ def _alone(directory: Path) -> Generator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            message = f"another process is at work on {directory}. Wait until it has ended, then try again."
+            message = f"another process is working on {directory}. Wait until it has ended, then try again."
             raise SavepointError(message) from error
         _clear(directory)
         try:

@@ -34,8 +34,9 @@ def refuse_shared_targets(home: Home, catalog: Catalog, after: Compilation, mani
     for operator, place, _ in sinks(home, need(after.deployment).programs):
         if place and place in taken:
             message = (
-                f"{operator} of {application} would write to {place}, as {taken[place]} does: what is there would be "
-                f"doubled. Give {application} a place of its own, by a submission-time value of the spec (--set), say."
+                f"{operator} of {application} would write to {place}, as {taken[place]} does, so results there "
+                f"would be doubled. Give {application} a place of its own, by a submission-time value of the spec "
+                "(--set), say."
             )
             raise SavepointError(message)
 

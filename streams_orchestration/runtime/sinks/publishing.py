@@ -166,7 +166,7 @@ def _link(catalog: Catalog, application: str, row: DueOutput) -> None:
     except FileExistsError:
         if _is_copied(catalog.store, row):  # and another process has published it
             return
-        message = f"{final} is there already and is none of its files; move it away, it is tried again"
+        message = f"{final} exists already and was not written by this sink; move it away, then it is tried again"
         raise OutputError(row.operator, message) from None
     except FileNotFoundError:
         there = final.exists() and final.stat().st_size == row.size
@@ -188,7 +188,7 @@ def _settle(store: Store, linked: Sequence[DueOutput]) -> None:
 def _not_written(row: DueOutput, error: OSError) -> OutputError:
     reason = f"{row.place} cannot be written: {error.strerror}"
     if error.errno in REFUSED_BY_SYSTEM:
-        message = f"{reason}; see the path, and the rights of the user that runs the hosts"
+        message = f"{reason}; check the path, and the permissions of the user that runs the hosts"
         return OutputError(row.operator, message, refused=True)
     return OutputError(row.operator, f"{reason}; it is tried again, nothing is lost")
 

@@ -102,7 +102,7 @@ def _directory(row: Output) -> Path:
 
 def _not_removed(row: Output, error: OSError) -> OutputError:
     place = row.final or row.pending
-    message = f"{place}, which a reset took back, cannot be removed: {error.strerror}; it is tried again"
+    message = f"{place}, which a reset retracted, cannot be removed: {error.strerror}; it is tried again"
     return OutputError(row.operator, message)
 
 

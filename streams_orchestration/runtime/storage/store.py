@@ -201,7 +201,7 @@ def _proved(store: Store) -> None:
     store.sync([address])
     try:
         if store.read(address) != b"\0" * 4096:
-            message = f"{store.address}: what was written there is not what is read. See what is mounted there."
+            message = f"{store.address}: the data read differ from the data written. See what is mounted there."
             raise StoreError(message)
     finally:
         store.remove(address)

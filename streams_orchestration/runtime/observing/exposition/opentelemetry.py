@@ -94,7 +94,7 @@ def interval_seconds() -> float:
     except ValueError:
         milliseconds = math.nan
     if not 0 < milliseconds < math.inf:
-        message = f"{INTERVAL} is {text!r}; it is to be a number of milliseconds above 0, such as 15000"
+        message = f"{INTERVAL} is {text!r}; a number of milliseconds above 0 is expected, such as 15000"
         raise ValueError(message)
     return milliseconds / 1000
 

@@ -81,7 +81,7 @@ def measure(
     after = read_metrics(home, application, clock())
     hosts = None if spent is None else _spent_since(spent, status)
     if after.life != before.life:
-        message = f"{application} was started anew while it was measured, so nothing can be said. Measure again."
+        message = f"{application} was restarted while it was measured, so the measurement was discarded. Measure again."
         raise NotProfiledError(message)
     if again := _resets(read_status(home, application)) - resets:
         remarks.append(f"{again} {'reset' if again == 1 else 'resets'} happened: what was done twice counts twice")

@@ -94,7 +94,7 @@ class FramePlanner(Planner):
         """Return the batch to run; the last epoch gets one more batch, which closes all windows, before its last."""
         if view.batch != self._stands:
             message = (
-                f"PE {self.scratch.launched.program.pe}: Spark's checkpoint stands at batch {self._stands}, "
+                f"PE {self.scratch.launched.program.pe}: the checkpoint of Spark is at batch {self._stands}, "
                 f"the catalog at batch {view.batch}; reset its unit"
             )
             self.scratch.fail(message, permanent=False)

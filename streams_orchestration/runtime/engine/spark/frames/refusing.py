@@ -71,7 +71,7 @@ def refuse_unrepeatable(frame: DataFrame) -> None:
     for node in nodes(analysed(frame)):
         name = kind_of(node)
         if "WithState" in name and (mode := _mode(node)):
-            message = f"{mode} goes by the clock, so a replay would fire its timers elsewhere; use event time"
+            message = f"{mode} depends on the clock, so a replay would fire its timers at other tuples; use event time"
             raise UnrepeatableError(message)
         for expression in each(node.expressions()):
             for part in nodes(expression):
