@@ -25,7 +25,7 @@ from streams_orchestration.model.diagnostics import CODES, ApplicationError, Dia
 from streams_orchestration.model.diagnostics_page import PAGE, diagnostics_page, main
 from streams_orchestration.model.profile_document import read_profile
 from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
-from streams_orchestration.runtime.engine.port import QueryAnalysis, QueryRefusal
+from streams_orchestration.runtime.engine.query_analysis import QueryAnalysis, QueryRefusal
 from streams_orchestration.runtime.engine.spark.frames import analysis
 from streams_orchestration_tests.specs import CASES
 

@@ -6,14 +6,13 @@ Spark is the engine of production (`engine/spark/`). The chaos tests have an eng
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.compiler.query_columns import OperatorColumns
 from streams_orchestration.runtime.errors import OperatorFailure, StreamsRuntimeError
 from streams_orchestration.runtime.limits import SOURCE_LIMIT
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch
@@ -35,24 +34,6 @@ class EngineStart:
     """The memory of the engine, and where its tasks run."""
     output: Path | None = None
     """The file that gets the output of the engine's processes; None for the streams of this process."""
-
-
-@dataclass(frozen=True, slots=True)
-class QueryRefusal:
-    """An operator whose query cannot run, and the reason."""
-
-    operator: str
-    """The physical name of the operator."""
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class QueryAnalysis:
-    """The result of an engine's analysis of an application's queries."""
-
-    refusals: tuple[QueryRefusal, ...] = ()
-    columns: Mapping[int, OperatorColumns] = field(default_factory=dict[int, OperatorColumns])
-    """Number of an operator in the physical graph -> the origins of its columns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from streams_orchestration.compiler.query_columns import ColumnOrigin, OperatorC
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.deployment import deploy
-from streams_orchestration.runtime.engine.port import QueryAnalysis
+from streams_orchestration.runtime.engine.query_analysis import QueryAnalysis
 from streams_orchestration.runtime.engine.spark.frames import analysis
 from streams_orchestration.runtime.errors import (
     ApplicationChangedError,

@@ -13,7 +13,7 @@ import yaml
 from streams_orchestration.compiler.compilation import need
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.runtime.engine.port import QueryAnalysis
+from streams_orchestration.runtime.engine.query_analysis import QueryAnalysis
 from streams_orchestration.runtime.engine.spark.frames.analysis import analyse_queries, where_it_stood
 
 pytestmark = pytest.mark.java

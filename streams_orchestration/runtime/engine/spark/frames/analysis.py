@@ -25,7 +25,7 @@ from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.compiler.query_columns import OperatorColumns
 from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.import_path import import_from
-from streams_orchestration.runtime.engine.port import QueryAnalysis, QueryRefusal
+from streams_orchestration.runtime.engine.query_analysis import QueryAnalysis, QueryRefusal
 from streams_orchestration.runtime.engine.spark.class_archive import ClassArchive
 from streams_orchestration.runtime.engine.spark.java import java_program
 from streams_orchestration.runtime.engine.spark.jvm import start_jvm
