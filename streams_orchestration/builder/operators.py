@@ -175,6 +175,8 @@ def DeDuplicate(
     count: int | Reference | None = None,
     delta: float | Reference | None = None,
     delta_attribute: str | None = None,
+    within: float | Reference | None = None,
+    discard_age: float | Reference | None = None,
     reset_on_duplicate: bool | Reference | None = None,
     flush_on_punctuation: bool | Reference | None = None,
 ) -> Use:
@@ -186,6 +188,8 @@ def DeDuplicate(
         count: Number of further tuples for which a key is remembered.
         delta: Growth of deltaAttribute for which a key is remembered.
         delta_attribute: Number attribute, or a timestamp, for which delta is in seconds.
+        within: Seconds of event time, before and after a tuple, in which others of its key are duplicates.
+        discard_age: Seconds behind the watermark from which a tuple is too late to be judged; goes with within.
         reset_on_duplicate: Remember a key from its last duplicate on, instead of from its first tuple.
         flush_on_punctuation: Forget all keys at a window marker.
     """
@@ -197,20 +201,25 @@ def DeDuplicate(
             "count": count,
             "delta": delta,
             "deltaAttribute": delta_attribute,
+            "within": within,
+            "discardAge": discard_age,
             "resetOnDuplicate": reset_on_duplicate,
             "flushOnPunctuation": flush_on_punctuation,
         },
     )
 
 
-def Delay(*, delay: float | Reference, time_attribute: str) -> Use:
+def Delay(
+    *, delay: float | Reference, by: Literal["tuples", "watermark"] | None = None, time_attribute: str | None = None
+) -> Use:
     """Submits a tuple once another tuple has arrived that is `delay` seconds later by `timeAttribute`.
 
     Args:
-        delay: Seconds of timeAttribute by which a tuple is held back.
-        time_attribute: Timestamp attribute with the time of a tuple.
+        delay: Seconds by which a tuple is held back.
+        by: Clock of the delay: the largest timeAttribute so far (tuples), or the watermark of event time.
+        time_attribute: Timestamp attribute with the time of a tuple; needed unless by is watermark.
     """
-    return named_use("Delay", {"delay": delay, "timeAttribute": time_attribute})
+    return named_use("Delay", {"delay": delay, "by": by, "timeAttribute": time_attribute})
 
 
 def DeltaSink(
@@ -712,8 +721,10 @@ def IcebergSource(
 
 def Join(
     *,
-    window: str | Sequence[Any],
     on_error: Literal["fail", "skip", "route"] | None = None,
+    window: str | Sequence[Any] | None = None,
+    within: Sequence[Any] | None = None,
+    discard_age: float | Reference | None = None,
     equality_lhs: Sequence[Any] | None = None,
     equality_rhs: Sequence[Any] | None = None,
     match: str | Column | None = None,
@@ -724,8 +735,10 @@ def Join(
     """Adds each tuple to its window and pairs it with the tuples in the other window, in their order.
 
     Args:
-        window: Sliding window clause for both streams, or a list with one for each.
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        window: Sliding window clause for both streams, or a list with one for each; needed without within.
+        within: Least and greatest time of a tuple of port 1 less that of its partner, in seconds of event time; in place of window.
+        discard_age: Seconds behind the watermark from which a tuple is dropped; goes with within.
         equality_lhs: Attributes of port 0 that are compared with those of equalityRHS.
         equality_rhs: Attributes of port 1 that are compared with those of equalityLHS.
         match: A further condition that a pair must meet.
@@ -736,8 +749,10 @@ def Join(
     return named_use(
         "Join",
         {
-            "window": window,
             "onError": on_error,
+            "window": window,
+            "within": within,
+            "discardAge": discard_age,
             "equalityLHS": equality_lhs,
             "equalityRHS": equality_rhs,
             "match": match,
@@ -1217,9 +1232,9 @@ def RedisSource(
 
 def Sort(
     *,
-    sort_by: Sequence[Any],
     on_error: Literal["fail", "skip", "route"] | None = None,
     window: str | None = None,
+    sort_by: Sequence[Any] | None = None,
     order: Literal["ascending", "descending"] | Sequence[Any] | None = None,
     partition_by: Sequence[Any] | None = None,
     time_attribute: str | None = None,
@@ -1227,9 +1242,9 @@ def Sort(
     """Sorts windows. A tumbling window is submitted in order when it closes, followed by a window marker.
 
     Args:
-        sort_by: List of expressions in order of precedence.
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        window: Window clause. A sliding window must be a count.
+        window: Window clause. A sliding window must be a count. eventTime submits tuples in order of event time once the watermark has passed them.
+        sort_by: List of expressions in order of precedence; needed unless the window is eventTime.
         order: ascending or descending, for all sort keys or for each.
         partition_by: Attributes whose values each have their own window.
         time_attribute: Timestamp attribute by which time(...) windows are ordered.
@@ -1237,9 +1252,9 @@ def Sort(
     return named_use(
         "Sort",
         {
-            "sortBy": sort_by,
             "onError": on_error,
             "window": window,
+            "sortBy": sort_by,
             "order": order,
             "partitionBy": partition_by,
             "timeAttribute": time_attribute,

@@ -230,10 +230,13 @@ class Stream(Invoked):
         return self.apply(operator, schema=schema, name=name, uid=uid)
 
     def join(
-        self, other: Stream, window: str | Sequence[str], *, schema: SchemaLike | None = None, name: str | None = None,
-        uid: str | None = None, **parameters: Any,
+        self, other: Stream, window: str | Sequence[str] | None = None, *, schema: SchemaLike | None = None,
+        name: str | None = None, uid: str | None = None, **parameters: Any,
     ) -> Stream:  # fmt: skip
-        """Return pairs of tuples that are in both streams' windows together; `operators.Join` has the parameters."""
+        """Return pairs of tuples that are in both streams' windows together, or `within` a distance of event time.
+
+        `operators.Join` has the parameters.
+        """
         return self.apply(op.Join(window=window, **parameters), other, schema=schema, name=name, uid=uid)
 
     def sql(

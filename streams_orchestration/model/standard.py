@@ -60,6 +60,8 @@ PLACES_WATERMARKS = frozenset(
     )
 )
 """Operators that take batches with watermarks whole; all others are called for the tuples between two watermarks."""
+PLACES_BY_EVENT_TIME = frozenset(("Delay", "Join", "Sort"))
+"""Operators that do so if one of their parameters needs event time."""
 
 _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     # One word a port set: M mutable or c not; then g generates, p preserves window punctuation, x control port,
@@ -73,7 +75,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "Compress": ("Always", "c", "Mg"),
     "Custom": ("Always", "M*", "Mg*"),
     "DataFrame": ("Always", "c c*", "M M*"),
-    "DeDuplicate": ("Always", "c", "Mp cp?"),
+    "DeDuplicate": ("Always", "c", "Mp cp? cp?"),
     "Decompress": ("Always", "M", "Mg"),
     "Delay": ("Never", "c", "cp"),
     "DeltaSink": ("Always", "c", ""),
@@ -115,7 +117,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "Punctor": ("Always", "c", "Mg"),
     "RedisSource": ("Always", "", "M M?"),
     "Selector": ("Never", "Mw+", "cg"),
-    "Sort": ("WindowEvictionBound", "cw", "Mg"),
+    "Sort": ("WindowEvictionBound", "cw", "Mg M?"),
     "Split": ("Always", "c", "cp cp*"),
     "Sql": ("Always", "c c*", "M"),
     "SqlSink": ("Always", "c", ""),

@@ -67,7 +67,7 @@ class Operator:
     places_watermarks: bool = False
     """True if `process` takes batches with watermarks and puts these into the batches that it submits, as `filter`,
     `slice` and `take` do; else it is called for the tuples between two watermarks, and submits no watermark itself.
-    Watermarks that it does not submit to a port follow when it returns.
+    Watermarks that it does not submit to a port follow when it returns. `setup` may set it by the parameters.
     """
     watermark_mode: ClassVar[WatermarkMode | None] = None
     """The origin of the operator's watermark in an event-time graph; None stands for the input ports, or for the output
@@ -174,7 +174,7 @@ class Operator:
     def on_watermark(self, watermark: int) -> None:
         """Handle a step of the operator's watermark, in ticks, before it is sent on; may submit tuples (EV21).
 
-        Called for operators in an event-time graph whose class does not set `places_watermarks`. The greatest
+        Called for operators in an event-time graph that do not set `places_watermarks`. The greatest
         watermark, 2**63 - 1, says that all streams have ended.
         """
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.event_time.times import least_time
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.states.rescaling import Sharding
+from streams_orchestration.operators.states.rescaling import Route, Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
+from streams_orchestration.operators.watermarks import Watermarks
 
 
 class Waiting:
@@ -31,31 +32,33 @@ class Waiting:
         self.log.clear()
         self._marks = []
 
-    def append(self, tuples: pa.RecordBatch, **notes: np.ndarray) -> None:
-        """Append tuples."""
-        self.log.append(tuples, **notes)
+    def append(self, tuples: pa.RecordBatch, **notes: np.ndarray) -> np.ndarray:
+        """Append tuples, and return their places in the log."""
+        return self.log.append(tuples, **notes)
 
     def mark(self) -> None:
         """Append a window mark."""
         self._marks.append(self.log.next)
 
-    def release(self, count: int) -> Iterator[pa.RecordBatch | Punctuation]:
-        """Remove and yield the first `count` tuples, and the marks that no waiting tuple precedes, in order."""
-        places = self.log.places()
-        leaving = places[:count]
+    def release(self, leaving: np.ndarray) -> tuple[pa.RecordBatch, list[int]]:
+        """Remove tuples, and the marks that no waiting tuple precedes.
+
+        Args:
+            leaving: the places of the tuples in the log, in the order in which they leave.
+
+        Returns:
+            The tuples in this order, and for each mark the number of them that leave before it.
+        """
         tuples, numbers = self.log.take(leaving), self.log.numbers[leaving]
-        first = int(self.log.numbers[places[count]]) if count < len(places) else self.log.next
+        self.log.remove(leaving)
+        waiting = self.log.places()
+        first = int(self.log.numbers[waiting[0]]) if len(waiting) else self.log.next
         due = [mark for mark in self._marks if mark <= first]
         self._marks = self._marks[len(due) :]
-        self.log.remove(leaving)
-        begin = 0
-        for end in np.searchsorted(numbers, due).tolist():
-            if end > begin:
-                yield tuples.slice(begin, end - begin)
-            yield Punctuation.WINDOW
-            begin = end
-        if begin < len(leaving):
-            yield tuples.slice(begin)
+        if not due:
+            return tuples, []
+        last = [np.flatnonzero(numbers < mark)[-1:] + 1 for mark in due]
+        return tuples, [int(ends[0]) if len(ends) else 0 for ends in last]
 
     def dump(self) -> State:
         """Return the waiting tuples and marks, for a checkpoint."""
@@ -64,6 +67,39 @@ class Waiting:
     def load(self, state: State) -> None:
         """Restore what `dump` returned."""
         self.log, self._marks = state["waiting"], list(state["marks"])
+        # the last tuple before a mark may have left before others, and its number must not be used again
+        self.log.next = max([self.log.next, *self._marks])
+
+
+def divided_queues(states: Sequence[State], route: Route) -> list[dict[str, Any]]:
+    """Divide what `dump` returned for several replicas among new ones.
+
+    Marks come to all replicas, so the last one of each replica is the same, and so on backwards.
+    """
+    behind = [_marks_behind(state["waiting"], state["marks"]) for state in states]
+    depth = max(len(state["marks"]) for state in states)
+    divided: list[dict[str, Any]] = []
+    for number in range(route.width):
+        log, marks = TupleLog(states[0]["waiting"].schema), list[int]()
+        for level in range(depth, -1, -1):
+            for replica, (state, own) in enumerate(zip(states, behind, strict=True)):
+                log.append(_part(state["waiting"], own == level, route, number, replica))
+            marks += [log.next] if level else []
+        divided.append({"waiting": log, "marks": marks})
+    return divided
+
+
+def _marks_behind(log: TupleLog, marks: list[int]) -> np.ndarray:
+    """Return for each tuple the number of marks behind it."""
+    return len(marks) - np.searchsorted(np.array(marks, np.int64), log.numbers[log.places()], side="right")
+
+
+def _part(log: TupleLog, chosen: np.ndarray, route: Route, channel: int, replica: int) -> pa.RecordBatch:
+    """Return the chosen tuples of a replica that belong to a new channel."""
+    tuples = log.take(log.places()[chosen])
+    if route.attributes() is None:
+        return tuples if replica % route.width == channel else tuples.slice(0, 0)
+    return tuples.take(pa.array(np.flatnonzero(route.channels(tuples) == channel)))
 
 
 class WaitingOperator(Operator):
@@ -73,7 +109,7 @@ class WaitingOperator(Operator):
     passes_marks = False
 
     @classmethod
-    def sharding(cls, context: OperatorContext, parameters: object) -> Sharding:
+    def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
         """Return a refusal, since waiting tuples belong to their channel."""
         return Sharding(refusal="is tuples that wait in one channel, in their order")
 
@@ -87,11 +123,24 @@ class WaitingOperator(Operator):
 
     def release(self, count: int) -> None:
         """Submit the first `count` waiting tuples, and the marks that no waiting tuple precedes."""
-        for item in self.waiting.release(count):
-            if isinstance(item, Punctuation):
-                self.punctuate(item)
-            else:
-                self.submit(TupleBatch(item))
+        self.send(self.waiting.log.places()[:count])
+
+    def send(self, leaving: np.ndarray, watermarks: Watermarks | None = None) -> None:
+        """Submit waiting tuples, and the marks that no waiting tuple precedes.
+
+        Args:
+            leaving: the places of the tuples in the log, in the order in which they leave.
+            watermarks: the watermarks among them.
+        """
+        tuples, ends = self.waiting.release(leaving)
+        batch, begin = TupleBatch(tuples, watermarks=watermarks), 0
+        for end in ends:
+            if end > begin:
+                self.submit(batch.slice(begin, end - begin))
+            self.punctuate(Punctuation.WINDOW)
+            begin = end
+        if begin < len(batch) or begin == 0:
+            self.submit(batch.slice(begin))
 
     def held(self) -> int | None:
         """Return the least event time of a waiting tuple."""

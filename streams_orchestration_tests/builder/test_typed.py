@@ -20,7 +20,7 @@ numbers.fliter("n > 1")
 app.streem(op.Beacon())
 op.Beacon(iteration=3)
 op.FileSink(file="out", format="parket")
-op.Sort(window="tumbling, count(2)")
+op.Punctor(position="after")
 from streams_orchestration.builder import col, functions, when
 right = numbers.filter((col("n") > 1) & functions.upper("a").like("A%")).select("n", m=when(col("n") == 1, 2))
 op.Filter(filter=col("n").is_null() | ~(1 - col("n")).isin(1, 2.5, "a"))
@@ -34,7 +34,7 @@ WRONG = {
     7: "streem",
     8: "iteration",
     9: "parket",
-    10: "sort_by",
+    10: "punctuate",
     14: "is_nul",
     15: "uper",
     16: "positional",

@@ -18,9 +18,6 @@ from streams_orchestration.operators.event_time.clause import (
 CODE = "SO5012"
 _PARAMETERS = {
     "Aggregate": ("refinement",),
-    "Join": ("within",),
-    "DeDuplicate": ("within",),
-    "Delay": ("by",),
     "Sql": ("watermarks",),
     "DataFrame": ("watermarks",),
     "FileSink": ("closeMode",),
@@ -79,7 +76,9 @@ def _of_parameters(operator: LogicalOperator) -> Iterator[str]:
             case None:
                 if use.parameter in _PARAMETERS.get(operator.kind, ()):
                     yield use.shown
-            case _:
+            case IntervalWindow():
                 yield f"{use.shown} of {operator.kind}"
+            case _:
+                pass
     if operator.standard and operator.kind == "Aggregate" and "refinement" in operator.parameters:
         yield "refinement"

@@ -8,11 +8,17 @@ from collections.abc import Iterator, Sequence
 from streams_orchestration.compiler.event_time.attributes import attribute_type
 from streams_orchestration.compiler.event_time.ends import EventTimeIndex
 from streams_orchestration.compiler.event_time.growth import Reach
-from streams_orchestration.compiler.event_time.uses import WINDOWED, Use, may_use, uses_of, windows_in
+from streams_orchestration.compiler.event_time.uses import (
+    WINDOWED,
+    Use,
+    may_use,
+    places_watermarks,
+    uses_of,
+    windows_in,
+)
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
-from streams_orchestration.model.standard import PLACES_WATERMARKS
 from streams_orchestration.operators.event_time.clause import WindowClauseError, misordered, refuse_event_time_parts
 
 _TIMELY = re.compile(r"\s*(paneTime|Max)\s*\(", re.IGNORECASE)
@@ -155,7 +161,7 @@ class _Checks:
                     seen.add(consumer)
                     waiting.append(consumer)
                     model = self.logical.operators[consumer]
-                    if not (model.standard and model.kind in PLACES_WATERMARKS):
+                    if not places_watermarks(model):
                         sliced.append(model.name)
         if sliced:
             names = ", ".join(sliced[:_SHOWN]) + (" and others" if len(sliced) > _SHOWN else "")

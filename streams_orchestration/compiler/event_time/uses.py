@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.model.containers import is_list, is_mapping
+from streams_orchestration.model.standard import PLACES_BY_EVENT_TIME, PLACES_WATERMARKS
 from streams_orchestration.operators.event_time.clause import (
     CalendarWindow,
     EventTimeWindow,
     IntervalWindow,
     SessionWindow,
+    WindowClauseError,
     parse_event_time_window,
     whole_ticks,
 )
@@ -89,6 +91,16 @@ def uses_of(operator: LogicalOperator) -> Iterator[Use]:
                 yield Use("closeMode", "closeMode: watermark")
         case _:
             pass
+
+
+def places_watermarks(operator: LogicalOperator) -> bool:
+    """Return True if a standard operator takes batches with watermarks whole."""
+    if not operator.standard or operator.kind not in PLACES_BY_EVENT_TIME:
+        return operator.standard and operator.kind in PLACES_WATERMARKS
+    try:
+        return any(True for _ in uses_of(operator))
+    except WindowClauseError:
+        return False
 
 
 def windows_in(operator: LogicalOperator) -> list[str]:

@@ -16,19 +16,29 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.event_time_input import (
+    EventTimeInput,
+    check_late_port,
+    least_watermark,
+    refuse_different_watermarks,
+)
 from streams_orchestration.operators.expressions import parse_expression
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.standard.deduplicate_within import PassedTimes
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding, divide_keyed, names_in, renamed
 from streams_orchestration.operators.states.state import State
 
+LATE_PORT = 2
+"""The output port for tuples that are too late to be judged; failed tuples have the last port."""
+
 
 class DeDuplicateParameters(ExpressionParameters):
-    """The parameters of `DeDuplicate`. Without `count` and `delta`, keys are remembered forever."""
+    """The parameters of `DeDuplicate`. Without `count`, `delta` and `within`, keys are remembered forever."""
 
     key: str | list[str] = Field(
         default_factory=list, description="List of expressions that form the key; all attributes by default."
@@ -42,6 +52,19 @@ class DeDuplicateParameters(ExpressionParameters):
         alias="deltaAttribute",
         description="Number attribute, or a timestamp, for which delta is in seconds.",
     )
+    within: float | None = Field(
+        default=None,
+        ge=0,
+        allow_inf_nan=False,
+        description="Seconds of event time, before and after a tuple, in which others of its key are duplicates.",
+    )
+    discard_age: float = Field(
+        default=0.0,
+        ge=0,
+        alias="discardAge",
+        allow_inf_nan=False,
+        description="Seconds behind the watermark from which a tuple is too late to be judged; goes with within.",
+    )
     reset_on_duplicate: bool = Field(
         default=True,
         alias="resetOnDuplicate",
@@ -53,8 +76,15 @@ class DeDuplicateParameters(ExpressionParameters):
 
     @model_validator(mode="after")
     def _go_together(self) -> DeDuplicateParameters:
-        if self.count is not None and self.delta is not None:
-            message = "count and delta exclude each other"
+        given = [name for name in ("count", "delta", "within") if getattr(self, name) is not None]
+        if len(given) > 1:
+            message = f"{' and '.join(given)} exclude each other"
+            raise ValueError(message)
+        if self.within is None and "discard_age" in self.model_fields_set:
+            message = "discardAge goes with within, which judges tuples by event time"
+            raise ValueError(message)
+        if self.within is not None and "reset_on_duplicate" in self.model_fields_set:
+            message = "resetOnDuplicate does not go with within, by which only tuples that passed are remembered"
             raise ValueError(message)
         if (self.delta is None) != (self.delta_attribute is None):
             message = "delta and deltaAttribute go together"
@@ -67,12 +97,19 @@ class DeDuplicate(Operator):
 
     Time is the largest `deltaAttribute` so far, never the clock, so a replay drops the same tuples. A key is forgotten
     once any tuple is more than `delta` beyond it.
+
+    With `within`, a tuple is a duplicate if its key has passed with an event time at most so far away, before or after
+    it. A time is forgotten when the watermark is beyond all its duplicates. A tuple behind the watermark by more than
+    `discardAge` is too late to be judged, and goes to output port 2 if that is connected.
     """
 
     Parameters = DeDuplicateParameters
     unsupported = REFUSED["DeDuplicate"]
     stateful = True
-    free_parameters = frozenset(("count", "delta", "reset_on_duplicate", "flush_on_punctuation", "on_error"))
+    places_watermarks = True
+    free_parameters = frozenset(
+        ("count", "delta", "discard_age", "reset_on_duplicate", "flush_on_punctuation", "on_error")
+    )
 
     @classmethod
     def keeps_state(cls, before: DeDuplicateParameters, after: DeDuplicateParameters) -> bool:
@@ -121,6 +158,8 @@ class DeDuplicate(Operator):
     def _compile(context: OperatorContext, parameters: DeDuplicateParameters) -> tuple[list[Any], list[pa.DataType]]:
         source = context.inputs[0]
         check_failure_port(context, parameters, source)
+        unless = None if parameters.within is not None else "only within finds any"
+        check_late_port(context, LATE_PORT, len(own_outputs(context, parameters)), unless)
         texts = [parameters.key] if isinstance(parameters.key, str) else parameters.key
         zone = context.zone
         keys = [parse_expression(text, source, "key", zone) for text in texts or map(name_token, source.names)]
@@ -144,7 +183,12 @@ class DeDuplicate(Operator):
         """Parse the keys."""
         self.keys, self.types = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, self.keys)
-        self.divides = len(own_outputs(self.context, self.parameters)) > 1
+        self.ports = len(own_outputs(self.context, self.parameters))
+        self.timed: EventTimeInput | None = None
+        """The event time of `within`; None without it."""
+        if self.parameters.within is not None:
+            self.timed = EventTimeInput(self, "within", discard_age=self.parameters.discard_age)
+            self.times = PassedTimes(self.types, self.timed.ticks("within", self.parameters.within))
         limit, scale = self.parameters.count, 1
         if self.parameters.delta_attribute is not None:
             kind = self.context.inputs[0].field(self.parameters.delta_attribute).type
@@ -166,12 +210,18 @@ class DeDuplicate(Operator):
 
     def reset_to_initial_state(self) -> None:
         """Forget all keys."""
+        if self.timed is not None:
+            self.timed.clear()
+            self.times.passed.clear()
         self.seen.clear()
         self.position = 0
         self.largest: float | None = None
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Separate new tuples from duplicates and submit both."""
+        if self.timed is not None:
+            self._judge_in_time(batch, self.timed)
+            return
         tuples, failures = self.sieve.sift(batch)
         keys = {str(i): tuples.value(key) for i, key in enumerate(self.keys)}
         unfit = self.sieve.unfit(tuples.arrow, 0)
@@ -184,7 +234,31 @@ class DeDuplicate(Operator):
                 continue
             fresh[begin:end] = self.seen.add_many(part) if marks is None else self._judge(part, marks)
             self.position += end - begin
-        self.sieve.distribute(batch, [fresh, ~fresh] if self.divides else [fresh], (tuples, failures))
+        self.sieve.distribute(batch, [fresh, ~fresh][: self.ports], (tuples, failures))
+
+    def _judge_in_time(self, batch: TupleBatch, timed: EventTimeInput) -> None:
+        """Do the same by event time (EV59)."""
+        tuples, failures = self.sieve.sift(batch)
+        moments = timed.moments(tuples.batch)
+        times, late = timed.judge(tuples.batch, moments)
+        timed.advance(moments)
+        fresh, judged = np.zeros(len(tuples), bool), np.flatnonzero(~late)
+        keys = {str(i): tuples.value(key).take(pa.array(judged)) for i, key in enumerate(self.keys)}
+        times = times[judged]
+        unfit = np.flatnonzero(np.isin(judged, list(self.sieve.unfit(tuples.arrow, 0)))).tolist()
+        bounds = sorted({0, len(judged), *unfit, *(place + 1 for place in unfit)})
+        for begin, end in itertools.pairwise(bounds):
+            part = {name: values.slice(begin, end - begin) for name, values in keys.items()}
+            # what fails does not pass, so it is not remembered
+            new = (
+                ~self.times.known(part, times[begin:end])
+                if begin in unfit
+                else self.times.judge(part, times[begin:end])
+            )
+            fresh[judged[begin:end]] = new
+        if len(moments.steps):
+            self.times.forget(timed.reached(self.times.within))
+        self.sieve.distribute(batch, [fresh, ~fresh & ~late, late][: self.ports], (tuples, failures))
 
     def _is_new(self, keys: dict[str, pa.Array], marks: list[Any] | None) -> bool:
         """Return True if the key of a single tuple is not remembered. Changes nothing."""
@@ -237,14 +311,20 @@ class DeDuplicate(Operator):
         """Forget all keys at a window marker, under `flushOnPunctuation`."""
         if mark is Punctuation.WINDOW and self.parameters.flush_on_punctuation:
             self.seen.clear()
+            if self.timed is not None:
+                self.times.passed.clear()
 
     def checkpoint(self) -> State:
         """Return the keys and since when they are remembered."""
+        if self.timed is not None:
+            return {"passed": self.times.passed, **self.timed.dump()}
         return {"seen": self.seen, "position": self.position, "largest": self.largest}
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
         """Divide the keys like their tuples. Every channel gets the largest value and position of all."""
         states = [state for state in states if state]
+        if self.timed is not None:
+            return self._divide_times(states, route)
         parts = [state["seen"] for state in states]
         channels = [route.channels(self._keys(part)) for part in parts]
         largest = max((state["largest"] for state in states if state["largest"] is not None), default=None)
@@ -252,13 +332,28 @@ class DeDuplicate(Operator):
         seen = divide_keyed(parts, channels, route.width) if parts else []
         return [{"seen": part, "position": position, "largest": largest} for part in seen] or [{}] * route.width
 
+    def _divide_times(self, states: Sequence[State], route: Route) -> Sequence[State]:
+        if not states:
+            return [{}] * route.width
+        refuse_different_watermarks(states)
+        parts = [state["passed"] for state in states]
+        divided = divide_keyed(parts, [route.channels(self._keys(part)) for part in parts], route.width)
+        return [{"passed": part, **least_watermark(states)} for part in divided]
+
     def keys_of(self, state: State) -> Sequence[PortKeys]:
         """Return the remembered keys."""
-        return [PortKeys(0, self._keys(state["seen"]))] if state else []
+        return [PortKeys(0, self._keys(state["seen" if self.timed is None else "passed"]))] if state else []
 
     def _keys(self, seen: KeyedState) -> pa.RecordBatch:
-        return renamed(seen.keys_table(), self._attributes(self.context, self.parameters))
+        keys = seen.keys_table()
+        return renamed(
+            keys.select(keys.column_names[: len(self.types)]), self._attributes(self.context, self.parameters)
+        )
 
     def restore(self, state: State) -> None:
         """Restore the remembered keys."""
+        if self.timed is not None:
+            self.timed.load(state)
+            self.times.passed = state["passed"]
+            return
         self.seen, self.position, self.largest = state["seen"], state["position"], state["largest"]

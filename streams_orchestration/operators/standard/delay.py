@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.event_time.moments import between_idle, shifted
+from streams_orchestration.operators.event_time.times import times_of
+from streams_orchestration.operators.event_time_input import EventTimeInput, least_watermark
 from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
-from streams_orchestration.operators.waiting import Waiting, WaitingOperator
+from streams_orchestration.operators.states.tuple_log import TupleLog
+from streams_orchestration.operators.waiting import Waiting, WaitingOperator, divided_queues
 from streams_orchestration.operators.windows.clause import Policy
 from streams_orchestration.operators.windows.deltas import comparable
 
@@ -20,8 +28,26 @@ _TIME = "time"
 class DelayParameters(Parameters):
     """The parameters of `Delay`."""
 
-    delay: float = Field(ge=0, description="Seconds of timeAttribute by which a tuple is held back.")
-    time_attribute: str = Field(alias="timeAttribute", description="Timestamp attribute with the time of a tuple.")
+    delay: float = Field(ge=0, allow_inf_nan=False, description="Seconds by which a tuple is held back.")
+    by: Literal["tuples", "watermark"] = Field(
+        default="tuples",
+        description="Clock of the delay: the largest timeAttribute so far (tuples), or the watermark of event time.",
+    )
+    time_attribute: str | None = Field(
+        default=None,
+        alias="timeAttribute",
+        description="Timestamp attribute with the time of a tuple; needed unless by is watermark.",
+    )
+
+    @model_validator(mode="after")
+    def _go_together(self) -> DelayParameters:
+        if self.by == "watermark" and self.time_attribute is not None:
+            message = "timeAttribute does not go with by: watermark, whose attribute the annotation eventTime names"
+            raise ValueError(message)
+        if self.by == "tuples" and self.time_attribute is None:
+            message = "the parameter timeAttribute is missing; only by: watermark needs none"
+            raise ValueError(message)
+        return self
 
     def policy(self, context: OperatorContext) -> Policy:
         """Return the delay in the attribute's unit. Raise ValueError if the attribute does not fit."""
@@ -34,6 +60,10 @@ class Delay(WaitingOperator):
     The order of tuples and window markers is kept. The largest time so far is the current time, so a late tuple waits
     only for those before it. Tuples that still wait at the end are submitted.
 
+    With `by: watermark`, a tuple is submitted once the watermark is `delay` seconds beyond its event time, in the order
+    of these times. The watermark of the output is less by the delay, so no tuple is late because it waited. A window
+    marker follows the last tuple that arrived before it.
+
     Delay of the SPL standard toolkit 1.4 (IBM Streams 4.3) uses the clock, has no `timeAttribute`, and empties its
     buffer before a cut. Here the attribute gives the time, so a replay gives the same result.
     """
@@ -43,29 +73,47 @@ class Delay(WaitingOperator):
     free_parameters = frozenset(("delay",))
 
     @classmethod
+    def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
+        """Return a refusal, since waiting tuples belong to their channel; none for `by: watermark`."""
+        return Sharding(anyhow=True) if parameters.by == "watermark" else super().sharding(context, parameters)
+
+    @classmethod
     def mentions(cls, parameters: DelayParameters) -> Mentions:
         """Return the time attribute."""
-        return Mentions(inputs=(parameters.time_attribute,))
+        return Mentions(inputs=() if parameters.time_attribute is None else (parameters.time_attribute,))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DelayParameters) -> None:
         """Raise ValueError if the attribute is missing or is not a timestamp."""
-        parameters.policy(context)
+        if parameters.by == "tuples":
+            parameters.policy(context)
 
     def setup(self) -> None:
         """Start without waiting tuples."""
-        self.policy = self.parameters.policy(self.context)
         self.waiting = Waiting(self.context.inputs[0], {_TIME: np.int64})
+        self.timed: EventTimeInput | None = None
+        """The event time of `by: watermark`; None if tuples are the clock."""
+        if self.parameters.by == "watermark":
+            self.timed = EventTimeInput(self, "by: watermark")
+            self.delay = self.timed.ticks("delay", self.parameters.delay)
+            self.places_watermarks = True
+            return
+        self.policy = self.parameters.policy(self.context)
         self.now: int | None = None
         """The largest time so far, in microseconds."""
 
     def reset_to_initial_state(self) -> None:
         """Drop all waiting tuples."""
         super().reset_to_initial_state()
+        if self.timed is not None:
+            self.timed.clear()
         self.now = None
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Add the tuples to the waiting ones, and submit those that have waited long enough."""
+        if self.timed is not None:
+            self._wait(batch, self.timed)
+            return
         times = self.policy.values(batch.arrow)
         if not len(times):
             return
@@ -76,19 +124,68 @@ class Delay(WaitingOperator):
         waited = self.now - comparable(np.append(reached, self.now))[:-1]
         self.release(int(np.count_nonzero(waited >= self.policy.size)))
 
+    def _wait(self, batch: TupleBatch, timed: EventTimeInput) -> None:
+        """Do the same by the watermarks of the batch (EV61)."""
+        for part, idle in between_idle(batch):
+            times, missing = timed.times(part)
+            with_time = part if missing is None else part.filter(~missing)
+            times = times if missing is None else times[~missing]
+            moments = timed.moments(with_time)
+            timed.advance(moments)
+            came = self.waiting.append(with_time.arrow, **{_TIME: times})
+            places = self.waiting.log.places()
+            due = moments.passed(self._bounds(places))
+            places = places[due]
+            bounds, new = self._bounds(places), np.searchsorted(places, came[0]) if len(came) else len(places)
+            at = moments.passing(bounds)
+            at[new:] = moments.leaving(shifted(times, self.delay - 1))[places[new:] - (came[0] if len(came) else 0)]
+            # a tuple that is due when it arrives leaves at once, behind the ones before it
+            order = np.lexsort((np.where(at % 2, bounds, 0), at))
+            self.send(places[order], moments.placed(at[order], self.delay))
+            if idle:
+                rests = timed.resting(keeps=len(self.waiting) > 0, later_by=self.delay)
+                self.submit(TupleBatch.bearing(rests, self.context.inputs[0]))
+
+    def _bounds(self, places: np.ndarray) -> np.ndarray:
+        """Return for waiting tuples the greatest watermark with which they still wait."""
+        return shifted(self.waiting.log.notes[_TIME][places], self.delay - 1)
+
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Queue a window marker with the waiting tuples. At the end, submit all of them."""
         super().on_punctuation(port, mark)
+        if self.timed is not None:  # the greatest watermark comes in front of the final mark
+            return
         if mark is Punctuation.FINAL:
             self.release(len(self.waiting))
             self.reset_to_initial_state()
 
     def checkpoint(self) -> State:
-        """Return the waiting tuples and the largest time."""
-        return {**super().checkpoint(), "now": self.now}
+        """Return the waiting tuples, and the largest time or the watermark."""
+        own = {"now": self.now} if self.timed is None else self.timed.dump()
+        return {**super().checkpoint(), **own}
 
     def restore(self, state: State) -> None:
-        """Restore the waiting tuples and the largest time."""
+        """Restore what `checkpoint` returned."""
         super().restore(state)
-        self.now, log = state["now"], self.waiting.log
-        log.notes = {_TIME: self.policy.values(log.take(np.arange(log.size))).copy()}
+        log = self.waiting.log
+        tuples = log.take(np.arange(log.size))
+        if self.timed is not None:
+            self.timed.load(state)
+            log.notes = {_TIME: times_of(tuples, self.timed.role).copy()}
+            return
+        self.now = state["now"]
+        log.notes = {_TIME: self.policy.values(tuples).copy()}
+
+    def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
+        """Divide the tuples that wait for the watermark by their channels; every channel gets the window markers."""
+        states = [state for state in states if state]
+        if not states:
+            return [{}] * route.width
+        return [{**part, **least_watermark(states)} for part in divided_queues(states, route)]
+
+    def keys_of(self, state: State) -> Sequence[PortKeys]:
+        """Return the tuples that wait for the watermark."""
+        if self.timed is None or not state:
+            return []
+        log: TupleLog = state["waiting"]
+        return [PortKeys(0, log.take(log.places()))]

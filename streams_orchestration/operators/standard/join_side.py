@@ -49,7 +49,7 @@ class JoinSide:
         places = self.log.places()
         if not keys:
             return np.repeat(np.arange(count), len(places)), np.tile(places, count)
-        known = _known(keys)
+        known = known_keys(keys)
         wanted = np.full(count, -1)
         wanted[known] = self.index.find(key_batch(keys, known))
         concerned = np.zeros(self.index.rows + 1, bool)
@@ -107,7 +107,7 @@ class JoinSide:
         keys = [tuples.column(name) for name in self.keys]
         rows = np.full(tuples.num_rows, -1)
         if keys:
-            known = _known(keys)
+            known = known_keys(keys)
             rows[known] = self.index.add(key_batch(keys, known))
         return rows
 
@@ -143,7 +143,7 @@ class JoinSide:
         return divided
 
 
-def _known(keys: list[pa.Array]) -> np.ndarray:
+def known_keys(keys: list[pa.Array]) -> np.ndarray:
     """Return the rows in which no key part is null."""
     known = np.ones(len(keys[0]), bool)
     for column in keys:

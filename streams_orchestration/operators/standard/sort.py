@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -13,15 +14,19 @@ from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.evaluated import Evaluated
+from streams_orchestration.operators.event_time.clause import EventTimeOrder, parse_event_time_window
 from streams_orchestration.operators.event_time.times import least_time
+from streams_orchestration.operators.event_time_input import check_late_port
 from streams_orchestration.operators.expressions import evaluate, parse_expression
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import report
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.standard.sort_by_time import LATE_PORT, TimeOrder
 from streams_orchestration.operators.states.keys import distinct, key_batch
-from streams_orchestration.operators.states.rescaling import Sharding
+from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.operators.windows.clause import Window, parse_window
@@ -35,9 +40,17 @@ _WINDOW = "@window"
 class SortParameters(ExpressionParameters):
     """The parameters of `Sort`."""
 
-    window: str = Field(default="tumbling, punct()", description="Window clause. A sliding window must be a count.")
+    window: str = Field(
+        default="tumbling, punct()",
+        description=(
+            "Window clause. A sliding window must be a count. eventTime submits tuples in order of event time once the "
+            "watermark has passed them."
+        ),
+    )
     sort_by: list[str] = Field(
-        alias="sortBy", min_length=1, examples=[["0"]], description="List of expressions in order of precedence."
+        default_factory=list,
+        alias="sortBy",
+        description="List of expressions in order of precedence; needed unless the window is eventTime.",
     )
     order: Order | list[Order] = Field(
         default="ascending", description="ascending or descending, for all sort keys or for each."
@@ -51,6 +64,15 @@ class SortParameters(ExpressionParameters):
 
     @model_validator(mode="after")
     def _go_together(self) -> SortParameters:
+        if isinstance(self.order, list) and len(self.order) != len(self.sort_by):
+            message = f"order: {len(self.order)} for {len(self.sort_by)} expressions; one is for all of them"
+            raise ValueError(message)
+        if self.by_time:
+            self._suit_event_time()
+            return self
+        if not self.sort_by:
+            message = "the parameter sortBy is missing; only the window eventTime has an order without it"
+            raise ValueError(message)
         window = parse_window(self.window)
         if not window.tumbling and window.eviction.kind != "count":
             message = "window: a sliding window of Sort is of a count: sliding, count(100)"
@@ -61,10 +83,29 @@ class SortParameters(ExpressionParameters):
         if bool(self.partition_by) != window.partitioned:
             message = "window: partitioned and partitionBy go together"
             raise ValueError(message)
-        if isinstance(self.order, list) and len(self.order) != len(self.sort_by):
-            message = f"order: {len(self.order)} for {len(self.sort_by)} expressions; one is for all of them"
-            raise ValueError(message)
         return self
+
+    @property
+    def by_time(self) -> bool:
+        """True if tuples are sorted by event time, False if windows are sorted.
+
+        Raises:
+            ValueError: the window is one of event time, and not for a Sort.
+        """
+        window = parse_event_time_window(self.window)
+        if window is None or isinstance(window, EventTimeOrder):
+            return window is not None
+        message = f"window: {self.window!r} has panes, which Sort does not have; eventTime sorts by event time"
+        raise ValueError(message)
+
+    def _suit_event_time(self) -> None:
+        for name, given in (("partitionBy", self.partition_by), ("timeAttribute", self.time_attribute)):
+            if given:
+                message = f"{name} does not go with the window eventTime, which sorts the whole stream by event time"
+                raise ValueError(message)
+        if "order" in self.model_fields_set and not self.sort_by:
+            message = "order: there is no sortBy; tuples are in ascending order of event time"
+            raise ValueError(message)
 
 
 class Sort(Operator):
@@ -72,6 +113,9 @@ class Sort(Operator):
 
     When a tuple arrives at a full sliding window, the first tuple in sort order is submitted. At the end of the stream
     all waiting tuples are submitted. Equal tuples keep their order of arrival; nulls are last.
+
+    With the window `eventTime`, tuples are submitted in order of event time once the watermark has passed them; tuples
+    of one time are in the order of `sortBy`. A tuple behind the watermark goes to output port 1 if that is connected.
     """
 
     Parameters = SortParameters
@@ -79,13 +123,24 @@ class Sort(Operator):
     free_parameters = frozenset(("on_error",))
 
     @classmethod
+    def keeps_state(cls, before: SortParameters, after: SortParameters) -> bool:
+        """Return True if waiting tuples are sorted by event time before and after, or by the same windows."""
+        if before.by_time and after.by_time:
+            return True
+        return super().keeps_state(before, after)
+
+    @classmethod
     def sharding(cls, context: OperatorContext, parameters: SortParameters) -> Sharding:
-        """Return a refusal, since waiting tuples belong to their channel."""
+        """Return a refusal, since waiting tuples belong to their channel; none for the window `eventTime`."""
+        if parameters.by_time:
+            return Sharding(anyhow=True)
         return Sharding(refusal="is tuples that wait in the windows of one channel")
 
     @classmethod
     def mentions(cls, parameters: SortParameters) -> Mentions:
         """Return the attributes of the expressions, the partitions and the window."""
+        if parameters.by_time:
+            return Mentions(expressions=parameters.sort_by)
         window = parse_window(parameters.window)
         attributes = (parameters.time_attribute, window.eviction.attribute)
         inputs = [*parameters.partition_by, *(each for each in attributes if each is not None)]
@@ -97,9 +152,12 @@ class Sort(Operator):
         cls._compile(context, parameters)
 
     @staticmethod
-    def _compile(context: OperatorContext, parameters: SortParameters) -> tuple[Window, list[Any], Assignments]:
-        source = context.inputs[0]
+    def _compile(context: OperatorContext, parameters: SortParameters) -> tuple[Window | None, list[Any], Assignments]:
+        """Return the window, the sort keys and the output. There is no window if tuples are sorted by event time."""
+        source, by_time = context.inputs[0], parameters.by_time
         check_failure_port(context, parameters, source)
+        unless = None if by_time else "only the window eventTime finds any"
+        check_late_port(context, LATE_PORT, len(own_outputs(context, parameters)), unless)
         for name in parameters.partition_by:
             if name not in source.names:
                 message = f"partitionBy: the input stream has no attribute {name}{nearest(name, source.names)}"
@@ -114,23 +172,35 @@ class Sort(Operator):
                 message = f"{text} is {type_name(kind)}, which has no order"
                 key.refuse(message)
         assignments = Assignments({}, source, context.outputs[0] or source, context.zone, context.required_at())
-        window = parse_window(parameters.window).resolved(source, parameters.time_attribute)
-        return window, keys, assignments
+        if by_time:
+            return None, keys, assignments
+        return parse_window(parameters.window).resolved(source, parameters.time_attribute), keys, assignments
 
     def setup(self) -> None:
         """Parse the window and the expressions."""
-        self.window, self.keys, self.assignments = self._compile(self.context, self.parameters)
+        window, self.keys, self.assignments = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, [*self.keys, *self.assignments.expressions])
-        source, eviction = self.context.inputs[0], self.window.eviction
         order: Order | list[Order] = self.parameters.order
         orders = order if isinstance(order, list) else [order] * len(self.keys)
         self.orders = [(str(position), each) for position, each in enumerate(orders)]
+        self.timed: TimeOrder | None = None
+        """The waiting tuples if they are sorted by event time; windows are not used then."""
+        if window is None:
+            divides = len(own_outputs(self.context, self.parameters)) > LATE_PORT
+            self.timed = TimeOrder(self, self._ranks if self.keys else None, divides=divides)
+            self.places_watermarks = True
+            return
+        self.window = window
+        source, eviction = self.context.inputs[0], window.eviction
         types = [source.field(name).type for name in self.parameters.partition_by]
         self.tumbling = TumblingWindows(eviction, types, eviction.value_type(source))
         self.waiting = TupleLog(pa.schema([*source, pa.field(_WINDOW, pa.int64())]))
 
     def reset_to_initial_state(self) -> None:
         """Drop all waiting tuples."""
+        if self.timed is not None:
+            self.timed.clear()
+            return
         self.tumbling.clear()
         self.waiting.clear()
 
@@ -139,6 +209,9 @@ class Sort(Operator):
         sifted = self.sieve(batch)
         for expression in self.sieve.expressions:  # what has no value must not wait: the application would never go on
             sifted.value(expression)
+        if self.timed is not None:
+            self.timed.process(sifted.batch, lambda passed: self.submit(self.assignments.of(Evaluated(passed))))
+            return
         tuples = sifted.arrow
         if not self.window.tumbling:
             self._slide(tuples, int(self.window.eviction.size))
@@ -176,13 +249,18 @@ class Sort(Operator):
         columns = {str(position): evaluate(key, tuples) for position, key in enumerate(self.keys)}
         return pc.sort_indices(pa.table(columns), sort_keys=self.orders)
 
+    def _ranks(self, tuples: pa.RecordBatch) -> np.ndarray:
+        """Return the position of each tuple in sort order."""
+        ranks = np.empty(tuples.num_rows, np.int64)
+        ranks[self._sorted(tuples).to_numpy()] = np.arange(tuples.num_rows)
+        return ranks
+
     def _slide(self, tuples: pa.RecordBatch, size: int) -> None:
         """Add tuples to sliding windows, and submit the first tuple in order for each one added to a full window."""
         places = self.waiting.places()
         held = self.waiting.take(places).select(self.context.inputs[0].names)
         together = pa.concat_batches([held, tuples])
-        ranks = np.empty(together.num_rows, np.int64)
-        ranks[self._sorted(together).to_numpy()] = np.arange(together.num_rows)
+        ranks = self._ranks(together)
         columns = [together.column(name) for name in self.parameters.partition_by]
         codes = distinct(columns, together.num_rows)[1]
         windows: dict[int, list[tuple[int, int]]] = {}
@@ -209,6 +287,8 @@ class Sort(Operator):
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Close `punct()` windows at a window marker. At the end, submit all waiting tuples."""
+        if self.timed is not None:  # the greatest watermark comes in front of the final mark
+            return
         if mark is Punctuation.FINAL:
             if self.window.tumbling:
                 self._close(self.tumbling.close(), mark=False)
@@ -223,10 +303,24 @@ class Sort(Operator):
 
     def checkpoint(self) -> State:
         """Return the waiting tuples and the open windows."""
+        if self.timed is not None:
+            return self.timed.checkpoint()
         return {"waiting": self.waiting} | (self.tumbling.dump() if self.window.tumbling else {})
 
     def restore(self, state: State) -> None:
         """Restore the waiting tuples and the open windows."""
+        if self.timed is not None:
+            self.timed.restore(state)
+            return
         self.waiting = state["waiting"]
         if self.window.tumbling:
             self.tumbling.load(state)
+
+    def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
+        """Divide the tuples that wait in order of event time by their channels."""
+        assert self.timed is not None, "windows cannot be divided"
+        return self.timed.rescale([state for state in states if state], route)
+
+    def keys_of(self, state: State) -> Sequence[PortKeys]:
+        """Return the waiting tuples."""
+        return [] if self.timed is None else self.timed.keys_of(state)

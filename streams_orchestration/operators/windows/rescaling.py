@@ -248,6 +248,21 @@ def divide_log(log: TupleLog, route: Route, port: int) -> list[Logged]:
     return [Logged(tuples.take(pa.array(rows)), flags[rows]) for rows in chosen]
 
 
+def divided_logs(logs: Sequence[TupleLog], route: Route) -> list[TupleLog]:
+    """Divide the tuples of logs among new replicas, those of the first log first.
+
+    If tuples do not determine their channel, the tuples of a replica stay together.
+    """
+    divided = [TupleLog(logs[0].schema) for _ in range(route.width)]
+    for replica, log in enumerate(logs):
+        if route.attributes() is None:
+            divided[replica % route.width].append(log.take(log.places()))
+            continue
+        for own, part in zip(divided, divide_log(log, route, 0), strict=True):
+            own.append(part.tuples)
+    return divided
+
+
 def _divided(like: KeyedState, tables: Sequence[pa.Table], moved: Sequence[Numbers], width: int) -> list[KeyedState]:
     return [
         keyed(

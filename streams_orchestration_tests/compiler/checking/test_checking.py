@@ -328,10 +328,15 @@ def of_one(directory: Path, operator: str, parameters: dict[str, Any]) -> list[D
     """What compiling finds of the parameters of an operator in line 5."""
     ports = STANDARD_SIGNATURES[operator]
     invocation = {"name": "X", "operator": operator, "parameters": parameters, "inputs": ["S"] * ports.least_inputs}
-    invocation["outputs"] = [{"stream": f"X{i}", "schema": "n int"} for i in range(ports.least_outputs)]
+    invocation["outputs"] = [
+        {"stream": f"X{i}"} | ({} if operator == "Delay" else {"schema": "n int"}) for i in range(ports.least_outputs)
+    ]
     spec = directory / "one.yaml"
-    region = {"consistent": {"trigger": "periodic", "period": 1.0}} if "truncateOnReset" in parameters else {}
-    source = {"name": "S", "operator": "Beacon", "outputs": [{"stream": "S", "schema": "n int"}], "annotations": region}
+    notes: dict[str, Any] = {"eventTime": {"eventTimeAttribute": "at"}} if operator == "Delay" else {}
+    if "truncateOnReset" in parameters:
+        notes = {"consistent": {"trigger": "periodic", "period": 1.0}}
+    schema = "n int, at bigint" if operator == "Delay" else "n int"
+    source = {"name": "S", "operator": "Beacon", "outputs": [{"stream": "S", "schema": schema}], "annotations": notes}
     head = "specVersion: 1\napplication: one\ngraph:"
     spec.write_text(f"{head}\n  - {json.dumps(source)}\n  - {json.dumps(invocation)}\n")
     return [diagnostic for diagnostic in check_parameters(compile_spec(spec)) if diagnostic.code == "SO5003"]

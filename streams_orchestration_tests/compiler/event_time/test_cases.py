@@ -111,3 +111,18 @@ def test_findings_are_those_that_are_due(case: dict[str, Any]):
     assert codes(found) == case["codes"]
     for text in case.get("says", ()):
         assert any(text in str(each) for each in found), [str(each) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "mode"),
+    [
+        ("Sort", {"window": "eventTime"}, "inputWatermark"),
+        ("Sort", {"window": "tumbling, count(3)", "sortBy": ["v"]}, "heldInput"),
+        ("Delay", {"by": "watermark", "delay": 1.0}, "inputWatermark"),
+        ("Delay", {"delay": 1.0, "timeAttribute": "dt"}, "heldInput"),
+    ],
+)
+def test_what_waits_for_the_watermark_itself_does_not_hold_it(kind: str, parameters: dict[str, Any], mode: str):
+    waits = {"name": "U", "operator": kind, "inputs": ["A"], "parameters": parameters}
+    graph = [source("A", {"eventTimeAttribute": "at"}), waits, sink("Snk", "U")]
+    assert roles(compiled({"schemas": {"T": TYPE}, "graph": graph}))["U"]["mode"] == mode

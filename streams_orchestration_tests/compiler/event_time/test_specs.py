@@ -243,7 +243,6 @@ def test_a_fault_of_a_window_is_reported_once(window: str):
         ({"idleAfter": 5}, {}, "idleAfter of eventTime"),
         ({"maxDrift": 5}, {}, "maxDrift of eventTime"),
         ({"onNull": "ignore"}, {}, "onNull: ignore of eventTime"),
-        ({}, {"window": "eventTime"}, "the window eventTime of Sort"),
         ({}, {"sortBy": ["v"], "window": "session, gap(5.0)"}, "the window session"),
     ],
 )

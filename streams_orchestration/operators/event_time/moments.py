@@ -1,0 +1,115 @@
+"""The order of arrivals and of steps of the watermark within one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.event_time.steps import Steps
+from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
+
+NEVER = 2**62
+"""The moment of what does not happen within the batch."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """Numbers for the arrivals of a batch's tuples and for its watermarks, which ascend in their order.
+
+    Tuples between the same two watermarks arrive at the same moment, which is even. The moments of watermarks are odd.
+
+    >>> moments = Moments.of(Watermarks.of((1, 10), (3, 25)), count=4, before=IDLE)
+    >>> moments.arrivals, moments.passing(np.array([5, 10, 25])) < NEVER
+    (array([0, 2, 2, 4]), array([ True,  True, False]))
+    >>> moments.placed(np.array([0, 2, 3]))
+    Watermarks.of((1, 10), (3, 25))
+    """
+
+    watermarks: Watermarks | None
+    steps: Steps
+    arrivals: np.ndarray
+    """The moment of each tuple's arrival."""
+    current: np.ndarray
+    """The watermark in front of each tuple."""
+
+    @classmethod
+    def of(cls, watermarks: Watermarks | None, count: int, before: int) -> Moments:
+        """Return the moments of a batch of `count` tuples, in front of which the watermark was `before`."""
+        steps = Steps.of(watermarks, before)
+        if watermarks is None:
+            return cls(None, steps, np.zeros(count, np.int64), np.full(count, before))
+        arrivals = 2 * np.searchsorted(watermarks.places, np.arange(count), side="right")
+        return cls(watermarks, steps, arrivals, steps.levels[steps.seen(count)])
+
+    def passing(self, bounds: np.ndarray) -> np.ndarray:
+        """Return for each bound the moment at which the watermark steps above it; `END` is above all bounds."""
+        values = self.steps.values
+        at = np.searchsorted(values, bounds, side="right")
+        if len(values) and values[-1] == END:
+            at = np.minimum(at, len(values) - 1)
+        return np.append(2 * self.steps.marks + 1, NEVER)[at]
+
+    def passed(self, bounds: np.ndarray) -> np.ndarray:
+        """Return a mask of the bounds that the watermark is above behind the batch."""
+        last = self.steps.last
+        return bounds < last if last < END else np.ones(len(bounds), bool)
+
+    def leaving(self, bounds: np.ndarray) -> np.ndarray:
+        """Return for each tuple of the batch the first moment from its arrival on with a watermark above its bound."""
+        return np.where(self.current > bounds, self.arrivals, self.passing(bounds))
+
+    def placed(self, moments: np.ndarray, later_by: int = 0) -> Watermarks | None:
+        """Return the watermarks of the batch among results; None without any.
+
+        Args:
+            moments: the moments of the results, ascending. A watermark comes behind the results of its own moment.
+            later_by: ticks by which the watermarks of the results are less.
+        """
+        if self.watermarks is None:
+            return None
+        own = 2 * np.arange(len(self.watermarks)) + 1
+        values = earlier(self.watermarks.values, later_by)
+        return Watermarks(np.searchsorted(moments, own, side="right").astype(np.int64), values)
+
+
+def earlier(watermarks: np.ndarray, by: int) -> np.ndarray:
+    """Return watermarks that are less by so many ticks; `IDLE` and `END` stay, and no other becomes one of them.
+
+    >>> earlier(np.array([IDLE, IDLE + 2, 100, END]), 5).tolist() == [IDLE, IDLE + 1, 95, END]
+    True
+    """
+    if not by:
+        return watermarks
+    moved = np.maximum(watermarks, IDLE + 1 + by) - by
+    return np.where((watermarks == IDLE) | (watermarks == END), watermarks, moved)
+
+
+def shifted(times: np.ndarray, by: int) -> np.ndarray:
+    """Return times that are later by so many ticks, which may be negative, up to the limits of 64 bits.
+
+    >>> shifted(np.array([-5, END - 1]), 3).tolist() == [-2, END]
+    True
+    """
+    return np.minimum(times, END - by) + by if by >= 0 else np.maximum(times, IDLE - by) + by
+
+
+def between_idle(batch: TupleBatch) -> Iterator[tuple[TupleBatch, bool]]:
+    """Cut a batch at each `IDLE`, and yield the parts, each with True if the operator becomes idle behind it (EV51)."""
+    marks = batch.watermarks
+    rests = np.zeros(0, np.int64) if marks is None else np.flatnonzero(marks.values == IDLE)
+    if marks is None or not len(rests):
+        yield batch, False
+        return
+    tuples, done, first = batch.bare(), 0, 0
+    for at in rests.tolist():
+        place = int(marks.places[at])
+        yield tuples.slice(done, place - done).with_watermarks(_part(marks, first, at, done)), True
+        done, first = place, at + 1
+    yield tuples.slice(done).with_watermarks(_part(marks, first, len(marks), done)), False
+
+
+def _part(marks: Watermarks, first: int, last: int, tuples: int) -> Watermarks | None:
+    """Return some watermarks, without so many tuples in front of them; None without any."""
+    return Watermarks(marks.places[first:last] - tuples, marks.values[first:last]) if last > first else None

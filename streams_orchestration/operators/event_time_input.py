@@ -1,0 +1,192 @@
+"""The event time of an operator that gets whole batches: its role, its watermark, and the tuples that are too late."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.event_time.clause import whole_ticks
+from streams_orchestration.operators.event_time.moments import Moments, earlier
+from streams_orchestration.operators.event_time.steps import NO_WATERMARK
+from streams_orchestration.operators.event_time.times import time_type, times_and_nulls
+from streams_orchestration.operators.faults import report, reported
+from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.states.rescaling import RescaleError
+from streams_orchestration.operators.states.state import State, StateError
+from streams_orchestration.operators.watermarks import IDLE, Watermarks
+
+_PART = "event time"
+"""The part of the state with the watermark."""
+
+
+class EventTimeInput:
+    """The watermark in front of an operator's next tuple, and the rule by which tuples are too late (EV15, EV43)."""
+
+    def __init__(self, operator: Operator, parameter: str, *, discard_age: float = 0.0) -> None:
+        """Begin without a watermark.
+
+        Args:
+            operator: the operator.
+            parameter: its parameter that needs event time, with its value.
+            discard_age: seconds behind the watermark from which a tuple is too late.
+
+        Raises:
+            ValueError: the operator is in no event-time graph (SO0806), a stream lacks the event-time attribute, or
+                `discard_age` is no whole number of ticks (SO0801).
+        """
+        role = operator.context.event_time
+        if role is None:
+            message = (
+                f"{parameter} needs event time, and no event time arrives here; name the times of the stream in the "
+                "annotation eventTime of an operator in front"
+            )
+            raise ValueError(message)
+        self.role = role
+        for port, schema in enumerate(operator.context.inputs):
+            with reported(f"input port {port}: "):
+                time_type(schema, role)
+        self.discard_age = self.ticks("discardAge", discard_age)
+        self.watermark = NO_WATERMARK
+        metrics = operator.context.metrics
+        self._taken = metrics.counter("late_taken", "tuples behind the watermark that were taken")
+        self._dropped = metrics.counter("late_dropped", "tuples too far behind the watermark")
+        self._null = metrics.counter("null_times", "tuples without a time") if role.on_null == "ignore" else None
+
+    def ticks(self, name: str, seconds: float) -> int:
+        """Return the length of time in a parameter as ticks of the event-time attribute.
+
+        Raises:
+            ValueError: it is no whole number of ticks (SO0801).
+        """
+        if not math.isfinite(seconds):
+            message = f"{name} is a number of seconds, not {seconds}"
+            raise ValueError(message)
+        return whole_ticks(name, Fraction(repr(seconds)), self.role.ticks)
+
+    def moments(self, batch: TupleBatch) -> Moments:
+        """Return the moments of a batch."""
+        return Moments.of(batch.watermarks, len(batch), self.watermark)
+
+    def advance(self, moments: Moments) -> None:
+        """Take the watermark behind a batch as the operator's own."""
+        self.watermark = moments.steps.last
+
+    def times(self, batch: TupleBatch) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the times of tuples in ticks, and a mask of the tuples without one; None if all have one.
+
+        Raises:
+            DataError: a time is null, and the annotation does not ignore that (EV54).
+        """
+        times, missing = times_and_nulls(batch.arrow, self.role)
+        if missing is not None and self._null is not None:
+            self._null.add(np.count_nonzero(missing))
+        return times, missing
+
+    def judge(self, batch: TupleBatch, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
+        """Return the times of tuples in ticks, and a mask of those that are too late or have none; count both."""
+        times, missing = self.times(batch)
+        late = times < moments.current
+        if missing is not None:
+            late &= ~missing
+        if late.any():
+            count = int(np.count_nonzero(late))
+            late &= times < earlier(moments.current, self.discard_age)
+            dropped = int(np.count_nonzero(late))
+            self._taken.add(count - dropped)
+            self._dropped.add(dropped)
+        return times, late if missing is None else late | missing
+
+    def reached(self, age: int = 0) -> int:
+        """Return the time before which tuples are too late, less so many ticks."""
+        return int(earlier(np.array([self.watermark], np.int64), self.discard_age + age)[0])
+
+    def resting(self, *, keeps: bool, later_by: int = 0) -> Watermarks:
+        """Return the watermark to send when the operator becomes idle, which waits while it keeps tuples (EV51, EV62).
+
+        Args:
+            keeps: True if the operator keeps tuples that it will submit.
+            later_by: ticks by which the watermarks that it sends are less.
+        """
+        if not keeps:
+            return Watermarks.of((0, IDLE))
+        reached = np.array([max(self.watermark, IDLE + 1)], np.int64)
+        return Watermarks(np.zeros(1, np.int64), earlier(reached, later_by))
+
+    def clear(self) -> None:
+        """Forget the watermark."""
+        self.watermark = NO_WATERMARK
+
+    def dump(self) -> State:
+        """Return the watermark, for a checkpoint, with the attribute whose ticks it counts."""
+        return {_PART: {"watermark": self.watermark, "attribute": self.role.attribute, "ticks": self.role.ticks}}
+
+    def load(self, state: State) -> None:
+        """Restore what `dump` returned.
+
+        Raises:
+            StateError: the state counts the ticks of another attribute.
+        """
+        stored = state[_PART]
+        if (stored["attribute"], stored["ticks"]) != (self.role.attribute, self.role.ticks):
+            message = (
+                f"it counts time by {stored['attribute']}, {stored['ticks']:,} ticks a second; event time is "
+                f"{self.role.attribute} now, {self.role.ticks:,} ticks a second"
+            )
+            raise StateError(message)
+        self.watermark = stored["watermark"]
+
+
+def least_watermark(states: Sequence[State]) -> dict[str, Any]:
+    """Return the part of `EventTimeInput.dump` with the least watermark of several states (EV46)."""
+    return {_PART: min((state[_PART] for state in states), key=lambda part: part["watermark"])}
+
+
+def refuse_different_watermarks(states: Sequence[State]) -> None:
+    """Check that replicas have the same watermark.
+
+    Else tuples of a key that comes from a replica ahead of the others would be judged by what was forgotten there.
+
+    Raises:
+        RescaleError: they differ.
+    """
+    if len({state[_PART]["watermark"] for state in states}) > 1:
+        message = "has another watermark in each channel, since event time begins within the parallel region"
+        raise RescaleError(message)
+
+
+def check_late_port(context: OperatorContext, port: int, ports: int, unless: str | None) -> None:
+    """Report an output port for late tuples that never gets one, or whose attributes they do not have.
+
+    Args:
+        context: the operator's context.
+        port: the number of the port for late tuples.
+        ports: the number of output ports without the one for failed tuples.
+        unless: the reason why no tuple is late; None if some may be.
+    """
+    if ports <= port:
+        return
+    if unless is not None:
+        message = f"output port {port} gets the tuples that are too late, and {unless}; leave the port out"
+        report(ValueError(message))
+        return
+    source = context.inputs[0]
+    for field in context.outputs[port] or ():
+        if field.name not in source.names or source.field(field.name).type != field.type:
+            message = (
+                f"output port {port} gets the tuples that are too late, so its attributes are those of the input "
+                f"stream; it has {field.name} {type_name(field.type)}"
+            )
+            report(ValueError(message))
+
+
+def submit_late(operator: Operator, late: TupleBatch, port: int) -> None:
+    """Submit tuples that are too late, as they came in, with the attributes of their output port."""
+    schema = operator.context.outputs[port]
+    if schema is not None and late.schema != schema:
+        late = TupleBatch(late.arrow.select(schema.names).cast(schema), watermarks=late.watermarks)
+    operator.submit(late, port)

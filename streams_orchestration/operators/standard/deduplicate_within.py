@@ -1,0 +1,113 @@
+"""The keys of DeDuplicate with `within`, each with the event times at which it passed (EV59)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streams_orchestration.operators.event_time.moments import shifted
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.keys import distinct
+
+_CELL, _TIME = "cell", "time"
+Keys = dict[str, "pa.Array"]
+"""The parts of the keys, by their names in the state."""
+
+
+class PassedTimes:
+    """The times at which each key passed, which are more than `within` ticks apart.
+
+    So a key has at most one of them in each *cell*, an interval of `within + 1` ticks, and all times that may be near
+    another one are in its cell and in the two beside it.
+    """
+
+    def __init__(self, types: Sequence[pa.DataType], within: int) -> None:
+        """Create without times.
+
+        Args:
+            types: the types of the parts of a key.
+            within: the greatest distance in ticks between a time and its duplicate.
+        """
+        self.within = within
+        parts = [(str(number), kind) for number, kind in enumerate(types)]
+        self.passed = KeyedState(pa.schema([*parts, (_CELL, pa.int64())]), pa.schema([(_TIME, pa.int64())]))
+
+    def known(self, keys: Keys, times: np.ndarray) -> np.ndarray:
+        """Return a mask of the tuples that are duplicates of a tuple of an earlier call."""
+        known, cells = np.zeros(len(times), bool), times // (self.within + 1)
+        low, high = shifted(times, -self.within), shifted(times, self.within)
+        if not len(self.passed):
+            return known
+        for beside in (0, -1, 1) if self.within else (0,):
+            rows = self.passed.index.find(self._cells(keys, cells + beside))
+            found = np.flatnonzero(rows >= 0)
+            passed = self.passed.column(_TIME)[rows[found]]
+            known[found] |= (passed >= low[found]) & (passed <= high[found])
+        return known
+
+    def judge(self, keys: Keys, times: np.ndarray) -> np.ndarray:
+        """Return a mask of the tuples that pass, in order of arrival, and remember their times."""
+        passes = ~self.known(keys, times)
+        new = np.flatnonzero(passes)
+        chosen = {name: part.take(pa.array(new)) for name, part in keys.items()}
+        codes = distinct(list(chosen.values()), len(new))[1]
+        passes[new] = first_apart(codes, times[new], self.within)
+        new = np.flatnonzero(passes)
+        cells = times[new] // (self.within + 1)
+        rows = self.passed.rows_of(self._cells({name: part.take(pa.array(new)) for name, part in keys.items()}, cells))
+        self.passed.column(_TIME)[rows] = times[new]
+        return passes
+
+    def forget(self, before: int) -> None:
+        """Forget all times before a time."""
+        rows = self.passed.rows()
+        self.passed.delete_rows(rows[self.passed.column(_TIME)[rows] < before])
+
+    def _cells(self, keys: Keys, cells: np.ndarray) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays([*keys.values(), pa.array(cells)], schema=self.passed.keys_schema)
+
+
+def first_apart(codes: np.ndarray, times: np.ndarray, within: int) -> np.ndarray:
+    """Return a mask of the tuples that are apart from all tuples of their key in the mask that came before them.
+
+    >>> first_apart(np.zeros(5, int), np.array([0, 8, 12, 20, 24]), 10).tolist()
+    [True, False, True, False, True]
+
+    Args:
+        codes: the number of each tuple's key.
+        times: the times, in order of arrival.
+        within: the greatest distance that is not apart.
+    """
+    passes = np.zeros(len(times), bool)
+    order = np.lexsort((times, codes))
+    undecided = order
+    while len(undecided):
+        numbers, own = codes[undecided], times[undecided]
+        near = np.flatnonzero((numbers[1:] == numbers[:-1]) & (own[1:] <= shifted(own[:-1], within)))
+        runs = np.ones(len(undecided), bool)
+        runs[near + 1] = False
+        starts = np.flatnonzero(runs)
+        # the first tuple to arrive of a run, in which each tuple is near the next one, has none near it before
+        first = np.minimum.reduceat(undecided, starts)
+        passes[first] = True
+        if len(starts) == len(undecided):
+            break
+        run = np.cumsum(runs) - 1
+        near_first = (own >= shifted(times[first], -within)[run]) & (own <= shifted(times[first], within)[run])
+        rest = undecided[~near_first]
+        if 2 * len(rest) > len(undecided):
+            _decide(codes, times, within, np.sort(rest), passes)
+            break
+        undecided = rest
+    return passes
+
+
+def _decide(codes: np.ndarray, times: np.ndarray, within: int, undecided: np.ndarray, passes: np.ndarray) -> None:
+    """Decide about tuples one after another, where few are decided at once."""
+    passed: dict[tuple[int, int], int] = {}
+    for place, code, time in zip(undecided.tolist(), codes[undecided].tolist(), times[undecided].tolist(), strict=True):
+        cell = time // (within + 1)
+        beside = (passed.get((code, each)) for each in (cell, cell - 1, cell + 1))
+        if all(other is None or abs(time - other) > within for other in beside):
+            passed[code, cell] = time
+            passes[place] = True

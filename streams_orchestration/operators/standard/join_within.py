@@ -1,0 +1,179 @@
+"""The two sides of a Join with `within`, whose tuples meet by event time (EV57)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from streams_orchestration.operators.event_time.moments import Moments, shifted
+from streams_orchestration.operators.event_time.role import EventTimeRole
+from streams_orchestration.operators.event_time.times import times_of
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.standard.join_side import known_keys
+from streams_orchestration.operators.states.key_index import KeyIndex
+from streams_orchestration.operators.states.keys import key_batch, key_schema
+from streams_orchestration.operators.states.rescaling import Route
+from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.states.tuple_log import FEW, TupleLog
+from streams_orchestration.operators.windows.rescaling import divide_log
+
+
+class Partners(NamedTuple):
+    """For each of some tuples, the tuples of the other side with equal keys in a range of times."""
+
+    first: np.ndarray
+    """The position of the first partner in `places`, by tuple."""
+    counts: np.ndarray
+    """The number of partners, by tuple."""
+    places: np.ndarray
+    """Places in the log of the other side, ordered by key and time."""
+
+    @property
+    def total(self) -> int:
+        """The number of pairs."""
+        return int(self.counts.sum())
+
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the pairs as numbers of tuples and places in the log, ordered by both times."""
+        starts = np.repeat(self.first - (np.cumsum(self.counts) - self.counts), self.counts)
+        return np.repeat(np.arange(len(self.counts)), self.counts), self.places[starts + np.arange(len(starts))]
+
+
+class Leaving(NamedTuple):
+    """The unmatched tuples of an outer side that can meet no other one any more; none of an inner side."""
+
+    moments: np.ndarray
+    ranks: np.ndarray
+    """The order among those that leave at one moment: the number in its batch of a tuple that leaves when it arrives,
+    else the greatest watermark with which a tuple stays."""
+    places: np.ndarray
+
+
+class TimedSide:
+    """The tuples of one stream that may still meet others. On an outer side, matched tuples are flagged."""
+
+    def __init__(self, schema: pa.Schema, role: EventTimeRole, keys: list[str], wait: int, *, outer: bool) -> None:
+        """Create without tuples.
+
+        Args:
+            schema: the type of the tuples.
+            role: the role of the Join.
+            keys: the attributes that are compared with those of the other side.
+            wait: ticks beyond its time up to which a tuple stays.
+            outer: True if tuples that never met another one are submitted.
+        """
+        self.role = role
+        self.keys = keys
+        self.wait = wait
+        self.outer = outer
+        self.log = TupleLog(schema, {"key": np.int64, "time": np.int64})
+        """For each tuple, the row of its key in the index (-1 if a part is null), and its time."""
+        self.index: KeyIndex = KeyIndex(key_schema([schema.field(name).type for name in keys]))
+
+    def clear(self) -> None:
+        """Remove all tuples."""
+        self.log.clear()
+        self.index.clear()
+
+    def partners(self, keys: list[pa.Array], low: np.ndarray, high: np.ndarray) -> Partners:
+        """Find the tuples of this side with the given keys and times from `low` to `high`."""
+        places = self.log.places()
+        wanted = np.zeros(len(low), np.int64)
+        if keys:
+            known = known_keys(keys)
+            wanted = np.full(len(low), -1)
+            wanted[known] = self.index.find(key_batch(keys, known))
+        codes: np.ndarray = self.log.notes["key"][places]
+        times: np.ndarray = self.log.notes["time"][places]
+        if not len(places) or not len(low):
+            nothing = np.zeros(len(low), np.int64)
+            return Partners(nothing, nothing, places[:0])
+        concerned = np.zeros(self.index.rows + 2, bool)
+        concerned[wanted] = True
+        concerned[-1] = False  # of keys that are null or unknown
+        met = concerned[codes] & (times >= low.min()) & (times <= high.max())
+        places, codes, times = places[met], codes[met], times[met]
+        distinct = np.unique(times)
+        span = len(distinct) + 1
+        ranked = codes * span + np.searchsorted(distinct, times)
+        order = np.argsort(ranked, kind="stable")
+        ranked = ranked[order]
+        first = np.searchsorted(ranked, wanted * span + np.searchsorted(distinct, low))
+        last = np.searchsorted(ranked, wanted * span + np.searchsorted(distinct, high, side="right"))
+        counts = np.where(wanted < 0, 0, np.maximum(last - first, 0))
+        return Partners(first, counts, places[order])
+
+    def insert(self, tuples: pa.RecordBatch, times: np.ndarray) -> np.ndarray:
+        """Add tuples, and return their places in the log."""
+        if self.index.rows > 2 * len(self.log) + FEW:
+            self.index.clear()
+            at = self.log.places()
+            self.log.notes["key"][at] = self._index(self.log.take(at))
+        return self.log.append(tuples, key=self._index(tuples), time=times)
+
+    def meet(self, places: np.ndarray) -> None:
+        """Flag tuples as matched, if this is an outer side."""
+        if self.outer:
+            self.log.flag(places)
+
+    @property
+    def waits(self) -> bool:
+        """True if there is an unmatched tuple that may be submitted later."""
+        return self.outer and not self.log.flags[self.log.places()].all()
+
+    def leave(self, moments: Moments, came: np.ndarray) -> Leaving:
+        """Remove the tuples that can meet no other one behind a batch, and return those to be submitted.
+
+        Args:
+            moments: the moments of the batch.
+            came: the places of the batch's tuples if they are of this side.
+        """
+        places = self.log.places()
+        bounds = shifted(self.log.notes["time"][places], self.wait)
+        gone = moments.passed(bounds)
+        places, bounds = places[gone], bounds[gone]
+        self.log.remove(places)
+        alone = ~self.log.flags[places] if self.outer else np.zeros(len(places), bool)
+        places, bounds = places[alone], bounds[alone]
+        at = moments.passing(bounds)
+        if len(came):
+            new = int(np.searchsorted(places, came[0]))
+            which = places[new:] - came[0]
+            at_once = moments.current[which] > bounds[new:]
+            at[new:] = np.where(at_once, moments.arrivals[which], at[new:])
+            bounds[new:] = np.where(at_once, which, bounds[new:])
+        return Leaving(at, bounds, places)
+
+    def _index(self, tuples: pa.RecordBatch) -> np.ndarray:
+        """Return the index row of each tuple's key; -1 if a part of it is null, and 0 without keys."""
+        keys = [tuples.column(name) for name in self.keys]
+        if not keys:
+            return np.zeros(tuples.num_rows, np.int64)
+        rows, known = np.full(tuples.num_rows, -1), known_keys(keys)
+        rows[known] = self.index.add(key_batch(keys, known))
+        return rows
+
+    def load(self, log: TupleLog) -> None:
+        """Restore the tuples from a checkpoint."""
+        self.clear()
+        self.log = log
+        tuples = log.take(np.arange(log.size))
+        log.notes = {"key": self._index(tuples), "time": times_of(tuples, self.role).copy()}
+
+
+def divided_sides(states: Sequence[State], names: Mapping[int, str], route: Route) -> list[dict[str, Any]]:
+    """Divide the tuples of both sides of several replicas, at least one, among new channels.
+
+    Args:
+        states: the states.
+        names: the part of the state by input port.
+        route: the route of the tuples.
+    """
+    divided: list[dict[str, Any]] = [{} for _ in range(route.width)]
+    for port, name in names.items():
+        logs = [divide_log(state[name], route, port) for state in states]
+        for channel, own in enumerate(divided):
+            log = own[name] = TupleLog(states[0][name].schema)
+            for part in (each[channel] for each in logs):
+                log.flag(log.append(part.tuples)[part.flags])
+    return divided

@@ -1,0 +1,100 @@
+"""Sort with the window `eventTime`: tuples in order of event time, once the watermark has passed them (EV58)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.event_time.moments import Moments, between_idle
+from streams_orchestration.operators.event_time.times import times_of
+from streams_orchestration.operators.event_time_input import EventTimeInput, least_watermark, submit_late
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.states.rescaling import PortKeys, Route
+from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.states.tuple_log import TupleLog
+from streams_orchestration.operators.windows.rescaling import divided_logs
+
+LATE_PORT = 1
+"""The output port for tuples behind the watermark; failed tuples have the last port."""
+
+Ranks = Callable[["pa.RecordBatch"], "np.ndarray"]
+"""Returns for each tuple its rank by `sortBy`."""
+
+
+class TimeOrder:
+    """The tuples that wait for the watermark to pass them."""
+
+    def __init__(self, operator: Operator, ranks: Ranks | None, *, divides: bool) -> None:
+        """Create without tuples.
+
+        Args:
+            operator: the Sort.
+            ranks: ranks tuples with equal times; None leaves them in order of arrival.
+            divides: True if there is an output port for late tuples.
+        """
+        self._operator = operator
+        self._ranks = ranks
+        self._divides = divides
+        self.input = EventTimeInput(operator, "window: eventTime")
+        self.waiting = TupleLog(operator.context.inputs[0], {"time": np.int64})
+
+    def process(self, batch: TupleBatch, send: Callable[[TupleBatch], None]) -> None:
+        """Take in tuples, and send those that the watermarks of the batch pass, with the watermarks behind them."""
+        for part, idle in between_idle(batch):
+            self._take_in(part, send)
+            if idle:
+                rests = self.input.resting(keeps=len(self.waiting) > 0)
+                send(TupleBatch.bearing(rests, self.waiting.schema))
+
+    def _take_in(self, batch: TupleBatch, send: Callable[[TupleBatch], None]) -> None:
+        moments = self.input.moments(batch)
+        times, late = self.input.judge(batch, moments)
+        if late.any():
+            if self._divides:
+                submit_late(self._operator, batch.filter(late), LATE_PORT)
+            batch, times = batch.filter(~late), times[~late]
+        self.input.advance(moments)
+        self.waiting.append(batch.arrow, time=times)
+        if moments.watermarks is not None:
+            send(self._passed(moments))
+
+    def _passed(self, moments: Moments) -> TupleBatch:
+        """Remove the tuples that the watermark has passed, and return them in order."""
+        places = self.waiting.places()
+        times: np.ndarray = self.waiting.notes["time"][places]
+        due = moments.passed(times)
+        places, times = places[due], times[due]
+        tuples = self.waiting.take(places)
+        by_time = np.argsort(times, kind="stable") if self._ranks is None else np.lexsort((self._ranks(tuples), times))
+        self.waiting.remove(places)
+        watermarks = moments.placed(moments.passing(times[by_time]))
+        return TupleBatch(tuples.take(pa.array(by_time)), watermarks=watermarks)
+
+    def clear(self) -> None:
+        """Drop all tuples, and forget the watermark."""
+        self.waiting.clear()
+        self.input.clear()
+
+    def checkpoint(self) -> State:
+        """Return the waiting tuples and the watermark."""
+        return {"waiting": self.waiting, **self.input.dump()}
+
+    def restore(self, state: State) -> None:
+        """Restore what `checkpoint` returned."""
+        self.input.load(state)
+        self.waiting = state["waiting"]
+        tuples = self.waiting.take(np.arange(self.waiting.size))
+        self.waiting.notes = {"time": times_of(tuples, self.input.role).copy()}
+
+    def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
+        """Divide the tuples by their channels; where tuples have none, channels keep theirs as far as they remain."""
+        if not states:
+            return [{}] * route.width
+        logs = divided_logs([state["waiting"] for state in states], route)
+        return [{"waiting": log, **least_watermark(states)} for log in logs]
+
+    def keys_of(self, state: State) -> Sequence[PortKeys]:
+        """Return the waiting tuples."""
+        log: TupleLog | None = state.get("waiting")
+        return [] if log is None else [PortKeys(0, log.take(log.places()))]
