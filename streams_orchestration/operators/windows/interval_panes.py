@@ -37,7 +37,7 @@ from streams_orchestration.operators.windows.pane_rules import (
     less,
 )
 
-_NO_PANE, _ALL_PANES = IDLE, 2**62
+_NO_PANE, _ALL_PANES = IDLE, END - 1
 
 
 class IntervalPanes:
@@ -119,8 +119,8 @@ class IntervalPanes:
 
     def _cuts(self, tuples: Arrivals, steps: Steps) -> list[int]:
         levels = steps.levels
-        late = np.flatnonzero((tuples.seen > 0) & (tuples.times < levels[tuples.seen]))
-        if not len(late):
+        late = np.flatnonzero(tuples.times < levels[tuples.seen])
+        if not len(late) or not tuples.seen[late[-1]]:
             return []
         slices, complete = self._grid.slices(tuples.times[late]), self._complete(levels)
         seen, first, last = tuples.seen[late], self._grid.first_pane(slices), self._grid.last_pane(slices)

@@ -181,12 +181,9 @@ class PaneCells:
 
         Args:
             ranges: the ranges in the order of their firings.
-            only_fresh: leave out cells without values since the last firing.
+            only_fresh: leave out groups without tuples since the last firing; each group has one cell then.
         """
         chosen, rows = self.within(ranges)
-        if only_fresh:
-            fresh = self.cells.column("fresh")[rows]
-            chosen, rows = chosen[fresh], rows[fresh]
         keys = self.cells.key_column("key")[rows]
         heads, codes = distinct([pa.array(chosen), pa.array(keys)], len(rows))
         running: dict[str, tuple[np.ndarray, np.ndarray]] = {}
@@ -206,6 +203,8 @@ class PaneCells:
             running[name] = counts, values
         chosen, keys, partitions = chosen[heads], keys[heads], self.partitions_of(firsts)
         order = self._in_order(ranges.rank[chosen], partitions, firsts)
+        if only_fresh:
+            order = order[self.cells.column("fresh")[firsts[order]]]
         running = {name: (counts[order], values[order]) for name, (counts, values) in running.items()}
         return PaneGroups(chosen[order], partitions[order], keys[order], running, rows)
 

@@ -219,4 +219,4 @@ class _Points(NamedTuple):
         sessions = np.empty(len(begins), np.int64)
         sessions[self.order] = np.cumsum(begins) - 1
         first = np.flatnonzero(begins)
-        return sessions, first, np.r_[first[1:], len(begins)] - 1
+        return sessions, first, np.r_[first[1:], len(begins)][: len(first)] - 1

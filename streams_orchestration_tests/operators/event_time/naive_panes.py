@@ -49,6 +49,8 @@ class NaivePanes:
     watermark: int | None = None
     count: int = 0
     late: list[Row] = field(default_factory=list)
+    taken: int = 0
+    """The number of late tuples that were taken."""
 
     def panes_at(self, time: int) -> list[tuple[int, int]]:
         """Return the start and end of every pane that holds a time."""
@@ -66,6 +68,7 @@ class NaivePanes:
         if self.too_late(time, panes):
             self.late.append(row)
             return
+        self.taken += self.watermark is not None and time < self.watermark
         for start, end in panes:
             if self.watermark is not None and end + self.discard <= self.watermark:
                 continue
@@ -152,6 +155,7 @@ class NaiveSessions(NaivePanes):
         if self.too_late(time, []):
             self.late.append(row)
             return
+        self.taken += self.watermark is not None and time < self.watermark
         near = [
             each for each in self.panes
             if each.partition == partition and each.start - self.gap < time < each.end

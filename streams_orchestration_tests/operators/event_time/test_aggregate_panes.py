@@ -135,6 +135,14 @@ def results_of(rows: Sequence[Row]) -> tuple[Any, ...]:
     return len(rows), sum(values), min(values), max(g for _, _, g, _ in rows)
 
 
+def results_by_arrival(rows: Sequence[Row]) -> tuple[Any, ...]:
+    return *results_of(rows), rows[0][-1], rows[-1][-1]
+
+
+BY_ARRIVAL = {"first": "First(v)", "last": "Last(v)"}
+"""Functions for which panes that overlap cannot share their slices."""
+
+
 def tried(agg: OperatorHarness, stream: list[Any], cuts: list[int], restarts: bool) -> OperatorHarness:
     for part in division(stream, cuts):
         agg.send(part)
@@ -164,7 +172,8 @@ def intervals(draw: st.DrawFn) -> tuple[dict[str, Any], NaiveIntervals]:
     window += f", early({early / 1000})" if early is not None else ""
     parameters, keys = draw(grouped(window))
     naive = NaiveIntervals(
-        discard, results_of, lambda row: tuple(row[i] for i in keys[0]), lambda row: tuple(row[i] for i in keys[1]),
+        discard, draw(st.sampled_from([results_of, results_by_arrival])),
+        lambda row: tuple(row[i] for i in keys[0]), lambda row: tuple(row[i] for i in keys[1]),
         refinement, early, duration=duration, period=period, offset=offset % period, by_pane=by_pane,
     )  # fmt: skip
     return parameters | {"refinement": refinement}, naive
@@ -197,17 +206,19 @@ def grouped(draw: st.DrawFn, window: str) -> tuple[dict[str, Any], tuple[list[in
 
 
 @given(st.one_of(intervals(), sessions()), ITEMS, CUTS, st.integers(-30, 10), st.booleans())
-@examples(400)
+@examples(600)
 def test_any_stream_in_any_division_gives_what_the_account_gives(
     window: tuple[dict[str, Any], NaivePanes], items: list[Any], cuts: list[int], first: int, restarts: bool
 ):
     parameters, naive = window
     stream = streamed(items, first)
+    more, types = ({}, "") if naive.result is results_of else (BY_ARRIVAL, "first bigint, last bigint, ")
     agg = aggregate(
-        parameters, {**OUTPUT, "at": "paneTime()"}, f"{TYPES}, at bigint",
+        parameters, {**OUTPUT, **more, "at": "paneTime()"}, f"{TYPES}, {types}at bigint",
         source="at bigint, k string, g string, v bigint",
     )  # fmt: skip
     tried(agg, stream, cuts, restarts)
     keys = [*parameters.get("partitionBy", ()), *parameters.get("groupBy", ())]
     assert shown(agg.items(), keys) == account(naive, stream)
     assert agg.rows(1) == naive.late
+    assert (agg.metrics["late_dropped"], agg.metrics["late_taken"]) == (len(naive.late), naive.taken)

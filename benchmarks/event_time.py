@@ -1,0 +1,108 @@
+"""Windows of event time in an Aggregate, against windows over tuples and against each other.
+
+Each ratio is of the tuples that an operator takes in a second of processor time, over the same tuples in batches of
+10,000 with a watermark at every tenth of a second of event time. Out of order means that the tuples are shuffled within
+4 seconds, and that one in a hundred is later than the lag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.harness import Row, seconds
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.event_time.clock import Clock
+from streams_orchestration.operators.standard.aggregate import Aggregate
+from streams_orchestration.operators.testing import OperatorHarness
+
+SCHEMA = "at timestamp, k string, v bigint"
+RESULT = "k string, n bigint, total bigint, at timestamp"
+OUTPUT = {"n": "Count()", "total": "Sum(v)", "at": "Max(at)"}
+PANES = OUTPUT | {"at": "paneTime()"}
+BATCH = 10_000
+SECOND = 1_000_000
+RATE, KEYS = 5_000, 200
+"""The tuples in a second of event time, and the number of their keys."""
+LAG = 4 * SECOND
+
+
+def tuples(count: int, *, shuffled: bool) -> pa.RecordBatch:
+    """Return tuples in order of time, or shuffled, whose keys are uniform."""
+    random = np.random.default_rng(7)
+    times = np.arange(count) * (SECOND // RATE)
+    if shuffled:
+        delays = random.uniform(0, LAG, count)
+        late = random.random(count) < 0.01
+        delays[late] += LAG + random.uniform(0, LAG, late.sum())
+        times = times[np.argsort(times + delays, kind="stable")]
+    keys = pa.array([f"key {number}" for number in range(KEYS)]).take(pa.array(random.integers(0, KEYS, count)))
+    moments = pa.array(times, pa.int64()).cast(pa.timestamp("us", "UTC"))
+    return pa.record_batch({"at": moments, "k": keys, "v": pa.array(random.integers(0, 1000, count))})
+
+
+def batches(source: pa.RecordBatch, gap: int, lag: int, size: int = BATCH) -> list[TupleBatch]:
+    """Return the tuples in batches, with the watermarks that a source makes of them."""
+    clock, made = Clock(lag, gap), list[TupleBatch]()
+    for start in range(0, source.num_rows, size):
+        part = source.slice(start, size).cast(arrow_schema(SCHEMA))
+        times = part.column("at").cast(pa.int64()).to_numpy()
+        made.append(TupleBatch(part, watermarks=clock.advance(times)))
+    return made
+
+
+def _parameters(window: str, **more: Any) -> dict[str, Any]:
+    return {"window": f"{window}, partitioned", "partitionBy": ["k"], "output": OUTPUT} | more
+
+
+def run(items: list[TupleBatch], window: str, *, event_time: bool, **more: Any) -> Callable[[], None]:
+    """Return what lets an Aggregate take all batches; its state is stored whole now and then, as tasks do."""
+    given = _parameters(window, **({"output": PANES} if event_time else {}), **more)
+
+    def take() -> None:
+        harness = OperatorHarness(
+            Aggregate, [SCHEMA], [RESULT], parameters=given, event_time="at" if event_time else None
+        )
+        for number, batch in enumerate(items):
+            harness.send(batch if event_time else batch.bare())
+            harness.sent.clear()
+            if number % 10 == 9:
+                harness.checkpoint()
+
+    return take
+
+
+def rows(*, quick: bool) -> list[Row]:
+    """Measure all ratios."""
+    count, repeat = (200_000, 3) if quick else (1_000_000, 5)
+    ordered, shuffled = tuples(count, shuffled=False), tuples(count, shuffled=True)
+    gap = SECOND // 10
+    in_order, out_of_order = batches(ordered, gap, 0), batches(shuffled, gap, LAG)
+    interval = "timeInterval, intervalDuration(10.0)"
+    today, counted, tumbling, disordered, taken, sliding, fine, coarse = seconds(
+        run(in_order, "tumbling, time(10.0)", event_time=False, timeAttribute="at"),
+        run(in_order, f"tumbling, count({10 * RATE // KEYS})", event_time=False),
+        run(in_order, interval, event_time=True),
+        run(out_of_order, interval, event_time=True),
+        run(out_of_order, f"{interval}, discardAge(10.0)", event_time=True),
+        run(in_order, "timeInterval, intervalDuration(60.0), creationPeriod(1.0)", event_time=True),
+        run(batches(ordered, 1, 0), interval, event_time=True),
+        run(batches(ordered, SECOND, 0), interval, event_time=True),
+        repeat=repeat,
+    )
+
+    def row(what: str, time: float, yardstick: float, target: float | None) -> Row:
+        return Row(f"event_time: {what}", count / time, "tuples/s", count / yardstick, target, at_least=True)
+
+    return [
+        row("intervals in order / time(n)", tumbling, today, 0.9),
+        row("intervals in order / count(n)", tumbling, counted, 0.9),
+        row("intervals out of order / in order", disordered, tumbling, 0.8),
+        row("the same, late tuples taken / in order", taken, tumbling, None),
+        row("intervals, 60 deep / tumbling", sliding, tumbling, 0.3),
+        row("a watermark at every tuple / every second", fine, coarse, 0.7),
+    ]
