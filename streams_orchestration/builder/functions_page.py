@@ -18,6 +18,7 @@ from streams_orchestration.operators.standard.output_functions import (
     OUTPUT_FUNCTIONS,
     OutputFunction,
 )
+from streams_orchestration.operators.standard.pane_functions import PANE_FUNCTIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
 
@@ -58,6 +59,13 @@ The examples are over tuples of the type `{schema}`:
 | function | value | null | example |
 |---|---|---|---|
 {rows}
+
+An `Aggregate` with a [window of event time](reference.md#windows-of-event-time) has functions over the pane besides. A
+time has the type of the event-time attribute.
+
+| function | value |
+|---|---|
+{panes}
 """
 
 
@@ -76,8 +84,9 @@ def functions_page() -> str:
         rows = "\n".join(map(_row, listed))
         parts.append(f"## {group.heading}\n\n| function | description | example |\n|---|---|---|\n{rows}\n")
     rows = "\n".join(map(_output_row, OUTPUT_FUNCTIONS))
+    panes = "\n".join(f"| `{each.name}() -> {each.gives}` | {each.summary} |" for each in PANE_FUNCTIONS.values())
     tuples = ", ".join(f"`({', '.join(map(_sql, row))})`" for row in EXAMPLE_ROWS)
-    parts.append(_OUTPUT.format(schema=EXAMPLE_SCHEMA, tuples=tuples, rows=rows))
+    parts.append(_OUTPUT.format(schema=EXAMPLE_SCHEMA, tuples=tuples, rows=rows, panes=panes))
     return "\n".join(parts)
 
 

@@ -83,6 +83,7 @@ def summarised(output: Mapping[str, str | Summary], keys: Sequence[str], ddl: st
     from streams_orchestration.operators.arrow_types import arrow_schema, schema_ddl
     from streams_orchestration.operators.libraries import pa
     from streams_orchestration.operators.standard.measure import parse_measure
+    from streams_orchestration.operators.standard.pane_functions import parse_pane_function
 
     texts = {name: str(each) for name, each in output.items()}
     if any(REFERENCE in text for text in texts.values()):
@@ -91,12 +92,20 @@ def summarised(output: Mapping[str, str | Summary], keys: Sequence[str], ddl: st
     for key in keys:
         if key not in source.names:
             _fail(f"aggregate: the stream has no attribute {key}; it has {', '.join(source.names)}")
-    try:
-        measures = {name: parse_measure(text, source, f"output.{name}", UTC) for name, text in texts.items()}
-    except ValueError as error:
-        _fail(f"aggregate: {error}")
     fields = {key: source.field(key) for key in keys}
-    fields |= {name: pa.field(name, each.result_type) for name, each in measures.items()}
+    for name, text in texts.items():
+        try:
+            function = parse_pane_function(text, f"output.{name}")
+            kind = (
+                parse_measure(text, source, f"output.{name}", UTC).result_type
+                if function is None
+                else function.result_type(None)
+            )
+        except ValueError as error:
+            _fail(f"aggregate: {error}")
+        if kind is None:
+            _fail(f"aggregate: {text} has the type of the event-time attribute; say what comes out: schema=...")
+        fields[name] = pa.field(name, kind)
     return schema_ddl(pa.schema(list(fields.values())))
 
 

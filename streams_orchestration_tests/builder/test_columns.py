@@ -150,6 +150,10 @@ MISFITS: list[tuple[Callable[[Stream], Any], str]] = [
     (lambda at: at.split(col("s"), 2), "Split: index: 's' is string, an integer is wanted"),
     (lambda at: at.aggregate(it=functions.sum(col("s"))), "aggregate: output.it: Sum needs a number or a condition"),
     (lambda at: at.aggregate(group_by=["m"], it=functions.count()), "aggregate: the stream has no attribute m"),
+    (
+        lambda at: at.aggregate("session, gap(1.0)", it="paneTime()"),
+        "aggregate: paneTime() has the type of the event-time attribute; say what comes out: schema=",
+    ),
     (lambda at: at.deduplicate(col("m")), "DeDuplicate: key: 'm' uses the attribute m"),
     (
         lambda at: at.join(

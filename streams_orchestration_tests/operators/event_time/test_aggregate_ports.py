@@ -152,6 +152,22 @@ def test_a_tuple_is_too_late_below_the_watermark_less_the_age_and_not_at_it(wind
     assert agg.rows(1) == [(24 - age, 2)]
 
 
+def test_a_pane_is_open_for_the_last_tuple_that_its_age_lets_in():
+    agg = aggregate(f"{INTERVAL}, discardAge(0.004)", {"n": "Count()", "nth": "paneIndex()"}, "n bigint, nth bigint")
+    agg.send([(0, 1), Watermark(13), (9, 2), Watermark(14), (9, 3), Watermark(15)])
+    assert agg.rows() == [(1, 0), (2, 1)]
+
+
+def test_partitions_come_by_their_first_tuple_though_it_is_in_a_later_slice():
+    agg = aggregate(
+        "timeInterval, intervalDuration(0.01), creationPeriod(0.005), partitioned", {"n": "Count()"},
+        "k string, g string, n bigint", source="at bigint, k string, g string", partitionBy=["k"], groupBy=["g"],
+    )  # fmt: skip
+    agg.send([(6, "y", "a"), (1, "x", "a"), (2, "y", "b"), Watermark(10)])
+    expected = [("x", "a", 1), ("y", "b", 1), ("y", "a", 1), ("y", "b", 1), ("x", "a", 1)]
+    assert agg.rows() == expected
+
+
 def test_a_null_time_is_an_error_that_shows_the_tuple():
     agg = aggregate(INTERVAL, COUNT, COUNTED)
     with pytest.raises(DataError, match=re.escape("at of tuple 2 of 2 is null: {at: None, v: 7}")):
