@@ -17,7 +17,6 @@ from streams_orchestration.operators.event_time.clause import (
 
 CODE = "SO5012"
 _PARAMETERS = {
-    "Aggregate": ("refinement",),
     "Sql": ("watermarks",),
     "DataFrame": ("watermarks",),
     "FileSink": ("closeMode",),
@@ -68,17 +67,10 @@ def _of_parameters(operator: LogicalOperator) -> Iterator[str]:
         return  # a finding of the stage
     for use in uses:
         match use.window:
-            case SessionWindow() | CalendarWindow():
-                yield use.shown
-            case IntervalWindow(early=early) if operator.kind == "Aggregate":
-                if early is not None:
-                    yield f"early(...) of {use.shown}"
+            case SessionWindow() | CalendarWindow() | IntervalWindow() if operator.kind != "Aggregate":
+                yield f"{use.shown} of {operator.kind}"
             case None:
                 if use.parameter in _PARAMETERS.get(operator.kind, ()):
                     yield use.shown
-            case IntervalWindow():
-                yield f"{use.shown} of {operator.kind}"
             case _:
                 pass
-    if operator.standard and operator.kind == "Aggregate" and "refinement" in operator.parameters:
-        yield "refinement"

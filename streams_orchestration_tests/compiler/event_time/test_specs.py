@@ -243,7 +243,7 @@ def test_a_fault_of_a_window_is_reported_once(window: str):
         ({"idleAfter": 5}, {}, "idleAfter of eventTime"),
         ({"maxDrift": 5}, {}, "maxDrift of eventTime"),
         ({"onNull": "ignore"}, {}, "onNull: ignore of eventTime"),
-        ({}, {"sortBy": ["v"], "window": "session, gap(5.0)"}, "the window session"),
+        ({}, {"sortBy": ["v"], "window": "session, gap(5.0)"}, "the window session of Sort"),
     ],
 )
 def test_parts_that_do_not_run_yet_are_refused_when_deployed(
