@@ -17,7 +17,9 @@ from streams_orchestration.cli.loading import load
 from streams_orchestration.compiler.compiling import compile_spec
 
 ROOT = Path(streams_orchestration.__file__).parent
-LAYERS = ("model", "expressions", "operators", "compiler", "runtime", "builder", "orchestration", "console", "cli")
+LAYERS = (
+    *("model", "expressions", "spl", "operators", "compiler", "runtime", "builder", "orchestration", "console", "cli"),
+)
 """A package imports from itself and from those before it."""
 OPERATOR_LAYERS = (
     *("libraries", "errors", "mentions", "packages", "delivery_key", "region", "import_path", "durable_files"),
@@ -63,7 +65,14 @@ RUNTIME_LAYERS = (
     *("hosts", "machines", "deployment", "stepping", "redeployment", "savepoints", "bringing_up", "observing", "api"),
 )
 """The same within the runtime: what all its packages share, the packages, and what others use of it."""
-INNER = {"operators": OPERATOR_LAYERS, "compiler": COMPILER_LAYERS, "runtime": RUNTIME_LAYERS}
+SPL_LAYERS = ("language",)
+SPL_LANGUAGE_LAYERS = (
+    *("tokens", "tree", "definitions", "recovery", "type_expressions", "expressions", "statements", "invocations"),
+    *("parsing", "printing", "definition_printing"),
+)
+"""The same within SPL and its reading: tokens, trees, the readers from the smallest parts up, texts."""
+INNER = {"operators": OPERATOR_LAYERS, "compiler": COMPILER_LAYERS, "runtime": RUNTIME_LAYERS, "spl": SPL_LAYERS}
+INNER |= {"spl.language": SPL_LANGUAGE_LAYERS}
 SEAMED = ("operators", "runtime")
 """Packages that reach clocks, waiting, threads and random names through `world` only, so that they can be simulated."""
 UNSEAMED = ("runtime/engine/spark/", "runtime/processes.py", "runtime/hiding.py")
@@ -126,20 +135,25 @@ def imported(source: str, package: tuple[str, ...]) -> Iterator[tuple[int, str]]
             yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
 
 
-def layer(module: str) -> tuple[int, int] | None:
+def layer(module: str) -> tuple[int, ...] | None:
     """The position in `LAYERS` and, where a package has layers, among these; None for modules that are not ours."""
-    first, package, inner = (*module.split("."), "", "", "")[:3]
+    first, package, *inner = (*module.split("."), "")
     if first != "streams_orchestration" or package not in LAYERS:
         return None
-    inside = INNER.get(package, ())
-    return LAYERS.index(package), inside.index(inner) if inner in inside else -1
+    position = [LAYERS.index(package)]
+    for name in (*inner, "", "")[:2]:
+        inside = INNER.get(package, ())
+        position.append(inside.index(name) if name in inside else -1)
+        package = f"{package}.{name}"
+    return tuple(position)
 
 
 def test_every_package_has_its_layer():
     packages = {path.name for path in ROOT.iterdir() if (path / "__init__.py").is_file()}
     assert packages == set(LAYERS)
     for package, layers in INNER.items():
-        assert {path.stem for path in (ROOT / package).iterdir() if not path.stem.startswith("__")} == set(layers)
+        inside = ROOT / package.replace(".", "/")
+        assert {path.stem for path in inside.iterdir() if not path.stem.startswith("__")} == set(layers)
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +178,11 @@ def test_imports_go_down_only(imports: dict[Path, list[tuple[int, str]]]):
         if (other := layer(module)) is not None and ((mine := own[path]) is None or other > mine)
     ]
     assert upwards == []
+
+
+def test_the_language_spl_needs_nothing_of_other_packages(imports: dict[Path, list[tuple[int, str]]]):
+    used = {module for path, each in imports.items() if path.is_relative_to(ROOT / "spl") for _, module in each}
+    assert {module.split(".")[1] for module in used if module.startswith("streams_orchestration.")} == {"spl"}
 
 
 def test_commands_the_console_and_dagster_import_only_the_interface_of_the_runtime(

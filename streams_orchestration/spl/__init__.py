@@ -1,0 +1,1 @@
+"""The language SPL of IBM Streams."""

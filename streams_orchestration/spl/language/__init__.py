@@ -1,0 +1,1 @@
+"""SPL as text: tokens, syntax trees, and the canonical text of a tree."""

@@ -1,0 +1,258 @@
+"""A reader of tokens that goes on behind a mistake.
+
+A fault is raised at a token. The nearest list around it catches the fault, and skips to where its next element can
+begin. A missing mark whose place is clear is reported and taken as written, so nothing is skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
+
+from streams_orchestration.spl.language.tokens import Finding, Tokens
+from streams_orchestration.spl.language.tree import Name
+
+MOST_FINDINGS = 100
+"""Reading a file ends with this many findings."""
+DEEPEST = 200
+"""The most levels of nesting, and the longest chain of operators."""
+CLAUSES = frozenset({"logic", "window", "param", "output", "config", "onTuple", "onPunct"})
+"""Words that begin a clause of an invocation, or a part of one."""
+BEYOND = frozenset({"composite", "public", "stream", "graph", "@"})
+"""Tokens that begin something outside of every invocation and function."""
+STATEMENTS = frozenset({"if", "while", "for", "return", "break", "continue", "mutable"})
+"""Words that begin a statement."""
+_OPERANDS = frozenset({"word", "number", "string"})
+_IMPLIED_BEFORE: dict[str, frozenset[str]] = {
+    ")": frozenset({"{", ";"}),
+    "]": frozenset({";"}),
+    "{": CLAUSES | {"graph", "type"},
+    "}": frozenset({";"}),
+    ";": CLAUSES | BEYOND | {"}"},
+    ":": frozenset({"{", "[", "("}),
+    "=": frozenset({"{", "[", "("}),
+}
+"""For each mark the tokens before which it is taken as written."""
+_Element = TypeVar("_Element")
+
+
+class FaultError(Exception):
+    """Error: a token cannot stand where it stands.
+
+    Attributes:
+        index: the token.
+        resume: the token at which reading goes on, if the fault knows it.
+    """
+
+    def __init__(self, code: str, message: str, index: int, resume: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.index = index
+        self.resume = resume
+
+
+class NestingError(Exception):
+    """Error: a definition is nested too deeply. No list within it catches this, so it is reported once."""
+
+
+class TooManyFindingsError(Exception):
+    """Error: the file has as many findings as one run reports."""
+
+
+class UnclosedStringError(Exception):
+    """Error: a string with line breaks, at `offset`, stands before a fault, so its quote is probably not closed."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__(offset)
+        self.offset = offset
+
+
+class Reader:
+    """A position in the tokens of a file, and the findings so far."""
+
+    def __init__(self, tokens: Tokens, at: int = 0, *, patient: bool = False) -> None:
+        """Begin at a token. A patient reader never raises `UnclosedStringError`."""
+        self.tokens = tokens
+        self.patient = patient
+        self.kinds = tokens.kinds
+        self.texts = tokens.texts
+        self.at = at
+        self.depth = 0
+        self.height = 0
+        """The height of the expression that was read last."""
+        self.findings = list(tokens.findings)
+        self._reported = -1
+        self._levels: list[int] | None = None
+
+    # --- tokens
+
+    def accept(self, text: str) -> bool:
+        """Step over a keyword or mark if it is next."""
+        if self.texts[self.at] != text:
+            return False
+        self.at += 1
+        return True
+
+    def expect(self, text: str) -> None:
+        """Step over a keyword or mark. If it is missing and its place is clear, report that and stay.
+
+        Raises:
+            FaultError: another token stands here.
+        """
+        if self.texts[self.at] == text:
+            self.at += 1
+        elif self._is_implied(text):
+            self.report("CDISP0008E", f"'{text}' is missing before {self.found()}", self.at)
+        else:
+            self.refuse(f"'{text}'")
+
+    def identifier(self, what: str) -> Name:
+        """Read a name without a namespace.
+
+        Raises:
+            FaultError: no name stands here; `what` says what it would name.
+        """
+        at = self.at
+        if self.kinds[at] != "word":
+            self.refuse(what)
+        self.at = at + 1
+        return Name(at, at, "", self.texts[at])
+
+    def declared(self, what: str) -> Name:
+        """Read the name of something that is no parameter of a composite."""
+        name = self.identifier(what)
+        if name.name.startswith("$"):
+            self.report(
+                "CDISP0412E", f"{name.name} may not begin with $: it is no parameter of a composite", name.first
+            )
+        return name
+
+    def found(self) -> str:
+        """Return the next token as messages name it."""
+        return f"'{self.texts[self.at]:.40}'" if self.texts[self.at] else "the end of the file"
+
+    def refuse(self, expected: str) -> NoReturn:
+        """Raise the fault that another token is next than is expected."""
+        code = "CDISP0011E" if expected.startswith("'") else "CDISP0009E"
+        raise FaultError(code, f"expected {expected}, found {self.found()}", self.at)
+
+    def _is_implied(self, text: str) -> bool:
+        at = self.at
+        if self.texts[at] in _IMPLIED_BEFORE.get(text, ()) or (text == "}" and self.is_beyond):
+            return True
+        return (text in ":=" and self.kinds[at] in _OPERANDS) or (text == ";" and self.tokens.on_new_line(at))
+
+    @property
+    def is_beyond(self) -> bool:
+        """True if what is next is outside of every invocation and function."""
+        text = self.texts[self.at]
+        return text in BEYOND or not text or (text == "(" and self.texts[self.at + 1 : self.at + 3] == (")", "as"))
+
+    # --- nesting
+
+    def deeper(self) -> None:
+        """Enter a level of nesting; the caller leaves it by `self.depth -= 1`.
+
+        Raises:
+            NestingError: there are too many levels.
+        """
+        self.depth += 1
+        self.refuse_depth(0)
+
+    def grow(self, height: int) -> None:
+        """Add a level to the expression that was read last, which has another part of a height.
+
+        Raises:
+            NestingError: there are too many levels.
+        """
+        self.height = max(height, self.height) + 1
+        self.refuse_depth(self.height)
+
+    def refuse_depth(self, more: int) -> None:
+        """Raise `NestingError` if some more levels are too many."""
+        if self.depth + more > DEEPEST:
+            raise NestingError
+
+    # --- lists
+
+    def elements(
+        self, element: Callable[[], _Element], ends: Callable[[], bool], stops: frozenset[str], *, closers: str = ";}"
+    ) -> tuple[_Element, ...]:
+        """Read elements until the list ends. Behind a fault, go on with the next element.
+
+        Where that does not begin like an element either, the fault before explains it, so it is not reported.
+
+        Args:
+            element: reads one element.
+            ends: tells that the next token ends the list.
+            stops: words that begin something behind the element in which a fault was found, however nested that is.
+            closers: the marks with which an element can end.
+        """
+        read: list[_Element] = []
+        depth, lost = self.depth, False
+        while not ends():
+            begin = self.at
+            try:
+                read.append(element())
+                lost = False
+            except FaultError as fault:
+                self.depth = depth
+                self.caught(fault, known=lost and fault.index == begin)
+                lost = True
+                if fault.resume is None:
+                    self.skip(begin, stops, ends, closers)
+                if self.at == begin:
+                    self.at += 1  # nothing else takes this token
+        return tuple(read)
+
+    def caught(self, fault: FaultError, *, known: bool = False) -> None:
+        """Report a fault, unless it follows from a known one."""
+        self._refuse_unclosed(fault.index)
+        if not known:
+            self.report(fault.code, str(fault), fault.index)
+        self.at = max(self.at, fault.index) if fault.resume is None else fault.resume
+
+    def report(self, code: str, message: str, index: int) -> None:
+        """Add a finding at a token, unless it follows from the finding before.
+
+        Raises:
+            TooManyFindingsError: there are as many findings as one run reports.
+        """
+        if index == self._reported or index in self.tokens.suspects:
+            return
+        self._reported = index
+        self.findings.append(Finding(code, message, *self.tokens.place(index)))
+        if len(self.findings) >= MOST_FINDINGS:
+            raise TooManyFindingsError
+
+    def skip(self, begin: int, stops: frozenset[str], ends: Callable[[], bool], closers: str = ";}") -> None:
+        """Move behind an element that began at a token, to a word that begins something else, or to the list's end."""
+        level = self.levels[begin]
+        while self.kinds[self.at] != "end":
+            text, deep = self.texts[self.at], self.levels[self.at] - level
+            if self.at > begin and text in stops and self._stops(text):
+                return
+            if deep <= 0 and (text == "}" or (self.at > begin and (text in STATEMENTS or ends()))):
+                return
+            self.at += 1
+            if text in closers and (deep <= 0 if text == ";" else deep == 1):
+                return
+
+    def _stops(self, text: str) -> bool:
+        return text != "stream" or self.texts[self.at - 1] not in ("(", ";")
+
+    @property
+    def levels(self) -> list[int]:
+        """For each token, the number of braces that are open before it."""
+        if self._levels is None:
+            level, levels = 0, list[int]()
+            for text in self.texts:
+                levels.append(level)
+                level += (text == "{") - (text == "}")
+            self._levels = levels
+        return self._levels
+
+    def _refuse_unclosed(self, index: int) -> None:
+        for before in () if self.patient else range(max(0, index - 3), index):
+            if self.kinds[before] == "string" and "\n" in self.texts[before]:
+                raise UnclosedStringError(self.tokens.offsets[before])
