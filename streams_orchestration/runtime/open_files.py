@@ -24,7 +24,7 @@ def require_open_files(who: str) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < LEAST_FILES:
         message = (
-            f"{who} could not be started: its limit is {hard} open files, and it needs at least {LEAST_FILES}. "
+            f"{who} could not be started: it may have {hard} files open, and needs at least {LEAST_FILES}. "
             f"Raise the limit where this command or the agent runs: `ulimit -Hn {WANTED_FILES}`, or LimitNOFILE of its "
             "service"
         )

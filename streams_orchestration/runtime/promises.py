@@ -38,7 +38,7 @@ def promise(kept: bool, rule: str, otherwise: str) -> None:  # noqa: FBT001
 def broken(rule: str, otherwise: str) -> NoReturn:
     """Raise BrokenPromiseError for a rule."""
     message = (
-        f"{otherwise}. This would break rule {rule} of the recovery protocol, so nothing was changed. It is a "
+        f"{otherwise}. This breaks rule {rule} of the recovery protocol, so nothing was changed. It is a "
         "defect of the product: report it with the logs. A reset of the unit may get past it."
     )
     raise BrokenPromiseError(message)

@@ -93,7 +93,7 @@ def read_sample(home: Home, application: str, compilation: Compilation, stream: 
             raise NoSampleError(message)
         segments = _newest(connection, application, _written(compilation, stream))
     if not segments:
-        message = f"no tuple of {stream} is in transit: none was written yet, or all have been read"
+        message = f"no tuple of {stream} is on its way: none was written yet, or all have been read"
         raise NothingPassesError(message)
     return _sample(home.store, stream, segments, settings.samples, Mask(tuple(settings.sample_mask.split())))
 
@@ -115,7 +115,7 @@ def _written(compilation: Compilation, stream: str) -> list[str]:
     known = {port.stream for each in logical for port in each.outputs} | {s for each in physical for s in each.streams}
     if stream in known:
         message = (
-            f"{stream} stays within one PE, where tuples are passed in memory. Put its reader into a separate PE "
+            f"{stream} stays within a PE, where tuples are passed in memory. Put its reader into a separate PE "
             "(partitionIsolation) to see them"
         )
         raise NoSampleError(message)

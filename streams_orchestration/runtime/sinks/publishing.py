@@ -166,7 +166,7 @@ def _link(catalog: Catalog, application: str, row: DueOutput) -> None:
     except FileExistsError:
         if _is_copied(catalog.store, row):  # and another process has published it
             return
-        message = f"{final} exists already and was not written by this sink; move it away, then it is tried again"
+        message = f"{final} is there already and was not written by this sink; move it away, then it is tried again"
         raise OutputError(row.operator, message) from None
     except FileNotFoundError:
         there = final.exists() and final.stat().st_size == row.size
