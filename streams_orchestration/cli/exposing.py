@@ -19,7 +19,7 @@ from streams_orchestration.runtime import api
 
 EXPOSITION = "streams_orchestration.runtime.observing.exposition"
 CONNECTIONS = 32
-"""Most connections of scrapers at a time."""
+"""The most connections of scrapers at a time."""
 END_SECONDS = 2
 """Seconds for which the server waits for a scrape under way before it ends."""
 LOOK_SECONDS = 3600.0

@@ -15,7 +15,7 @@ PATIENCE = 0.5
 SAID_SECONDS = 3.0
 """Least delay of a reset, in seconds, that is announced."""
 FINISH_SECONDS = 10.0
-"""Most seconds to wait, once the application is complete, until its last resets are recorded."""
+"""The most seconds to wait, once the application is complete, until its last resets are recorded."""
 
 
 class PendingOperation(Protocol):

@@ -31,7 +31,7 @@ START_SECONDS = 180.0
 """Seconds within which every PE must run."""
 NICENESS = 10
 RECORD_SECONDS = 60.0
-"""Most seconds that the command waits at its end until Dagster shows the deployment."""
+"""The most seconds that the command waits at its end until Dagster shows the deployment."""
 
 
 class Controls(Protocol):

@@ -13,7 +13,7 @@ from streams_orchestration.operators.metrics import LAG_SECONDS, LAG_TUPLES
 from streams_orchestration.runtime import api
 
 BUSIEST = 3
-"""Most operators that are named as the busiest."""
+"""The most operators that are named as the busiest."""
 IDLE_CORES = 0.01
 """Share of a processor below which an operator is not named among the busiest."""
 BEHIND_SEGMENTS = 8

@@ -14,7 +14,7 @@ from streams_orchestration.compiler.decoupling.application_decision import Appli
 from streams_orchestration.compiler.decoupling.decision_document import stream_of
 
 SHOWN = 6
-"""Most operators of a part that are named, the hottest first."""
+"""The most operators of a part that are named, the hottest first."""
 
 
 def decision_table(compilation: Compilation, decision: ApplicationDecision) -> RenderableType:

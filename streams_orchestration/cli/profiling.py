@@ -27,7 +27,7 @@ from streams_orchestration.model.profile_document import mapping_of
 from streams_orchestration.runtime import api
 
 SHOWN = 12
-"""Most operators that the table names, the hottest first."""
+"""The most operators that the table names, the hottest first."""
 
 
 def profile(application: str, seconds: float, format_: str | None, output: Path | None, compare: Path | None) -> int:

@@ -15,7 +15,7 @@ from streams_orchestration.runtime import api
 WINDOW = 5.0
 """Seconds over which a rate is computed."""
 LISTED_PES = 6
-"""Most PEs that a line of plain text lists; if there are more, it only counts their states."""
+"""The most PEs that a line of plain text lists; if there are more, it only counts their states."""
 
 ENDED = ("COMPLETED", "STOPPED")
 STYLES = {

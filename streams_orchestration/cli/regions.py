@@ -10,7 +10,7 @@ from streams_orchestration.compiler.brief import duration, plural, short_list
 from streams_orchestration.runtime import api
 
 LONGEST_CAUSE = 200
-"""Most characters of a cause; the log has the whole text."""
+"""The most characters of a cause; the log has the whole text."""
 
 
 def region_lines(status: api.ApplicationStatus, now: float, failing: Collection[str] = ()) -> list[Text]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from streams_orchestration.operators.serving.own_pages import LOOPBACK, hosts_of
 
 SESSIONS = 1000
-"""Most sessions that are remembered; the oldest is forgotten first."""
+"""The most sessions that are remembered; the oldest is forgotten first."""
 SHORTEST_TOKEN = 16
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 LONGEST_BODY = 64 * 1024
-"""Most bytes in the body of a request."""
+"""The most bytes in the body of a request."""
 Answer = Callable[["Request"], Awaitable["Response"]]
 
 

@@ -14,7 +14,7 @@ from streams_orchestration.console.subjects import Kind, subject
 
 STATIC = Path(__file__).parent / "static"
 EXPLAINED = 300
-"""Most operators of an application whose file also explains each part."""
+"""The largest number of operators of an application whose file also explains each part."""
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' blob:; worker-src blob:; style-src 'unsafe-inline'; img-src data:"
 )

@@ -31,7 +31,7 @@ STALE_SECONDS = 60.0
 """Seconds without an event after which a page gets the message that its data is old."""
 log = logging.getLogger("streams.console")
 QUEUED = 2
-"""Most events that wait for a slow page; older ones are dropped."""
+"""The most events that wait for a slow page; older ones are dropped."""
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime import api
 
 KEPT = 100
-"""Most streams whose last sample is kept; the least recently used stream is dropped first."""
+"""The most streams whose last sample is kept; the least recently used stream is dropped first."""
 
 
 @dataclass(slots=True)

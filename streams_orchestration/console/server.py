@@ -17,7 +17,7 @@ from streams_orchestration.operators.serving.own_pages import is_loopback
 from streams_orchestration.runtime import api
 
 CONNECTIONS = 128
-"""Most connections at a time; an open page has one to six. If all are taken, the oldest page loses its own."""
+"""The most connections at a time; an open page has one to six. If all are taken, the oldest page loses its own."""
 STOP_SECONDS = 2
 """Seconds for which the server waits for requests under way before it ends."""
 

@@ -12,7 +12,7 @@ are allowed."""
 IDENTIFIER_RULE = "letters, digits and _, not starting with a digit"
 APPLICATION_RULE = f"{IDENTIFIER_RULE}, 63 characters at most"
 LONGEST_NAME = 200
-"""Most characters in the full name of an operator or stream, since names of files contain it with more around it."""
+"""The most characters in the full name of an operator or stream, since names of files contain it and more."""
 
 
 def nearest_name(word: str, known: Iterable[str]) -> str | None:

@@ -295,10 +295,11 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
         return self._known_exports
 
     def _options(self, directory: Path | None) -> Options:
-        """Return the compiler's options; without a directory leave out the files, which do not change what is exported.
+        """Return the compiler's options.
 
         Args:
-            directory: the base of the paths of the profile and the decoupling decision.
+            directory: the base of the paths of the profile and the decoupling decision. If None, these two are left
+                out; the Exports of the application do not depend on them.
         """
         config: dict[str, Any] = {
             "submission": {name: _text(value) for name, value in self.submission.items()},

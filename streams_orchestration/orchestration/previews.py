@@ -15,7 +15,7 @@ KEEPS_STATE = "redeploy_keeps_state"
 VERDICT_TAG = "streams/verdict"
 """Run tag of a redeploy: its verdict, or `reverted`."""
 LISTED = 100
-"""Most rows in the table of a redeploy."""
+"""The most rows in the table of a redeploy."""
 _COLUMNS = {"what": "string", "name": "string", "action": "string", "rows": "int", "bytes": "int", "reason": "string"}
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from streams_orchestration.compiler.decoupling.outcome import Outcome
 
 HOTTEST = 20
-"""Most operators in the table of a profile, by processor time."""
+"""The most operators in the table of a profile, by processor time."""
 
 
 def profile_metadata(measurement: api.Measurement, path: Path) -> Metadata:

@@ -40,7 +40,7 @@ Preview = Callable[[api.SinkStatus, int], Sequence[Mapping[str, Any]]]
 PREVIEWED_ROWS, PREVIEWED_COLUMNS, PREVIEWED_CHARACTERS = 5, 20, 80
 _NOT_WORKING = tuple(map(dg.MetadataValue.text, ("FAILED", "LOST", "STOPPED", "UNHEALTHY", "WAITING")))
 LISTED_OPERATORS = 20
-"""Most operators in the table of an event, which lists those with the most processor time."""
+"""The most operators in the table of an event, which lists those with the most processor time."""
 
 
 _DATA = ("dagster/row_count", "streams/files", "streams/epochs", "streams/rows_in", "streams/rows_out")

@@ -19,10 +19,10 @@ from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.model.diagnostics import Diagnostic
 
 MOST_ROWS = 100
-"""Most rows of a table, since Dagster keeps events for ever."""
+"""The most rows of a table, since Dagster keeps events for ever."""
 MOST_DRAWN, MOST_DESCRIBED = 120, 40
-"""Most operators of an application that is drawn in metadata, and of one that is drawn in descriptions. The second is
-smaller, since every process that loads the definitions holds the descriptions in memory."""
+"""The most operators of an application that is drawn in metadata, and of one that is drawn in descriptions. The second
+number is smaller, since every process that loads the definitions holds the descriptions in memory."""
 DESCRIPTION_WIDTH = 900.0
 """Width of a description, in pixels, on Dagster's page of an asset in a usual window."""
 

@@ -14,9 +14,9 @@ WIDTH, MARGIN = 960.0, 16.0
 LABEL, LANE = 140.0, 58.0
 ROW = 34.0
 SPAN = 900.0
-"""Most seconds that the upper part shows. It begins earlier if the last recovery of a unit began before that."""
+"""The most seconds that the upper part shows. It begins earlier if the last recovery of a unit began before that."""
 LISTED = 8
-"""Most recoveries of a unit whose phases are drawn, counted from the last one."""
+"""The most recoveries of a unit whose phases are drawn, counted from the last one."""
 STEPS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 86400)
 INK, FAINT, LINE = "#0f172a", "#64748b", "#cbd5e1"
 WORKS, BROKEN, CUT, LOST, UNKNOWN = "#dcf5e4", "#fde2ec", "#15803d", INK, "#f1f5f9"

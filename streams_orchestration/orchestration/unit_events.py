@@ -12,11 +12,11 @@ from streams_orchestration.runtime import api
 
 LISTED_UNITS = 100
 LISTED_RECOVERIES = 20
-"""Most recoveries in a table, counted from the last one."""
+"""The most recoveries in a table, counted from the last one."""
 LONGEST_CAUSE = 120
-"""Most characters of a cause in a table; the PE's page and the log have the whole text."""
+"""The most characters of a cause in a table; the PE's page and the log have the whole text."""
 PLOTTED_REGIONS = 8
-"""Most regions that have numeric metadata of their own, which Dagster plots over time."""
+"""The most regions that have numeric metadata of their own, which Dagster plots over time."""
 RECOVERY_COLUMNS = {"to epoch": "int", "took (s)": "float"}
 
 

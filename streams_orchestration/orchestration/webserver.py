@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 CONNECTIONS = 128
-"""Most connections at a time; an open page has about seven."""
+"""The most connections at a time; an open page has about seven."""
 END_SECONDS = 2
 GRAPHQL = "/graphql"
 NO_PAGES = (GRAPHQL, "/report_asset", "/logs/", "/download_debug/", "/notebook", "/dagit")

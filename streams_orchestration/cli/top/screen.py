@@ -21,9 +21,9 @@ from streams_orchestration.compiler.brief import plural
 from streams_orchestration.runtime import api
 
 MOST_ROWS = 1000
-"""Most rows that are shown; a filter finds the others."""
+"""The most rows that are shown; a filter finds the others."""
 MOST_FACTS = 4
-"""Most lines about remarkable metrics at the top."""
+"""The most lines about remarkable metrics at the top."""
 HELP = """\
 F5 t  a tree, or operators only          P T M N  sort by processor, its time, memory of the state, name
 F6 >  sort by the next column            R L      sort by tuples a second, by tuples that wait

@@ -30,7 +30,7 @@ class Crossing:
     sender: int
     receiver: int
     readers: int
-    """The number of operators that read the stream there, each by itself."""
+    """The number of operators in the receiving part that read the stream; each of them pays for receiving it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def solve(
 
 
 class _Run:
-    """The solution of one problem."""
+    """A run of the solvers on one problem: the best decision and the best bound so far."""
 
     def __init__(self, contraction: Contraction, deadline: float) -> None:
         self.contraction = contraction

@@ -90,7 +90,7 @@ class _Painter:
         self.queued = {(queue.operator, queue.port) for queue in queues}
         pairs = drawn.fusion.networks if drawn.fusion else ()
         self.networked: set[tuple[int, ...]] = {tuple(end) for pair in pairs for end in (*pair.outputs, *pair.inputs)}
-        """PE ports, input and output, at which a Network operator stands."""
+        """The input and output ports of PEs that a Network operator serves."""
         self.picture = Picture()
         self.anchors: dict[tuple[str, int, int], Point] = {}
 

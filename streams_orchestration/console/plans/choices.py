@@ -15,7 +15,7 @@ from streams_orchestration.model.application import Application
 from streams_orchestration.model.secrets import without_secrets
 
 MOST = 200
-"""Most entries in each mapping of choices, and most characters of a name or text."""
+"""The most entries in each mapping of choices, and most characters of a name or text."""
 TYPES: Mapping[str, click.ParamType] = {
     "fusion": CHOICES["fusion"],
     "pes": PES,

@@ -26,11 +26,11 @@ from streams_orchestration.console.plans.task import PlanRequest
 from streams_orchestration.runtime import api
 
 SECONDS = 60.0
-"""Most seconds of a compilation."""
+"""The most seconds of a compilation."""
 KEPT = 8
-"""Most plans that are kept for later requests of pages; the least recently used one is dropped first."""
+"""The most plans that are kept for later requests of pages; the least recently used one is dropped first."""
 WAITING = 4
-"""Most pages that may wait for their turn."""
+"""The most pages that may wait for their turn."""
 _COMMAND = [sys.executable, "-m", "streams_orchestration.console.plans.worker"]
 
 

@@ -21,9 +21,9 @@ from streams_orchestration.model.secrets import masked
 from streams_orchestration.runtime import api
 
 SECONDS = 90
-"""Most seconds of processor time; only this limit ends the worker if the console is killed."""
+"""The most seconds of processor time; only this limit ends the worker if the console is killed."""
 MEMORY = 4 * 1024**3
-"""Most bytes of memory that the process may use."""
+"""The most bytes of memory that the process may use."""
 
 
 def _main() -> None:

@@ -297,7 +297,11 @@ class SqlSource(SourceOperator):
         return offset | {"value": None, "since": None, "rows": 0, "table": now.sign}
 
     def _look_behind(self, offset: Offset, after: Any) -> Offset:
-        """Check whether rows have appeared among those that were read recently."""
+        """Count the rows that have appeared behind the position, and return the offset that includes them.
+
+        Raises:
+            DataError: there are such rows, and `onLostData` is `fail`.
+        """
         from streams_orchestration.operators.databases.values import value_of
 
         assert self._source is not None

@@ -163,7 +163,7 @@ class AnyCase(frozenset[str]):
     """Names of attributes in lower case, whose membership test ignores case."""
 
     def __contains__(self, name: object) -> bool:
-        """Return True if the name is contained in any case."""
+        """Return True if the name is contained, whatever its case."""
         return isinstance(name, str) and super().__contains__(name.lower())
 
 

@@ -14,7 +14,8 @@ from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.operators.windows.pane_cells import state_values
 
 Merge = Callable[["np.ndarray", "np.ndarray", "np.ndarray", "np.ndarray", "np.ndarray"], None]
-"""Adds to counts and values of groups: takes both, then the group, count and value of each addition."""
+"""Adds to groups. The arguments are the counts and the values of all groups, then the group, the count and the value of
+each addition."""
 
 
 class WindowShape(NamedTuple):

@@ -52,13 +52,13 @@ OBSERVE_SECONDS = 0.5
 SURVEY_SECONDS = 10.0
 """Seconds between two looks at the units without a PE on this host, in case none of their own hosts lives."""
 LOOK_SECONDS = 5.0
-"""Most seconds between two turns: a turn without an event, for safety."""
+"""The most seconds between two turns: a turn without an event, for safety."""
 GARBAGE_SECONDS = 5.0
 """Least seconds between two collections of garbage."""
 CUT_BEATS = 2
 """Number of collections of garbage between two checks of the files that the last cuts need."""
 QUIET_SECONDS = 15.0
-"""Most seconds that a stop waits for the batch under way."""
+"""The most seconds that a stop waits for the batch under way."""
 
 log = logging.getLogger("streams.host")
 

@@ -35,7 +35,7 @@ ENGINE_SECONDS = 1.0
 """Seconds that a failed host waits for its engine to end, to report the engine's end as the reason."""
 
 TERMINATION_SECONDS = 5.0
-"""Most seconds that a terminated host waits for the catalog, to report its end."""
+"""The most seconds that a terminated host waits for the catalog, to report its end."""
 
 STANDBY = ".standby"
 """Placeholder for the application's name in the engine of a standby."""

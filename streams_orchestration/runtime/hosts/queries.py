@@ -29,7 +29,7 @@ from streams_orchestration.runtime.units.repeated_failures import failed_again
 from streams_orchestration.runtime.units.watch import PeOfUnit
 
 STARTING = max(4, 2 * (os.cpu_count() or 1))
-"""Most queries that start at once. Each starts a process of its own, and Spark allows ten seconds for that."""
+"""The most queries that start at once. Each starts a process of its own, and Spark allows ten seconds for that."""
 
 log = logging.getLogger("streams.host")
 

@@ -27,7 +27,7 @@ from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home
 
 END_SECONDS = 5.0
-"""Most seconds that a stop waits for receivers to end."""
+"""The most seconds that a stop waits for receivers to end."""
 TRIM_SECONDS = 5.0
 """Seconds between two trims of the journals."""
 log = logging.getLogger("streams.receiver")

@@ -43,9 +43,9 @@ LOOK_SECONDS = 10.0
 PAUSES = Pauses(first=TURN_SECONDS, longest=60.0)
 """Pauses between two attempts while the server is not reached."""
 END_SECONDS = 4.0
-"""Most seconds that a stop waits for the last events."""
+"""The most seconds that a stop waits for the last events."""
 STEPS = 5
-"""Most steps of one look: the end of the former run, a new run, its START, a RUNNING, its end."""
+"""The most steps of one look: the end of the former run, a new run, its START, a RUNNING, its end."""
 
 log = logging.getLogger("streams.lineage")
 

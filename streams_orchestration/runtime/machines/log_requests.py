@@ -22,7 +22,7 @@ ANSWER_SECONDS = 10.0
 KEPT_SECONDS = 120.0
 """Seconds after which a request is dropped, since its asker must have died."""
 ANSWER_BYTES = 1 << 20
-"""Most bytes of all logs in one answer together."""
+"""The most bytes of all logs in one answer together."""
 LOOK_SECONDS = 0.25
 
 

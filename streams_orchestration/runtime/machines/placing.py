@@ -17,7 +17,7 @@ from streams_orchestration.runtime.units.status import HostStatus
 from streams_orchestration.runtime.units.wishes import misfit, read_wish
 
 STEPS = 2000
-"""Most steps of one search. After that, the best arrangement so far is taken."""
+"""The most steps of one search. After that, the best arrangement so far is taken."""
 
 
 @dataclass(frozen=True, slots=True)

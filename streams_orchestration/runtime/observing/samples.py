@@ -28,9 +28,9 @@ from streams_orchestration.runtime.transport.segments import decode
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog
 
 LONGEST_TEXT = 200
-"""Most characters of a value that are shown."""
+"""The most characters of a value that are shown."""
 MOST_BYTES = 4 * 1024 * 1024
-"""Most bytes of tuples that are converted to text. If the tuples are larger, fewer are shown."""
+"""The most bytes of tuples that are converted to text. If the tuples are larger, fewer are shown."""
 
 
 class NoSampleError(StreamsRuntimeError):

@@ -19,7 +19,7 @@ from streams_orchestration.runtime.redeployment.routes import SplitterRoute
 from streams_orchestration.runtime.tasks.instances import OF_RUNTIME, SPLITTERS, WATERMARK
 
 REPLICAS_AT_ONCE = 4
-"""Most replicas whose states are proved, read or written at the same time."""
+"""The most replicas whose states are proved, read or written at the same time."""
 
 
 class StateRefusedError(StreamsRuntimeError):
@@ -88,7 +88,7 @@ def divided_states(operator: Operator, move: StateMove, states: Sequence[State])
 
 
 def common_watermark(states: Sequence[State]) -> dict[str, Any]:
-    """Return the part with the least watermark of replicas, or no part if one of them has none (EV46)."""
+    """Return the part of a state that holds the least watermark of replicas; empty if a replica has none (EV46)."""
     reached = [state.get(WATERMARK, {}).get("watermark") for state in states]
     return {} if None in reached or not reached else {WATERMARK: {"watermark": min(reached)}}
 

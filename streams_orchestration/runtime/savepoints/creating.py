@@ -53,7 +53,7 @@ from streams_orchestration.runtime.units.reading import application_row, opened_
 WITHIN_SECONDS = 120.0
 """Default seconds in which the application must reach a cut."""
 COPIES = 8
-"""Most states that are copied at the same time while the application is held."""
+"""The most states that are copied at the same time while the application is held."""
 
 
 @dataclass(frozen=True)

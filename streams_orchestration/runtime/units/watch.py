@@ -1,4 +1,4 @@
-"""Updates the states of units by what has happened to them: to hosts, commits and timers."""
+"""Updates the states of units from the catalog: from ended hosts, new commits and expired timers."""
 
 from __future__ import annotations
 

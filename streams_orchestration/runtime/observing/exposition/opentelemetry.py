@@ -36,7 +36,7 @@ INTERVAL = "OTEL_METRIC_EXPORT_INTERVAL"
 USUAL_INTERVAL = 60_000
 """Default interval of the SDK, in milliseconds."""
 MOST_SERIES = 1_000_000
-"""Most series of one metric. The SDK's default of 2,000 is less than the number of operators in a large application."""
+"""The most series of one metric. The SDK's default of 2,000 is too small for an application with more operators."""
 
 
 class SnapshotSender:

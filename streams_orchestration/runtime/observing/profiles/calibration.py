@@ -17,7 +17,7 @@ from streams_orchestration.runtime.transport.segments import read_segment, write
 WIDTHS = (1, 8, 64)
 """Numbers of columns in the samples, at 8 bytes a column."""
 MOST_BYTES = 16 << 20
-"""Most bytes of one sample."""
+"""The most bytes of one sample."""
 ROUNDS = 5
 """Rounds of each sample. The median counts."""
 

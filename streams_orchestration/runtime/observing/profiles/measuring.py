@@ -27,7 +27,7 @@ from streams_orchestration.runtime.units.failures import failures
 
 POLL_SECONDS = 0.5
 START_SECONDS = 120.0
-"""Most seconds to wait for the first batch."""
+"""The most seconds to wait for the first batch."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from streams_orchestration.compiler.decoupling.outcome import Outcome
 
 KEPT = 50
-"""Most comparisons that are kept per application."""
+"""The most comparisons that are kept per application."""
 
 
 class OutcomesError(StreamsRuntimeError):

@@ -26,7 +26,7 @@ from streams_orchestration.runtime.tasks.stored_states import at_boundary, newes
 NOTE_SECONDS = 1.0
 """Seconds between two notes of the query's progress."""
 TEXT_LIMIT = 120
-"""Most characters of a query's text in a message."""
+"""The most characters of a query's text in a message."""
 
 
 def require_local(program: PeProgram, *, elsewhere: bool) -> None:
