@@ -7,8 +7,10 @@ Example:
 """
 
 from streams_orchestration.builder import functions, operators
+from streams_orchestration.builder.annotations import consistent, threading
 from streams_orchestration.builder.application import Application, Composite, Drawing
 from streams_orchestration.builder.columns import Column, col, lit, when
+from streams_orchestration.builder.event_time import calendar, event_time, session, time_interval
 from streams_orchestration.builder.nodes import BuildError
 from streams_orchestration.builder.references import (
     CHANNEL,
@@ -17,7 +19,7 @@ from streams_orchestration.builder.references import (
     MAX_CHANNELS,
     Reference,
 )
-from streams_orchestration.builder.streams import Invoked, Stream, consistent, parallel, port, threading
+from streams_orchestration.builder.streams import Invoked, Stream, parallel, port
 from streams_orchestration.builder.values import Use, use
 
 __all__ = [
@@ -34,14 +36,18 @@ __all__ = [
     "Reference",
     "Stream",
     "Use",
+    "calendar",
     "col",
     "consistent",
+    "event_time",
     "functions",
     "lit",
     "operators",
     "parallel",
     "port",
+    "session",
     "threading",
+    "time_interval",
     "use",
     "when",
 ]

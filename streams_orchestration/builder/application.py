@@ -80,6 +80,7 @@ class Application(Declarations):
     def stream(
         self, operator: Use, *inputs: Input, schema: SchemaLike | None = None, name: str | None = None,
         uid: str | None = None, rate: float | None = None, consistent: Json | None = None,
+        event_time: Json | None = None,
     ) -> Stream:  # fmt: skip
         """Add an operator with one output.
 
@@ -91,6 +92,7 @@ class Application(Declarations):
             uid: the operator's identity across redeploys.
             rate: the expected rate of the output, in tuples per second.
             consistent: the annotation that starts a consistent region here; `consistent` makes one.
+            event_time: the annotation that says which attribute is the time of a tuple; `event_time` makes one.
         """
         node = self._add(operator, inputs, 1, name=name, uid=uid)
         output = (node.outputs or [])[0]
@@ -98,6 +100,8 @@ class Application(Declarations):
         self._check_columns(operator, node)
         if consistent is not None:
             node.annotations["consistent"] = consistent
+        if event_time is not None:
+            node.annotations["eventTime"] = event_time
         return Stream(self, output)
 
     def streams(
@@ -357,17 +361,18 @@ class Application(Declarations):
         return f"{self._place.file}:{names[0]}"
 
 
-def _pairs(outputs: Any, place: CallSite) -> list[tuple[str, Any]]:
-    """Return the name and the schema of each output; the schema may be None.
+def _pairs(outputs: Any, place: CallSite) -> list[tuple[str | None, Any]]:
+    """Return the name and the schema of each output; both may be None.
 
     Raises:
         BuildError: `outputs` is no list of names and of pairs of name and schema.
     """
-    pairs: list[tuple[str, Any]] = []
+    pairs: list[tuple[str | None, Any]] = []
     for each in outputs if isinstance(outputs, list | tuple) else [None]:
         pair: Any = (each, None) if isinstance(each, str) else each
         is_pair = isinstance(pair, tuple | list) and len(pair) == 2
-        if not (is_pair and isinstance(pair[0], str) and pair[0].isidentifier()):
+        named = is_pair and (pair[0] is None or (isinstance(pair[0], str) and pair[0].isidentifier()))
+        if not named:
             what = f"{each!r:.80} in it" if isinstance(outputs, list | tuple) else f"{outputs!r:.80}"
             message = (
                 f"outputs: {what} is no output; say how many streams there are, or what each is called, with its "

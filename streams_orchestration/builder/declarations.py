@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from streams_orchestration.builder.annotations import plain_keys
 from streams_orchestration.builder.nodes import Json
 from streams_orchestration.builder.places import calling_place, located
 from streams_orchestration.builder.references import Reference, TextReference
 from streams_orchestration.builder.schemas import SchemaLike, ddl_of
-from streams_orchestration.builder.streams import plain_keys
 from streams_orchestration.builder.values import Use, import_path, plain
 from streams_orchestration.model import application as model
 from streams_orchestration.model.standard import STANDARD

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from streams_orchestration.builder.columns import Column, Summary, col
 from streams_orchestration.builder.nodes import BuildError, DraftNode
 from streams_orchestration.builder.places import calling_place
+from streams_orchestration.compiler.event_time.attributes import attribute_type
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.tree import Attribute
 from streams_orchestration.expressions.types import parse_type
@@ -73,8 +74,16 @@ def _name_of(expression: Expression) -> str:
     return name
 
 
-def summarised(output: Mapping[str, str | Summary], keys: Sequence[str], ddl: str) -> str | None:
+def summarised(
+    output: Mapping[str, str | Summary], keys: Sequence[str], ddl: str, event_time: str | None = None
+) -> str | None:
     """Return the tuple type of an aggregate, or None if it depends on a submission-time value.
+
+    Args:
+        output: the output functions by attribute.
+        keys: the attributes that form groups and partitions.
+        ddl: the tuple type of the stream.
+        event_time: the event-time attribute of the stream, if it is known.
 
     Raises:
         BuildError: a function or a key does not fit the stream.
@@ -92,20 +101,24 @@ def summarised(output: Mapping[str, str | Summary], keys: Sequence[str], ddl: st
     for key in keys:
         if key not in source.names:
             _fail(f"aggregate: the stream has no attribute {key}; it has {', '.join(source.names)}")
-    fields = {key: source.field(key) for key in keys}
-    for name, text in texts.items():
-        try:
+    time = None if event_time is None else attribute_type(ddl, event_time)
+    moment = None if time is None else arrow_schema(f"at {time}").field(0).type
+    types: dict[str, pa.DataType | None] = {}
+    try:
+        for name, text in texts.items():
             function = parse_pane_function(text, f"output.{name}")
-            kind = (
-                parse_measure(text, source, f"output.{name}", UTC).result_type
-                if function is None
-                else function.result_type(None)
-            )
-        except ValueError as error:
-            _fail(f"aggregate: {error}")
-        if kind is None:
-            _fail(f"aggregate: {text} has the type of the event-time attribute; say what comes out: schema=...")
-        fields[name] = pa.field(name, kind)
+            if function is None:
+                types[name] = parse_measure(text, source, f"output.{name}", UTC).result_type
+            else:
+                types[name] = function.result_type(moment)
+    except ValueError as error:
+        _fail(f"aggregate: {error}")
+    if unknown := [name for name, kind in types.items() if kind is None]:
+        _fail(
+            f"aggregate: {texts[unknown[0]]} has the type of the event-time attribute; say what comes out: schema=..."
+        )
+    fields = {key: source.field(key) for key in keys}
+    fields |= {name: pa.field(name, kind) for name, kind in types.items()}
     return schema_ddl(pa.schema(list(fields.values())))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self, overload
 
 import streams_orchestration.builder.operators as op
+from streams_orchestration.builder.annotations import consistent, plain_keys
 from streams_orchestration.builder.columns import Column, Summary
+from streams_orchestration.builder.event_time import event_time, event_time_of
 from streams_orchestration.builder.inference import selected, summarised
 from streams_orchestration.builder.nodes import (
     BuildError,
@@ -36,7 +38,9 @@ class Builds(Protocol):
         """Add an operator with one output."""
         ...
 
-    def streams(self, operator: Use, *inputs: Input, outputs: Outputs) -> tuple[Stream, ...]:
+    def streams(
+        self, operator: Use, *inputs: Input, outputs: Outputs, name: str | None = None, uid: str | None = None
+    ) -> tuple[Stream, ...]:
         """Add an operator with several outputs."""
         ...
 
@@ -69,7 +73,7 @@ class Invoked:
         return self._node
 
     def annotate(self, **annotations: Any) -> Self:
-        """Set annotations by their spec keys: `parallel`, `consistent`, `autonomous`, `threading`, `atomic`."""
+        """Set annotations by their spec keys: `parallel`, `consistent`, `autonomous`, `event_time` and so on."""
         self.node.annotations.update(plain_keys(annotations))
         return self
 
@@ -115,6 +119,10 @@ class Invoked:
     def consistent(self, period: float | str | None = None, **more: Any) -> Self:
         """Start a consistent region here; the module function `consistent` describes the arguments."""
         return self.annotate(consistent=consistent(period, **more))
+
+    def event_time(self, attribute: str, **more: Any) -> Self:
+        """Begin event time here; the module function `event_time` describes the arguments."""
+        return self.annotate(eventTime=event_time(attribute, **more))
 
     def autonomous(self) -> Self:
         """Stay outside of the consistent region (`autonomous`)."""
@@ -204,30 +212,54 @@ class Stream(Invoked):
             raise BuildError(message, calling_place())
         return schema
 
+    @overload
     def aggregate(
         self, window: str = "tumbling, punct()", *, schema: SchemaLike | None = None, name: str | None = None,
         uid: str | None = None, group_by: Sequence[str] | None = None, partition_by: Sequence[str] | None = None,
-        time_attribute: str | None = None, **output: str | Summary,
-    ) -> Stream:  # fmt: skip
-        """Return a stream with a tuple for each group of each window.
+        time_attribute: str | None = None, refinement: Refinement | None = None, late: None = None,
+        **output: str | Summary,
+    ) -> Stream: ...  # fmt: skip
+
+    @overload
+    def aggregate(
+        self, window: str = "tumbling, punct()", *, schema: SchemaLike | None = None, name: str | None = None,
+        uid: str | None = None, group_by: Sequence[str] | None = None, partition_by: Sequence[str] | None = None,
+        time_attribute: str | None = None, refinement: Refinement | None = None, late: str, **output: str | Summary,
+    ) -> tuple[Stream, Stream]: ...  # fmt: skip
+
+    def aggregate(
+        self, window: str = "tumbling, punct()", *, schema: SchemaLike | None = None, name: str | None = None,
+        uid: str | None = None, group_by: Sequence[str] | None = None, partition_by: Sequence[str] | None = None,
+        time_attribute: str | None = None, refinement: Refinement | None = None, late: str | None = None,
+        **output: str | Summary,
+    ) -> Stream | tuple[Stream, Stream]:  # fmt: skip
+        """Return a stream with a tuple for each group of each window, and the stream of late tuples if it has a name.
 
         Args:
-            window: the window clause of a spec; by default, window markers close a window, as does the stream's end.
+            window: the window clause of a spec, or what `time_interval`, `session` and `calendar` return; by default,
+                window markers close a window, as does the stream's end.
             schema: the schema of the result. None infers it, if the tuple type of this stream is known.
             name: the operator's name.
             uid: the operator's identity across redeploys.
             group_by: attributes; each combination of their values is a group.
             partition_by: attributes; each combination of their values has a window of its own.
             time_attribute: the timestamp attribute of windows over time.
+            refinement: the content of a firing of a pane that has fired before, in a window of event time.
+            late: the name of a second stream, with the tuples that are too late for a window of event time.
             output: output functions by attribute: `"Sum(n)"`, or `functions.sum(col("n"))`.
         """
         ddl = self._app.tuple_type(self._output) if schema is None else None
         if ddl is not None:
-            schema = summarised(output, [*(group_by or ()), *(partition_by or ())], ddl)
+            schema = summarised(output, [*(group_by or ()), *(partition_by or ())], ddl, event_time_of(self._output))
         operator = op.Aggregate(
-            window=window, group_by=group_by, partition_by=partition_by, time_attribute=time_attribute, output=output
-        )
-        return self.apply(operator, schema=schema, name=name, uid=uid)
+            window=window, group_by=group_by, partition_by=partition_by, time_attribute=time_attribute,
+            refinement=refinement, output=output,
+        )  # fmt: skip
+        if late is None:
+            return self.apply(operator, schema=schema, name=name, uid=uid)
+        outputs = [(name, schema), (late, schema_of(self._output))]
+        results = self._app.streams(operator, self, outputs=outputs, name=name, uid=uid)
+        return results[0], results[1]
 
     def join(
         self, other: Stream, window: str | Sequence[str] | None = None, *, schema: SchemaLike | None = None,
@@ -292,8 +324,10 @@ class Stream(Invoked):
         return self.configure(visibility=visibility)
 
 
-Outputs = int | Sequence[str | tuple[str, SchemaLike]]
+Outputs = int | Sequence[str | tuple[str | None, SchemaLike | None]]
 """The number of output streams, or a list with the name, or name and schema, of each."""
+Refinement = Literal["accumulating", "discarding", "retracting"]
+"""The content of a firing of a pane that has fired before."""
 Input = Stream | str | DraftPort | Sequence[Stream | str]
 """The input of one port: a stream, the name of a stream that is added later, several of these, or a `port`."""
 
@@ -328,20 +362,6 @@ def ports_of(inputs: Sequence[Input]) -> list[DraftPort]:
     return ports
 
 
-def consistent(
-    period: float | str | None = None, *, trigger: Literal["periodic", "operatorDriven"] = "periodic", **more: Any
-) -> Json:
-    """Return the annotation of an operator that starts a consistent region.
-
-    Args:
-        period: the seconds between two cuts.
-        trigger: `periodic`, or `operatorDriven` if the operator itself decides where an epoch ends.
-        more: `drain_timeout` and `reset_timeout` in seconds, `max_consecutive_reset_attempts`, `restart` with the keys
-            `pause` and `limit` in seconds.
-    """
-    return {"trigger": trigger} | ({} if period is None else {"period": period}) | plain_keys(more)
-
-
 def parallel(
     width: int | str,
     *,
@@ -368,27 +388,6 @@ def parallel(
     if replicate_host_tags:
         annotation["replicateHostTags"] = list(replicate_host_tags)
     return annotation
-
-
-def threading(
-    model: Literal["manual", "automatic", "dynamic", "dedicated"],
-    *,
-    threads: int | str | None = None,
-    elastic: bool | str | None = None,
-) -> Json:
-    """Return the annotation for the threading model of an operator or composite."""
-    more = {"threads": threads, "elastic": elastic}
-    return {"model": model} | {key: value for key, value in more.items() if value is not None}
-
-
-def plain_keys(values: Mapping[str, Any]) -> Json:
-    """Return the mapping with its keys in camel case: `drain_timeout` becomes `drainTimeout`."""
-    return {_camel(name): value for name, value in values.items()}
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
 
 
 def _one(tags: Sequence[str]) -> str | list[str]:

@@ -35,9 +35,14 @@ def use(operator: str | type | Callable[..., Any], **parameters: Any) -> Use:
     """
     if isinstance(operator, str):
         return named_use(operator, parameters)
-    if not isinstance(model := getattr(operator, "model", None), OperatorModel):
-        return named_use(import_path(operator), parameters)
+    model, mode = getattr(operator, "model", None), getattr(operator, "watermark_mode", None)
+    if not isinstance(model, OperatorModel):
+        if mode is None:
+            return named_use(import_path(operator), parameters)
+        model = OperatorModel()
     declaration = model.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    if mode is not None:
+        declaration["watermarkMode"] = mode
     more = {"stateful": True} if getattr(operator, "stateful", False) else {}
     declaration |= more | {"implementation": import_path(operator)}
     return replace(named_use(operator.__name__, parameters), declaration=declaration)

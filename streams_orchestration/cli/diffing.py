@@ -51,7 +51,7 @@ def _table(comparison: Comparison) -> RenderableType:
 
 
 def _plain_change(table: Table, comparison: Comparison) -> RenderableType:
-    for row in plain_rows(comparison.change):
+    for row in plain_rows(comparison):
         table.add_row(*row)
     parts: list[RenderableType] = [table]
     if restarts := restart_rows(comparison.change):

@@ -8,7 +8,7 @@ from itertools import pairwise
 from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.drawing.layout import Point
 from streams_orchestration.compiler.drawing.picture import Box, Picture, Wire, picture, short_kind, text_width
-from streams_orchestration.compiler.stage_results import ProcessingElement
+from streams_orchestration.compiler.stage_results import EventTimeMap, ProcessingElement
 
 REGION_TINTS = (
     ("#e0edff", "#2563eb"),
@@ -27,6 +27,8 @@ MEANING = {
     "enqueue": "copied into a queue",
     "serialize": "over the transport",
 }
+EVENT_TIME = "#0891b2"
+"""The colour of the second, thin line along streams with watermarks, and of clocks."""
 FONT = "ui-sans-serif, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 LEGEND = 26.0
 
@@ -87,7 +89,15 @@ def _operator(box: Box, *, framed: bool) -> str:
     return (
         f"<g><title>{escape(box.tip)}</title>"
         f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="6" '
-        f'fill="{fill}" stroke="{line}" stroke-width="1.2"/>{"".join(texts)}</g>'
+        f'fill="{fill}" stroke="{line}" stroke-width="1.2"/>{"".join(texts)}'
+        f"{_clock(box.x + box.width - 10, box.y + 10) if box.clock else ''}</g>"
+    )
+
+
+def _clock(x: float, y: float) -> str:
+    return (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="#ffffff" stroke="{EVENT_TIME}" stroke-width="1.2"/>'
+        f'<path d="M{x:.1f} {y - 3:.1f}v3h2.5" fill="none" stroke="{EVENT_TIME}" stroke-width="1.2"/>'
     )
 
 
@@ -121,9 +131,14 @@ def _wire(wire: Wire) -> str:
     )
     width = 2.0 if wire.passing == "serialize" else 1.4
     dash = ' stroke-dasharray="5 3"' if wire.passing == "copy" else ""
+    second = ""
+    if wire.event_time:
+        beside = _curve([(px, py + 3) for px, py in points])
+        second = f'<path d="{beside}" fill="none" stroke="{EVENT_TIME}" stroke-width="0.8"/>'
     return (
         f"<g><title>{escape(wire.tip)}</title>"
-        f'<path d="{_curve(points)}" fill="none" stroke="{colour}" stroke-width="{width}"{dash}/>{head}{queue}</g>'
+        f'<path d="{_curve(points)}" fill="none" stroke="{colour}" stroke-width="{width}"{dash}/>'
+        f"{second}{head}{queue}</g>"
     )
 
 
@@ -172,6 +187,10 @@ def _legend(drawn: Stages, shown: Picture) -> list[tuple[float, str]]:
     for passing, text in MEANING.items():
         if passing in used and not (passing == "enqueue" and any(wire.queue for wire in shown.wires)):
             add(_wire(Wire(((0, 0), (20, 0)), passing)), text)  # pyright: ignore[reportArgumentType]
+    if any(wire.event_time for wire in shown.wires):
+        add(_wire(Wire(((0, 0), (20, 0)), event_time=True)), "with event time")
+    if any(box.clock for box in shown.operators):
+        add(_clock(9, 0), "event time begins")
     return cells if drawn.physical is not None else []
 
 
@@ -188,13 +207,15 @@ def draw_text(drawn: Stages) -> str:
         passings = [c.passing for c in drawn.copies.connections] if drawn.copies else [""] * len(physical.connections)
         networks = drawn.fusion.networks if drawn.fusion else ()
         pe_of = drawn.fusion.pe_of if drawn.fusion else ()
+        timed = {number for each in (drawn.event_time or EventTimeMap()).operators for number in each.connections}
         sent = {(*pair.outputs[0][:2], pair.receiver) for pair in networks}
         edges = [
             (
                 *(c.source, c.target, passing, f"channel {c.channel}" if c.splitter >= 0 else ""),
                 "Network" if sent and (c.source, c.source_port, pe_of[c.target]) in sent else "",
+                "event time" if number in timed else "",
             )
-            for c, passing in zip(physical.connections, passings, strict=True)
+            for number, (c, passing) in enumerate(zip(physical.connections, passings, strict=True))
         ]
     region_of = drawn.regions.region_of if drawn.regions and physical else ()
     groups = [(_place(pe), pe.operators) for pe in drawn.fusion.pes] if drawn.fusion else []

@@ -29,6 +29,8 @@ class Box:
     region: int = -1
     """Consistent region, -1 when autonomous or not known yet."""
     tip: str = ""
+    clock: bool = False
+    """True for an operator where event time begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Wire:
     """True if it ends in a queue."""
     arrow: bool = True
     tip: str = ""
+    event_time: bool = False
+    """True if watermarks go along it."""
 
 
 @dataclass(slots=True)
@@ -66,12 +70,16 @@ def picture(drawn: Stages) -> Picture:
 class _Operator:
     """The facts of one operator, logical or physical, that are drawn."""
 
-    def __init__(self, index: int, name: str, inputs: int, outputs: int, lines: Iterable[str], tip: str) -> None:
+    def __init__(
+        self, index: int, name: str, inputs: int, outputs: int, lines: Iterable[str], tip: str, *, clock: bool
+    ) -> None:
         self.index = index
         self.inputs = inputs
         self.outputs = outputs
         self.lines = (name, *lines)
         self.tip = tip
+        self.clock = clock
+        """True for an operator where event time begins."""
         width = max(text_width(name, 13.0, bold=True), *(text_width(line, 11.0) for line in self.lines[1:]))
         self.size = (max(width + 24, 72.0), 14 + LINE * len(self.lines))
 
@@ -86,6 +94,9 @@ class _Painter:
             (c.source, c.source_port, c.target, c.target_port)
             for c in (physical.connections if physical else need(drawn.logical).connections)
         ]
+        timed = drawn.event_time.operators if drawn.event_time and physical else ()
+        self.timed = {number for each in timed for number in each.connections}
+        """The event-time connections."""
         queues = drawn.threads.queues if drawn.threads else ()
         self.queued = {(queue.operator, queue.port) for queue in queues}
         pairs = drawn.fusion.networks if drawn.fusion else ()
@@ -106,6 +117,7 @@ class _Painter:
                     len(op.outputs),
                     [short_kind(op.kind), *self._width_of(op.regions)],
                     f"{op.name}: {op.kind}",
+                    clock=op.event_time is not None,
                 )
                 for op in logical.operators
             ]
@@ -123,9 +135,11 @@ class _Painter:
             if self.drawn.threads:
                 threads = self.drawn.threads.operators[op.index]
                 tip.append(f"{threads.threads} thread(s){', locked' if threads.locked else ''}")
-            shown.append(
-                _Operator(op.index, op.name, len(model.inputs), len(model.outputs), [kind, *split], "\n".join(tip))
-            )
+            clock = model.event_time is not None
+            if model.event_time is not None:
+                tip.append(f"event time by {model.event_time.attribute}, lag {model.event_time.lag:g} s")
+            ports = len(model.inputs), len(model.outputs)
+            shown.append(_Operator(op.index, op.name, *ports, [kind, *split], "\n".join(tip), clock=clock))
         return shown
 
     def _width_of(self, regions: tuple[int, ...]) -> list[str]:
@@ -170,7 +184,8 @@ class _Painter:
             shown = self.operators[op]
             cx, cy = group.inner.corners["op", op]
             region = self.region_of[op] if self.region_of else -1
-            self.picture.operators.append(Box(left + cx, top + cy, *shown.size, shown.lines, region, shown.tip))
+            box = Box(left + cx, top + cy, *shown.size, shown.lines, region, shown.tip, shown.clock)
+            self.picture.operators.append(box)
         for kind, side, ports in (("in", x, group.inputs), ("out", x + group.size[0], group.outputs)):
             for port in range(len(ports)):
                 centre = (side, top + group.inner.corners[kind, port][1] + PORT / 2)
@@ -203,8 +218,9 @@ class _Painter:
         tip = f"{named[source].lines[0]}[{source_port}] → {named[target].lines[0]}[{target_port}]"
         if self.drawn.copies and self.drawn.physical:
             tip += f"\n{self.drawn.copies.connections[number].reason}"
-        arrow = ends_at_operator
-        self.picture.wires.append(Wire(points, passing, queue, arrow, tip))
+        timed = number in self.timed
+        tip += "\nevent time" if timed else ""
+        self.picture.wires.append(Wire(points, passing, queue, ends_at_operator, tip, timed))
 
 
 class _Group:

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from streams_orchestration.compiler.brief import plural, short_list
+from streams_orchestration.compiler.changes.event_time import EventTimeChange, event_time_changes
 from streams_orchestration.compiler.changes.pes import PeNumbers
 from streams_orchestration.compiler.changes.widths import Numbering, WidthChange, first_numbering, width_change
 from streams_orchestration.compiler.compilation import Compilation
@@ -28,6 +29,7 @@ class Comparison:
     change: WidthChange
     outcome: Redeployment | None
     """The effects of a redeploy; None for an application that only compiles."""
+    event_time: tuple[EventTimeChange, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """Return the comparison as JSON."""
@@ -46,6 +48,7 @@ class Comparison:
                 "start": list(change.pes.start),
                 "stop": list(change.pes.stop),
             },
+            **({"eventTime": [each.document() for each in self.event_time]} if self.event_time else {}),
             "refused": change.refused,
             "reason": change.reason,
             "redeploy": self.outcome and self.outcome.document(),
@@ -72,7 +75,8 @@ def compare(old: Compilation, new: Compilation, running: Compilation) -> Compari
         new: the other plan as compiled.
         running: `old` with its run-time numbers, if it is deployed.
     """
-    return Comparison(width_change(old, new, _numbering(old, running)), _redeployed(old, running, new))
+    change, outcome = width_change(old, new, _numbering(old, running)), _redeployed(old, running, new)
+    return Comparison(change, outcome, event_time_changes(old, new))
 
 
 def _numbering(old: Compilation, running: Compilation) -> Numbering:
@@ -93,8 +97,9 @@ def width_rows(change: WidthChange) -> list[tuple[str, str, str]]:
     return [("width", each.region, f"{each.old} -> {each.new}") for each in change.widths]
 
 
-def plain_rows(change: WidthChange) -> list[tuple[str, str, str]]:
+def plain_rows(comparison: Comparison) -> list[tuple[str, str, str]]:
     """Return rows of the changes of operators and PEs in Streams, whose applications cannot be redeployed."""
+    change = comparison.change
     rows = [
         ("operators", what, f"{len(names)}" + (f"  {short_list(names, _MANY_NAMES_WIDTH)}" if names else ""))
         for what, names in (("changed", change.changed), ("added", change.added), ("removed", change.removed))
@@ -103,6 +108,7 @@ def plain_rows(change: WidthChange) -> list[tuple[str, str, str]]:
         old, new = change.renamed[0]
         more = " ..." * (len(change.renamed) > 1)
         rows.append(("", "renamed", f"{len(change.renamed)}  {old} -> {new}{more}"))
+    rows += [("event time", each.operator, each.text) for each in comparison.event_time]
     pes = change.pes
     for what, ids in (("start", pes.start), ("stop", pes.stop), ("run on", pes.kept)):
         rows.append(("PEs", what, f"{len(ids)}" + (f"  {_ranges(ids)}" if ids else "")))

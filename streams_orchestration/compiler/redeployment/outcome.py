@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from streams_orchestration.compiler.changes.event_time import EventTimeChange, event_time_sentence
 from streams_orchestration.compiler.redeployment.feeds import Feed
 
 Verdict = Literal["unchanged", "kept", "lossy", "refused"]
@@ -158,6 +159,7 @@ class Redeployment:
     measured_seconds: float | None = None
     zone: ZoneChange | None = None
     """The change of the time zone; None if it stays the same."""
+    event_time: tuple[EventTimeChange, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -170,9 +172,9 @@ class Redeployment:
 
     @property
     def sentence(self) -> str:
-        """The verdict in words, with what another time zone changes."""
-        verdict = _SENTENCES[self.verdict]
-        return verdict if self.zone is None else f"{verdict} {self.zone.sentence}"
+        """The verdict in words, with what another time zone or another event-time graph changes."""
+        zone = "" if self.zone is None else self.zone.sentence
+        return " ".join(filter(None, (_SENTENCES[self.verdict], zone, event_time_sentence(self.event_time))))
 
     @property
     def ending(self) -> tuple[str, ...]:
@@ -225,4 +227,5 @@ class Redeployment:
             ],
             "pauseSeconds": {"predicted": self.predicted_seconds, "measured": self.measured_seconds},
             **({} if self.zone is None else {"timeZone": self.zone.document()}),
+            **({"eventTime": [each.document() for each in self.event_time]} if self.event_time else {}),
         }

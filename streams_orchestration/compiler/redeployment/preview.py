@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from streams_orchestration.compiler.changes.event_time import event_time_changes
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.implementations import load_operator
@@ -90,6 +91,7 @@ def preview(
         allowed=frozenset(loss.operators),
         predicted_seconds=predicted_seconds,
         zone=zone_change(old, new),
+        event_time=event_time_changes(deployed, wanted),
     )
 
 

@@ -69,7 +69,7 @@ def comparison_document(comparison: Comparison, before: Options, now: Options) -
         sentences = [comparison.refusal or comparison.restarts]
         return document | {
             "columns": None,
-            "rows": plain_rows(change),
+            "rows": plain_rows(comparison),
             "restarts": restart_rows(change),
             "sentences": sentences,
             "verdict": None,

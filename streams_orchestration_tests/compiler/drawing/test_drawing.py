@@ -52,7 +52,7 @@ def demo() -> Compilation:
 
 def so_far(compilation: Compilation, count: int) -> Any:
     """As after the first `count` stages behind the logical graph."""
-    fields = ("physical", "regions", "fusion", "threads", "copies")
+    fields = ("physical", "regions", "event_time", "fusion", "threads", "copies")
     kept = {name: getattr(compilation, name) if n < count else None for n, name in enumerate(fields)}
     return SimpleNamespace(logical=compilation.logical, **kept)
 
@@ -62,13 +62,13 @@ def texts(svg: str) -> set[str]:
 
 
 def test_every_stage_adds_what_it_knows(demo: Compilation):
-    shown = [texts(draw_svg(so_far(demo, count))) for count in range(6)]
+    shown = [texts(draw_svg(so_far(demo, count))) for count in range(7)]
     assert {"Src", "A", "B", "Snk", "parallel × 2"} <= shown[0]
     assert {"A[0]", "A[1]", "splits by round robin"} <= shown[1]
     assert {"Beacon · start", "FileSink · end", "consistent region 0"} <= shown[2]
-    assert {"PE 0 · region 0", "PE 1 · region 0", "PE port"} <= shown[3]
-    assert "queue" in shown[4]
-    assert {"copied", "over the transport"} <= shown[5]
+    assert {"PE 0 · region 0", "PE 1 · region 0", "PE port"} <= shown[4]
+    assert "queue" in shown[5]
+    assert {"copied", "over the transport"} <= shown[6]
 
 
 @pytest.mark.parametrize("place", [10.0, 5000.0])
@@ -123,7 +123,7 @@ def test_names_are_escaped(demo: Compilation):
     assert "C<&> · start" in texts(draw_svg(replace(demo, logical=logical)))
 
 
-@given(applications(), st.sampled_from(["legacy", "manual", "automatic"]), st.integers(0, 5))
+@given(applications(), st.sampled_from(["legacy", "manual", "automatic"]), st.integers(0, 6))
 @examples(40)
 def test_any_application_can_be_drawn_at_any_stage(application: Application, fusion: Any, count: int):
     compilation = compile_application(application, Options(fusion=fusion, pes=3))

@@ -10,6 +10,10 @@ from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.checking.deployable import with_findings_of_operators
 from streams_orchestration.compiler.compilation import CompileError
 from streams_orchestration.compiler.compiling import violations
+from streams_orchestration.compiler.drawing.drawing import EVENT_TIME, draw_svg, draw_text
+from streams_orchestration.compiler.drawing.picture import picture
+from streams_orchestration.compiler.explain.decisions import decisions
+from streams_orchestration.compiler.explain.questions import explain
 from streams_orchestration.compiler.logical_graph import EventTimeAnnotation
 from streams_orchestration.compiler.plan import plan_document
 from streams_orchestration_tests.compiler.event_time.annotated import (
@@ -243,6 +247,7 @@ def test_a_fault_of_a_window_is_reported_once(window: str):
         ({"idleAfter": 5}, {}, "idleAfter of eventTime"),
         ({"maxDrift": 5}, {}, "maxDrift of eventTime"),
         ({"onNull": "ignore"}, {}, "onNull: ignore of eventTime"),
+        ({}, {"sortBy": ["v"], "window": "timeInterval, intervalDuration(5.0)"}, "the window timeInterval of Sort"),
         ({}, {"sortBy": ["v"], "window": "session, gap(5.0)"}, "the window session of Sort"),
     ],
 )
@@ -258,3 +263,62 @@ def test_parts_that_do_not_run_yet_are_refused_when_deployed(
     done = sound({"graph": graph})
     refused = [each for each in check_operators(done) if each.code == "SO5012"]
     assert [each.message for each in refused] == [f"{part} compiles, and does not run yet"]
+
+
+def test_a_drawing_shows_where_event_time_begins_and_goes():
+    cut = {
+        "name": "Cut",
+        "operator": "Functor",
+        "inputs": ["A"],
+        "outputs": [{"stream": "Cut", "schema": "k string"}],
+        "parameters": {},
+    }
+    done = sound({"graph": [source("A", AT), cut, sink("K", "Cut")]})
+    shown = picture(done)
+    assert [box.lines[0] for box in shown.operators if box.clock] == ["A"]
+    assert [wire.tip.splitlines()[0] for wire in shown.wires if wire.event_time] == ["A[0] → Cut[0]"]
+    drawn = draw_svg(done)
+    assert drawn.count(EVENT_TIME) == 3 + 3  # a circle, its hands and a line, and all of them in the legend
+    assert "event time begins" in drawn
+    assert EVENT_TIME not in draw_svg(sound({"graph": [source("A"), sink("K", "A")]}))
+    assert "→ Cut  (reference, event time)" in draw_text(done)
+
+
+@pytest.mark.parametrize(
+    ("what", "says"),
+    [
+        ("F", "event time comes by A -> F [EV5]"),
+        ("F", "from the annotations of A and B [EV8]"),
+        ("F", "lag 7 s, the greatest, from B [EV8]"),
+        ("F", "it begins anew at N, which is annotated [EV10]"),
+        ("A", "it is annotated with eventTime, lag 1 s, minimumGap 0.1 s [EV4]"),
+        ("C", "it ends here: output port 0 has no attribute at [EV5]"),
+        ("K", "no event time comes to it: it ends at C: output port 0 has no attribute at [EV24]"),
+        ("L", "it ends here: there is no output port [EV7]"),
+    ],
+)
+def test_an_explanation_names_path_lag_and_end(what: str, says: str):
+    cut = {"name": "C", "operator": "Functor", "inputs": ["F"], "outputs": [{"stream": "C", "schema": "k string"}]}
+    graph = [
+        source("A", {**AT, "lag": 1}),
+        source("B", {**AT, "lag": 7}),
+        through("F", ["A", "B"]),
+        cut,
+        through("N", "F", annotations={"eventTime": AT}),
+        sink("K", "C"),
+        sink("L", "N"),
+    ]
+    answer = explain(sound({"graph": graph}), what)
+    facts = [f"{fact.text} [{fact.rules}]" for section in answer.sections for fact in section.facts]
+    assert says in facts
+
+
+def test_the_stage_is_explained_graph_by_graph():
+    done = sound({"graph": [source("A", AT), sink("K", "A")]})
+    (section,) = decisions(done)["event_time_map"]
+    assert section.title == "Event-time graph 0 by at (bigint, Milliseconds)"
+    assert [fact.text for fact in section.facts] == [
+        "A: it is annotated with eventTime, lag 0 s, minimumGap 0.1 s",
+        "2 operators: A and K",
+        "K: it ends here: there is no output port",
+    ]
