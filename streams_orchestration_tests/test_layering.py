@@ -15,64 +15,14 @@ import pytest
 import streams_orchestration
 from streams_orchestration.cli.loading import load
 from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration_tests.layers import INNER, LAYERS, OPERATOR_LAYERS
 
 ROOT = Path(streams_orchestration.__file__).parent
-LAYERS = (
-    *("model", "expressions", "spl", "operators", "compiler", "runtime", "builder", "orchestration", "console", "cli"),
-)
-"""A package imports from itself and from those before it."""
-OPERATOR_LAYERS = (
-    *("libraries", "errors", "mentions", "packages", "delivery_key", "region", "import_path", "durable_files"),
-    *("background", "metrics", "references", "outside", "read_ahead", "faults", "arrow_types", "encoding"),
-    *("storage", "target_columns", "watermarks", "batch", "event_time", "expressions", "evaluated", "results"),
-    *("context", "pauses", "hold_up", "undeliverable", "states", "windows", "contract"),
-    *("implementation", "reaching", "function", "tuple_outputs", "assignments", "failed_tuples", "event_time_input"),
-    *("epoch_sink", "frames", "gathering", "matching", "waiting"),
-    *("formats", "files", "databases", "http_client", "messages", "journal", "kafka", "lakes", "serving", "brokers"),
-    *("standard", "parameter_errors", "enrich", "tokenize", "trial", "testing"),
-)
-"""The same within the operators: values and states, the contract, bases, what is outside, the standard operators."""
 CLIENTS_OF_RUNTIME = ("orchestration", "console", "cli")
 FACE_OF_RUNTIME = "streams_orchestration.runtime.api"
 """What these packages import of the runtime: no other module of it."""
 FACE_OF_OPERATORS = f"streams_orchestration.operators.{OPERATOR_LAYERS[-1]}"
 """The package hands on names of all layers."""
-COMPILER_LAYERS = (
-    *("brief", "options", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),
-    *("logical_graph", "physical_graph", "components", "stage_results", "fusion_fingerprint", "implementations"),
-    *("column_uses", "query_columns", "column_sources", "column_influences", "pe_program", "deployment_plan"),
-    *("compilation", "sections", "stage"),
-    *(
-        "logical",
-        "parallel",
-        "regions",
-        "event_time",
-        "profiles",
-        "placement",
-        "decoupling",
-        "fusion",
-        "threads",
-        "copies",
-    ),
-    *("deployment", "stages", "compiling", "tour"),
-    *("plan", "fingerprint", "checking", "drawing", "column_lineage", "changes", "redeployment", "explain"),
-)
-"""The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
-RUNTIME_LAYERS = (
-    *("limits", "errors", "hiding", "log_rotation", "logs", "recurring", "promises", "clock", "forks", "open_files"),
-    *("patience", "processes", "settings"),
-    *("storage", "catalog", "programs", "transport", "tasks", "sinks", "units", "lineage", "queries", "engine"),
-    *("hosts", "machines", "deployment", "stepping", "redeployment", "savepoints", "bringing_up", "observing", "api"),
-)
-"""The same within the runtime: what all its packages share, the packages, and what others use of it."""
-SPL_LAYERS = ("language",)
-SPL_LANGUAGE_LAYERS = (
-    *("tokens", "tree", "definitions", "recovery", "type_expressions", "expressions", "statements", "invocations"),
-    *("parsing", "printing", "definition_printing"),
-)
-"""The same within SPL and its reading: tokens, trees, the readers from the smallest parts up, texts."""
-INNER = {"operators": OPERATOR_LAYERS, "compiler": COMPILER_LAYERS, "runtime": RUNTIME_LAYERS, "spl": SPL_LAYERS}
-INNER |= {"spl.language": SPL_LANGUAGE_LAYERS}
 SEAMED = ("operators", "runtime")
 """Packages that reach clocks, waiting, threads and random names through `world` only, so that they can be simulated."""
 UNSEAMED = ("runtime/engine/spark/", "runtime/processes.py", "runtime/hiding.py")

@@ -1,0 +1,1 @@
+"""Types of SPL as structures: joining, conversions, literals."""

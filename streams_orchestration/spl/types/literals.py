@@ -1,0 +1,129 @@
+"""Literals: types and values of numbers as they are written, and numbers written with their types.
+
+>>> str(number("5ul").type), number("0xF0").value, number("2147483648", negative=True).value
+('uint64', -16, -2147483648)
+>>> number_text(Primitive("float32"), 1.5)
+'1.5w'
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+import re
+import struct
+from dataclasses import dataclass
+from decimal import Decimal
+
+from streams_orchestration.spl.types.types import DECIMALS, FLOATS, INTEGERS, SIGNED, Primitive, range_of
+
+_NUMBER = re.compile(r"(?P<digits>[0-9.]+(?:[eE][+-]?[0-9]+)?)(?P<suffix>[sufdbhwlq]*)")
+_HEXADECIMAL = re.compile(r"0x(?P<digits>[0-9A-Fa-f]+)(?P<suffix>[su]?)")
+_WIDTHS = {"b": 8, "h": 16, "w": 32, "l": 64, "q": 128}
+_NAMES = {"s": "int", "u": "uint", "f": "float", "d": "decimal"}
+_LETTERS = {width: letter for letter, width in _WIDTHS.items()}
+_EXPONENTS = {7: 96, 16: 384, 34: 6144}
+"""The largest exponents of the decimal types, by their digits."""
+_KINDS = INTEGERS.keys() | FLOATS.keys() | DECIMALS.keys()
+
+
+class LiteralError(ValueError):
+    """Error: a literal has no type, or its value is outside of its type. `code` is the id in Streams."""
+
+    code = "CDISP0503E"
+
+
+@dataclass(frozen=True, slots=True)
+class NumberLiteral:
+    """The type and value of a number."""
+
+    type: Primitive
+    value: int | float | Decimal
+
+
+def number(text: str, *, negative: bool = False) -> NumberLiteral:
+    """Return the type and value of a token that is a number, with a minus before it or without.
+
+    Raises:
+        LiteralError: there is no such type, or the value is outside of it.
+    """
+    hexadecimal = _HEXADECIMAL.fullmatch(text)
+    if hexadecimal:
+        return _hexadecimal(text, hexadecimal["digits"], hexadecimal["suffix"] or "s", negative=negative)
+    match = _NUMBER.fullmatch(text)
+    assert match is not None, text
+    digits, suffix = match["digits"], match["suffix"]
+    kind = next((letter for letter in suffix if letter in _NAMES), "s" if digits.isdecimal() else "f")
+    width = next((_WIDTHS[letter] for letter in suffix if letter in _WIDTHS), 32 if kind in "su" else 64)
+    type_ = Primitive(f"{_NAMES[kind]}{width}")
+    if type_ not in _KINDS:
+        message = f"{text} is no literal: there is no type {type_}"
+        raise LiteralError(message)
+    if type_ in INTEGERS and not digits.isdecimal():
+        message = f"{text} is no literal: a number of type {type_} has neither a point nor an exponent"
+        raise LiteralError(message)
+    written = f"-{digits}" if negative else digits
+    return NumberLiteral(type_, _value(type_, written))
+
+
+def number_text(type_: Primitive, value: float | Decimal) -> str:
+    """Return a number as a literal of its type, which `number` reads as the same value; `float` includes integers.
+
+    A negative number has its minus in front.
+    """
+    if type_ in DECIMALS:
+        width = {7: 32, 16: 64, 34: 128}[DECIMALS[type_]]
+        return f"{str(value).lower()}d{'' if width == 64 else _LETTERS[width]}"
+    if type_ in FLOATS:
+        text = repr(float(value))
+        return f"{text}{'' if FLOATS[type_] == 64 else 'w'}"
+    bits = INTEGERS[type_]
+    return f"{value}{'' if type_ in SIGNED else 'u'}{'' if bits == 32 else _LETTERS[bits]}"
+
+
+def _hexadecimal(text: str, digits: str, kind: str, *, negative: bool) -> NumberLiteral:
+    """Return a hexadecimal literal; its digits are the bits of the narrowest type that has room for them."""
+    bits = next((each for each in (8, 16, 32, 64) if 4 * len(digits) <= each), None)
+    if bits is None:
+        message = f"{text} has more than 64 bits"
+        raise LiteralError(message)
+    type_ = Primitive(f"{_NAMES[kind]}{bits}")
+    value = -int(digits, 16) if negative else int(digits, 16)
+    wrapped = value % 2**bits
+    if type_ in SIGNED and wrapped >= 2 ** (bits - 1):
+        wrapped -= 2**bits
+    return NumberLiteral(type_, wrapped)
+
+
+def _value(type_: Primitive, written: str) -> int | float | Decimal:
+    if type_ in INTEGERS:
+        value, (least, most) = int(written), range_of(type_)
+        if not least <= value <= most:
+            raise _outside(type_, written)
+        return value
+    if type_ in FLOATS:
+        return _float(type_, written)
+    digits = DECIMALS[type_]
+    exponent = _EXPONENTS[digits]
+    traps = [decimal.Overflow]
+    context = decimal.Context(digits, decimal.ROUND_HALF_EVEN, Emin=1 - exponent, Emax=exponent, traps=traps)
+    try:
+        return context.create_decimal(written)
+    except decimal.Overflow:
+        raise _outside(type_, written) from None
+
+
+def _float(type_: Primitive, written: str) -> float:
+    value = float(written)
+    try:
+        nearest = value if FLOATS[type_] == 64 else struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        nearest = math.inf
+    if math.isinf(nearest):
+        raise _outside(type_, written)
+    return nearest
+
+
+def _outside(type_: Primitive, written: str) -> LiteralError:
+    limits = f"; its values are {' to '.join(map(str, range_of(type_)))}" if type_ in INTEGERS else ""
+    return LiteralError(f"{written} is outside of {type_}{limits}")

@@ -1,0 +1,57 @@
+"""The order of the packages of the product, and of what is in them."""
+
+from __future__ import annotations
+
+LAYERS = (
+    *("model", "expressions", "spl", "operators", "compiler", "runtime", "builder", "orchestration", "console", "cli"),
+)
+"""A package imports from itself and from those before it."""
+OPERATOR_LAYERS = (
+    *("libraries", "errors", "mentions", "packages", "delivery_key", "region", "import_path", "durable_files"),
+    *("background", "metrics", "references", "outside", "read_ahead", "faults", "arrow_types", "encoding"),
+    *("storage", "target_columns", "watermarks", "batch", "event_time", "expressions", "evaluated", "results"),
+    *("context", "pauses", "hold_up", "undeliverable", "states", "windows", "contract"),
+    *("implementation", "reaching", "function", "tuple_outputs", "assignments", "failed_tuples", "event_time_input"),
+    *("epoch_sink", "frames", "gathering", "matching", "waiting"),
+    *("formats", "files", "databases", "http_client", "messages", "journal", "kafka", "lakes", "serving", "brokers"),
+    *("standard", "parameter_errors", "enrich", "tokenize", "trial", "testing"),
+)
+"""The same within the operators: values and states, the contract, bases, what is outside, the standard operators."""
+COMPILER_LAYERS = (
+    *("brief", "options", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),
+    *("logical_graph", "physical_graph", "components", "stage_results", "fusion_fingerprint", "implementations"),
+    *("column_uses", "query_columns", "column_sources", "column_influences", "pe_program", "deployment_plan"),
+    *("compilation", "sections", "stage"),
+    *(
+        "logical",
+        "parallel",
+        "regions",
+        "event_time",
+        "profiles",
+        "placement",
+        "decoupling",
+        "fusion",
+        "threads",
+        "copies",
+    ),
+    *("deployment", "stages", "compiling", "tour"),
+    *("plan", "fingerprint", "checking", "drawing", "column_lineage", "changes", "redeployment", "explain"),
+)
+"""The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
+RUNTIME_LAYERS = (
+    *("limits", "errors", "hiding", "log_rotation", "logs", "recurring", "promises", "clock", "forks", "open_files"),
+    *("patience", "processes", "settings"),
+    *("storage", "catalog", "programs", "transport", "tasks", "sinks", "units", "lineage", "queries", "engine"),
+    *("hosts", "machines", "deployment", "stepping", "redeployment", "savepoints", "bringing_up", "observing", "api"),
+)
+"""The same within the runtime: what all its packages share, the packages, and what others use of it."""
+SPL_LAYERS = {
+    "spl": ("language", "types"),
+    "spl.language": (
+        *("tokens", "tree", "definitions", "recovery", "type_expressions", "expressions", "statements", "invocations"),
+        *("parsing", "printing", "definition_printing"),
+    ),
+    "spl.types": ("types", "joining", "casts", "literals"),
+}
+"""The same within SPL and its packages: reading from the smallest parts up, then types."""
+INNER = {"operators": OPERATOR_LAYERS, "compiler": COMPILER_LAYERS, "runtime": RUNTIME_LAYERS} | SPL_LAYERS
