@@ -44,7 +44,7 @@ class Plans:
         for _ in range(TRIES):
             graph = _varied(self._shape.graph, self._choose, in_order=self._shape.in_order)
             shape = replace(self._shape, graph=graph)
-            self._spec.write_text(yaml.safe_dump(shape.spec(self._hurry)))
+            self._spec.write_text(yaml.safe_dump(shape.spec(self._hurry)), encoding="utf-8")
             try:
                 compilation = compile_spec(self._spec, _options(shape, self._choose))
             except ApplicationError:

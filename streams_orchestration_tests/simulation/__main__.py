@@ -87,15 +87,16 @@ def _keep(path: Path, case: Case, made: Made) -> None:
 
 def _show(verdict: Verdict, *, as_json: bool) -> None:
     if as_json:
-        names = ("wrong", "faults", "crashes", "steps", "simulated", "commits", "resets", "mark")
+        names = ("wrong", "faults", "crashes", "redeploys", "steps", "simulated", "commits", "resets", "mark")
         print(json.dumps({"seed": verdict.case.seed} | {name: getattr(verdict, name) for name in names}))
         return
     print(
-        f"seed {verdict.case.seed}: {len(verdict.faults)} faults, {verdict.resets} resets, {verdict.commits} commits, "
+        f"seed {verdict.case.seed}: {len(verdict.faults)} faults, {len(verdict.redeploys)} redeploys, "
+        f"{verdict.resets} resets, {verdict.commits} commits, "
         f"{verdict.steps} steps, {verdict.simulated:.0f} s simulated in {verdict.taken:.1f} s, mark {verdict.mark:08x}"
     )
     for line in verdict.wrong:
-        print(f"WRONG seed {verdict.case.seed}: {line}", *verdict.faults, *verdict.crashes, sep="\n")
+        print(f"WRONG seed {verdict.case.seed}: {line}", *verdict.faults, *verdict.crashes, *verdict.redeploys, sep="\n")
 
 
 if __name__ == "__main__":

@@ -6,15 +6,18 @@ import contextlib
 import random
 import tempfile
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from streams_orchestration import world
+from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.chaos.plans import Plans
 from streams_orchestration_tests.chaos.shapes import OPTIONS, SHAPES, Make, Shape
 from streams_orchestration_tests.chaos.undisturbed import Outcome, outcome
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -26,26 +29,45 @@ HURRY = 100
 """Times that the clock of sources is faster when nothing happens: their tuples depend on numbers, not on time."""
 
 
+PLANS = 6
+"""Plans of an application that redeploys choose from."""
+
+
+class Hurried(Shape):
+    """A shape whose sources are Beacons: their tuples take no time of this machine's clock."""
+
+    def spec(self, hurry: Path) -> dict[str, Any]:
+        """Return the application as a document."""
+        document = super().spec(hurry)
+        for node in document["graph"]:
+            if node["operator"] == "Paced":
+                node["operator"] = "Beacon"
+                node["parameters"] = {name: value for name, value in node["parameters"].items() if name != "hurry"}
+        document["operators"] = {name: each for name, each in document["operators"].items() if name != "Paced"}
+        return document
+
+
 @cache
 def shape_at(name: str, variant: int) -> Shape:
     """Return a shape of `chaos`, whose sources are Beacons that last for `SECONDS`."""
-    return SHAPES[name](Make(random.Random(f"{name} {variant}"), SECONDS))
+    shape = SHAPES[name](Make(random.Random(f"{name} {variant}"), SECONDS))
+    return Hurried(**{field.name: getattr(shape, field.name) for field in fields(shape)})
 
 
 @cache
 def compiled(name: str, variant: int) -> Compilation:
     """Return the compiled application of a shape."""
-    document = shape_at(name, variant).spec(Path("hurry"))
-    for node in document["graph"]:
-        if node["operator"] == "Paced":
-            node["operator"] = "Beacon"
-            node["parameters"] = _without_hurry(node["parameters"])
-    document["operators"] = {name: each for name, each in document["operators"].items() if name != "Paced"}
-    return compile_application(application_from_mapping(document), OPTIONS)
+    return compile_application(application_from_mapping(shape_at(name, variant).spec(Path("hurry"))), OPTIONS)
 
 
-def _without_hurry(parameters: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in parameters.items() if name != "hurry"}
+@cache
+def plans(name: str, variant: int) -> tuple[Deployable, ...]:
+    """Return plans of a shape that have the same results: the first one, and others of other widths, PEs and hosts."""
+    choose = random.Random(f"plans of {name} {variant}")
+    with tempfile.TemporaryDirectory() as directory:
+        others = Plans(shape_at(name, variant), choose, Path(directory), Path("hurry"))
+        made = [others.another() for _ in range(PLANS - 1)]
+    return tuple(deployable(each) for each in (compiled(name, variant), *made))
 
 
 @cache

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from streams_orchestration_tests.simulation.catalogs import SharedFile
 from streams_orchestration_tests.simulation.checks import Checks
+from streams_orchestration_tests.simulation.redeploys import NAME as REDEPLOYER
+from streams_orchestration_tests.simulation.redeploys import Redeploys
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
 
 CALM_WEIGHTS = (8, 2)
@@ -30,6 +32,7 @@ class Faults:
     """How often a step has a fault."""
     kinds: tuple[str, ...]
     checks: Checks
+    redeploys: Redeploys
     happened: list[str] = field(default_factory=list[str])
     held: list[tuple[SimulatedProcess, Callable[[], bool]]] = field(
         default_factory=list[tuple[SimulatedProcess, Callable[[], bool]]]
@@ -77,7 +80,7 @@ class Faults:
         processes = self.scheduler.processes.values()
         return [each for each in processes if each.alive and each.name.partition(" ")[0] in names]
 
-    def target(self, names: Collection[str] = ("host", "engine", "query")) -> SimulatedProcess | None:
+    def target(self, names: Collection[str] = ("host", "engine", "query", REDEPLOYER)) -> SimulatedProcess | None:
         """Choose a living process; None if there is none."""
         living = self.living(names)
         if not living:
@@ -154,6 +157,11 @@ def lost_after(faults: Faults, _step: str) -> str:
     return "the next commit has taken effect"
 
 
+def redeploy(faults: Faults, _step: str) -> str | None:
+    """Begin a redeploy to another plan, or to the same."""
+    return faults.redeploys.start()
+
+
 KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "kill": kill,
     "suicide": suicide,
@@ -162,6 +170,9 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "away": away,
     "lost_before": lost_before,
     "lost_after": lost_after,
+    "redeploy": redeploy,
 }
-WEIGHTS = {"kill": 4, "suicide": 4, "stop": 2, "zombie": 40, "away": 1, "lost_before": 2, "lost_after": 2}
+WEIGHTS = {
+    "kill": 4, "suicide": 4, "stop": 2, "zombie": 40, "away": 1, "lost_before": 2, "lost_after": 2, "redeploy": 2,
+}  # fmt: skip
 """How often a kind of fault comes, relative to the others."""

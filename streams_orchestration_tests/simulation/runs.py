@@ -25,17 +25,19 @@ from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.observing.watching import observed_status, read_pulses
 from streams_orchestration.runtime.promises import BrokenPromiseError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import LAUNCHES, failures
-from streams_orchestration_tests.chaos.undisturbed import differences, outcome
+from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, outcome
 from streams_orchestration_tests.simulation import catalogs, processes, worlds
-from streams_orchestration_tests.simulation.cases import compiled, shape_at, undisturbed
+from streams_orchestration_tests.simulation.cases import compiled, plans, shape_at, undisturbed
 from streams_orchestration_tests.simulation.checks import Checks
 from streams_orchestration_tests.simulation.choices import Choices
 from streams_orchestration_tests.simulation.engines import Cluster, switch
 from streams_orchestration_tests.simulation.faults import DISRUPTIVE, KINDS, Faults
+from streams_orchestration_tests.simulation.redeploys import Redeploys
 from streams_orchestration_tests.simulation.scheduler import Scheduler
 
 COURSE_SECONDS = 3600.0
@@ -68,6 +70,8 @@ class Verdict:
     faults: list[str] = field(default_factory=list[str])
     crashes: list[str] = field(default_factory=list[str])
     """Errors that ended a thread, in words."""
+    redeploys: list[str] = field(default_factory=list[str])
+    """Ends of redeploys that were not killed, in words."""
     steps: int = 0
     simulated: float = 0.0
     """Seconds."""
@@ -91,6 +95,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
     """
     wanted = undisturbed(case.shape, case.variant)
     compilation = compiled(case.shape, case.variant)
+    redeployed = plans(case.shape, case.variant) if "redeploy" in case.kinds else ()
     choices = choices or Choices(case.seed)
     began = time.process_time()
     verdict = Verdict(case, choices=choices)
@@ -109,7 +114,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         deployer = scheduler.spawn("deployer", lambda: deploy(home, deployed), parent=None)
         scheduler.run(lambda: not deployer.alive, END_SECONDS)
         shape = shape_at(case.shape, case.variant)
-        checks = Checks(home, compilation.logical.application, wanted.results, shape.ordered)
+        checks = Checks(home, compilation.logical.application, wanted.results, shape.ordered, bool(redeployed))
         stack.callback(checks.close)
 
         def broken(rule: str, otherwise: str) -> NoReturn:
@@ -117,7 +122,8 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
             raise BrokenPromiseError(otherwise)
 
         stack.enter_context(patch.object(promises, "broken", broken))
-        faults = Faults(scheduler, shared, case.faults, case.rate, case.kinds, checks)
+        redeploys = Redeploys(scheduler, home, redeployed, checks.wrong)
+        faults = Faults(scheduler, shared, case.faults, case.rate, case.kinds, checks, redeploys)
 
         def committed() -> None:
             checks()
@@ -127,7 +133,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         scheduler.on_step = faults
         scheduler.on_end = shared.end
         _course(case, scheduler, home, faults, checks, verdict)
-        verdict.faults = faults.happened
+        verdict.faults, verdict.redeploys = faults.happened, redeploys.ends
         verdict.crashes = [f"{name}: {type(error).__name__}: {error}" for name, error in scheduler.crashes]
         unexpected = [error for _, error in scheduler.crashes if not isinstance(error, StreamsRuntimeError)]
         verdict.wrong += [f"unexpected: {type(error).__name__}: {error}" for error in unexpected]
@@ -196,12 +202,14 @@ def _where(home: Home, name: str) -> str:
     return "; ".join(str(tuple(row)) for row in (*units, *pes, *hosts))
 
 
-def _judge(case: Case, home: Home, wanted: object, verdict: Verdict) -> None:
+def _judge(case: Case, home: Home, wanted: Outcome, verdict: Verdict) -> None:
     if verdict.wrong:
         return
     shape = shape_at(case.shape, case.variant)
-    programs = deployable(compiled(case.shape, case.variant)).plan.programs
-    verdict.wrong += differences(outcome(shape, home, programs), wanted, shape.ordered)  # type: ignore[arg-type]
+    name = compiled(case.shape, case.variant).logical.application
+    programs = [pe.program for pe in deployed_pes(Catalog(home), name)]
+    left, by_key = outcome(shape, home, programs), "redeploy" in case.kinds
+    verdict.wrong += differences(left, wanted, shape.ordered, by_key=by_key)
     u = tables.unit
     with Catalog(home).read() as connection:
         verdict.resets = sum(connection.scalars(select(u.c.reset_count)).all())

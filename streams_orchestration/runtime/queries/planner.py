@@ -68,10 +68,17 @@ class Planner:
         """Results and seconds of the planned batch, from its end until it is committed; None otherwise."""
 
     def start(self) -> int:
-        """Return the number of the last committed batch, after which the query begins."""
-        view = self._outage.through(lambda: read_view(self._catalog, self.scratch.launched.program))
+        """Return the number of the last committed batch, after which the query begins.
+
+        Raises:
+            StaleGenerationError: another generation, perhaps of another plan, has taken the place of this query's.
+        """
+        view = self._outage.through(self._read)
         self.scratch.begin()
         return view.batch
+
+    def _read(self) -> PeView:
+        return read_view(self._catalog, self.scratch.launched.program, int(self.options["generation"]))
 
     def _view(self) -> PeView | None:
         """Return what the catalog says about the PE; None if this query must not plan any more.
@@ -80,7 +87,7 @@ class Planner:
         one.
         """
         try:
-            view = read_view(self._catalog, self.scratch.launched.program, int(self.options["generation"]))
+            view = self._read()
         except StaleGenerationError:
             return None
         return view if view.wanted and not view.waits else None

@@ -83,6 +83,12 @@ def test_a_query_of_the_old_plan_plans_no_more_and_has_not_failed(before: Before
         assert planner.scratch.failure is None
 
 
+def test_a_query_of_the_old_plan_that_starts_late_says_why_it_does_not_begin(before: Before):
+    for program, planner in zip(before.programs, before.planners, strict=True):
+        with pytest.raises(StaleGenerationError, match=f"PE {program.pe} of "):
+            planner.start()
+
+
 def test_garbage_of_the_old_plan_is_not_collected(before: Before):
     local = before.local
     (stream,) = {stream.stream for program in before.programs for stream in program.inputs if stream.uncommitted}
