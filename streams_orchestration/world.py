@@ -14,6 +14,7 @@ True
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import secrets
@@ -22,6 +23,7 @@ import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from pathlib import Path
 
 now = time.time
 """Return unix seconds by the clock of this machine, which may be set."""
@@ -57,6 +59,15 @@ def boot_time() -> float:
     """Return seconds of a monotonic clock that goes on while the machine sleeps, if the system has one."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
+@functools.cache
+def boot() -> str:
+    """Return a text that is another one after each start of this machine; empty if the system has none."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
 
 
 def new_id() -> str:

@@ -40,14 +40,17 @@ def place_for_others(path: str | Path) -> str:
     return f"{path} on {name}" if name else str(path)
 
 
-@cache
 def process_space() -> str:
     """Return a text for the space in which a pid names one process: the boot and the process namespace of this machine.
 
     A namespace is identified by its number and by the start of its first process, since numbers are reused.
     """
+    return _space(world.boot())
+
+
+@cache
+def _space(boot: str) -> str:
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         namespace = Path("/proc/self/ns/pid").stat().st_ino
         first = Path("/proc/1/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):  # a system without /proc

@@ -96,7 +96,9 @@ def _show(verdict: Verdict, *, as_json: bool) -> None:
         f"{verdict.steps} steps, {verdict.simulated:.0f} s simulated in {verdict.taken:.1f} s, mark {verdict.mark:08x}"
     )
     for line in verdict.wrong:
-        print(f"WRONG seed {verdict.case.seed}: {line}", *verdict.faults, *verdict.crashes, *verdict.redeploys, sep="\n")
+        print(f"WRONG seed {verdict.case.seed}: {line}")
+    if verdict.wrong:
+        print(*verdict.faults, *verdict.crashes, *verdict.redeploys, sep="\n")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from streams_orchestration_tests.simulation.scheduler import Scheduler, Signal, 
 from streams_orchestration_tests.simulation.worlds import Local
 
 LOCKED, GONE, BROKEN = "database is locked", "unable to open database file", "disk I/O error"
+FULL = "database or disk is full"
 
 
 class Bells:
@@ -87,6 +88,8 @@ class SharedFile:
         self.scheduler, self.bells, self.path = scheduler, bells, path
         self.away_until = 0.0
         """Simulated time until which no transaction begins."""
+        self.is_full: Callable[[], bool] = lambda: False
+        """Tells whether the disk has no room for a transaction that writes."""
         self.commits = 0
         self.on_commit: Callable[[], None] = lambda: None
         """Called after each transaction that writes."""
@@ -120,6 +123,8 @@ class SharedFile:
         current = self.scheduler.current
         process = current.process if current else None
         if mode != "read":
+            if self.is_full():
+                raise _error(FULL)
             until = self.scheduler.now + BUSY_SECONDS
             while self._writer is not None:
                 if not self.scheduler.wait(self._freed, max(until - self.scheduler.now, 0.0)):

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration_tests.chaos.shapes import Tuples
+from streams_orchestration_tests.simulation.disks import Disk
 
 STANDING_STILL = ("UNHEALTHY", LIMIT)
 """States of a unit in which no batch of it may be committed."""
@@ -25,6 +26,7 @@ class Checks:
     """The state that was seen after the last commit, and the faults that were found."""
 
     home: Home
+    disk: Disk
     application: str
     wanted: dict[str, Tuples]
     """Sink -> the tuples of an undisturbed run."""
@@ -52,6 +54,17 @@ class Checks:
     def standing(self, pe: int) -> int:
         """Return the last batch of a PE."""
         return next((row["batch"] for row in self._rows("SELECT batch FROM pe WHERE id = ?", pe)), -1)
+
+    def settled(self) -> set[Path]:
+        """Return the published files that the catalog no longer names, so that nobody would publish them again."""
+        waiting = {row["final"] for row in self._rows("SELECT final FROM sink_file")}
+        return {path for path in self._published if str(path) not in waiting}
+
+    def look_again(self, settled: set[Path]) -> None:
+        """Look at all published files anew after a loss of power, which must have kept the settled ones."""
+        self.wrong += [f"{path.name} was published, and a loss of power took it" for path in sorted(settled) if not path.exists()]
+        self._published.clear()
+        self._seen.clear()
 
     def close(self) -> None:
         """Close the connection."""
@@ -107,7 +120,11 @@ class Checks:
             if row["epoch"] < epoch:
                 yield f"{place}: a commit of epoch {row['epoch']} after epoch {epoch} was complete"
             paths = {path for names in self._named(row["pe"], row["batch"]) for path in names}
-            yield from (f"{place}: {path} is gone" for path in sorted(paths) if not self._exists(path))
+            for path in sorted(paths):
+                if not (self.home.root / path).exists():
+                    yield f"{place}: {path} is gone"
+                elif not self.disk.keeps(self.home.root / path):
+                    yield f"{place}: {path} would not survive a loss of power"
 
     def _named(self, pe: int, batch: int) -> Iterator[Iterable[str]]:
         """Yield the files that a commit names."""
@@ -116,9 +133,6 @@ class Checks:
             yield (file["path"] for file in json.loads(row["files"]))
         files = self._rows("SELECT pending FROM sink_file WHERE pe = ? AND batch = ? AND NOT published", pe, batch)
         yield (row["pending"] for row in files)
-
-    def _exists(self, path: str) -> bool:
-        return (self.home.root / path).exists()
 
     def _look_at_results(self) -> Iterator[str]:
         """A published file stays as it was, and readers see a part of the undisturbed result."""

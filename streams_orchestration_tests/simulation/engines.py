@@ -10,6 +10,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from streams_orchestration import world
+from streams_orchestration.operators import durable_files
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
@@ -195,3 +196,4 @@ def switch(process: SimulatedProcess) -> None:
     """Give a process the state of modules that it has for itself."""
     stages._CACHE = process.state.setdefault("instances", InstanceCache())
     start_lock._held = process.state.setdefault("start locks", set())
+    durable_files._named = process.state.setdefault("directories on disk", set())

@@ -7,17 +7,20 @@ from dataclasses import dataclass, field
 
 from streams_orchestration_tests.simulation.catalogs import SharedFile
 from streams_orchestration_tests.simulation.checks import Checks
+from streams_orchestration_tests.simulation.disks import Disk
 from streams_orchestration_tests.simulation.redeploys import NAME as REDEPLOYER
 from streams_orchestration_tests.simulation.redeploys import Redeploys
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
 
 CALM_WEIGHTS = (8, 2)
 """How often the next fault comes at any time, and how often after another epoch is complete."""
-DISRUPTIVE = ("kill", "suicide", "stop", "zombie", "away")
+DISRUPTIVE = ("kill", "suicide", "stop", "zombie", "away", "power", "full")
 ZOMBIE_SECONDS = 60.0
 """Most seconds that a query is held at its commit."""
 STOP_SECONDS = (0.5, 2.0, 8.0, 40.0)
 AWAY_SECONDS = (0.1, 1.0, 5.0, 30.0)
+BOOT_SECONDS = 5.0
+"""Seconds from a loss of power to the start of the first process."""
 
 
 @dataclass
@@ -33,6 +36,9 @@ class Faults:
     kinds: tuple[str, ...]
     checks: Checks
     redeploys: Redeploys
+    disk: Disk
+    start: Callable[[], object]
+    """Starts again what a machine starts that was switched on."""
     happened: list[str] = field(default_factory=list[str])
     held: list[tuple[SimulatedProcess, Callable[[], bool]]] = field(
         default_factory=list[tuple[SimulatedProcess, Callable[[], bool]]]
@@ -162,6 +168,28 @@ def redeploy(faults: Faults, _step: str) -> str | None:
     return faults.redeploys.start()
 
 
+def power(faults: Faults, step: str) -> str:
+    """Let the machine lose its power, and what is not on disk, and start it again."""
+    lost: list[str] = []
+
+    def lose() -> None:
+        lost.append(faults.disk.lose_power())
+
+    settled = faults.checks.settled()
+    faults.scheduler.lose_power(lose)
+    faults.checks.look_again(settled)
+    faults.held.clear()
+    faults.scheduler.later(BOOT_SECONDS, faults.start)
+    return f"at {step}: {lost[0]}"
+
+
+def full(faults: Faults, _step: str) -> str:
+    """Let nothing be written for some time."""
+    seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", (4, 3, 2, 1))]
+    faults.disk.full_until = faults.scheduler.now + seconds
+    return f"for {seconds} s"
+
+
 KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "kill": kill,
     "suicide": suicide,
@@ -171,8 +199,10 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "lost_before": lost_before,
     "lost_after": lost_after,
     "redeploy": redeploy,
+    "power": power,
+    "full": full,
 }
 WEIGHTS = {
-    "kill": 4, "suicide": 4, "stop": 2, "zombie": 40, "away": 1, "lost_before": 2, "lost_after": 2, "redeploy": 2,
+    "kill": 4, "suicide": 4, "stop": 2, "zombie": 40, "away": 1, "lost_before": 2, "lost_after": 2, "redeploy": 2, "power": 1, "full": 1,
 }  # fmt: skip
 """How often a kind of fault comes, relative to the others."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import logging
 import tempfile
@@ -35,6 +36,7 @@ from streams_orchestration_tests.simulation import catalogs, processes, worlds
 from streams_orchestration_tests.simulation.cases import compiled, plans, shape_at, undisturbed
 from streams_orchestration_tests.simulation.checks import Checks
 from streams_orchestration_tests.simulation.choices import Choices
+from streams_orchestration_tests.simulation.disks import Disk
 from streams_orchestration_tests.simulation.engines import Cluster, switch
 from streams_orchestration_tests.simulation.faults import DISRUPTIVE, KINDS, Faults
 from streams_orchestration_tests.simulation.redeploys import Redeploys
@@ -101,20 +103,26 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
     verdict = Verdict(case, choices=choices)
     with ExitStack() as stack:
         place = MEMORY if MEMORY.is_dir() else None
-        home = Home(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sim-", dir=place)))).prepare()
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sim-", dir=place)))
+        home = Home(directory / "home").prepare()
+        (directory / "aside").mkdir()
         scheduler = Scheduler(choices, switch)
+        disk = Disk(scheduler, home.root, directory / "aside")
         scheduler.tell = print if tell else None
         stack.enter_context(_quiet())
         stack.enter_context(worlds.installed(scheduler))
         stack.enter_context(processes.installed(scheduler))
         shared = stack.enter_context(catalogs.installed(scheduler, home))
         stack.enter_context(Cluster(scheduler).installed())
+        stack.enter_context(disk.installed())
+        shared.is_full = lambda: scheduler.now < disk.full_until
         clock.forget()
         deployed = deployable(compilation)
         deployer = scheduler.spawn("deployer", lambda: deploy(home, deployed), parent=None)
         scheduler.run(lambda: not deployer.alive, END_SECONDS)
         shape = shape_at(case.shape, case.variant)
-        checks = Checks(home, compilation.logical.application, wanted.results, shape.ordered, bool(redeployed))
+        disk.settle()
+        checks = Checks(home, disk, compilation.logical.application, wanted.results, shape.ordered, bool(redeployed))
         stack.callback(checks.close)
 
         def broken(rule: str, otherwise: str) -> NoReturn:
@@ -123,7 +131,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
 
         stack.enter_context(patch.object(promises, "broken", broken))
         redeploys = Redeploys(scheduler, home, redeployed, checks.wrong)
-        faults = Faults(scheduler, shared, case.faults, case.rate, case.kinds, checks, redeploys)
+        faults = Faults(scheduler, shared, case.faults, case.rate, case.kinds, checks, redeploys, disk, lambda: None)
 
         def committed() -> None:
             checks()
@@ -135,13 +143,17 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         _course(case, scheduler, home, faults, checks, verdict)
         verdict.faults, verdict.redeploys = faults.happened, redeploys.ends
         verdict.crashes = [f"{name}: {type(error).__name__}: {error}" for name, error in scheduler.crashes]
-        unexpected = [error for _, error in scheduler.crashes if not isinstance(error, StreamsRuntimeError)]
+        unexpected = [error for _, error in scheduler.crashes if not _is_expected(error)]
         verdict.wrong += [f"unexpected: {type(error).__name__}: {error}" for error in unexpected]
         _judge(case, home, wanted, verdict)
         verdict.steps, verdict.simulated, verdict.commits = scheduler.steps, scheduler.now, shared.commits
         verdict.mark, verdict.trace = scheduler.mark, tuple(scheduler.trace)
     verdict.taken = time.process_time() - began
     return verdict
+
+
+def _is_expected(error: Exception) -> bool:
+    return isinstance(error, StreamsRuntimeError) or (isinstance(error, OSError) and error.errno == errno.ENOSPC)
 
 
 @contextlib.contextmanager
@@ -183,7 +195,11 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
                     reset(home, name, failure.unit, generation=failure.generation, force=often)
             world.sleep(HEALER_SECONDS)
 
-    scheduler.spawn("healer", heal, parent=None)
+    def start() -> None:
+        scheduler.spawn("healer", heal, parent=None)
+
+    faults.start = start
+    start()
     scheduler.run(lambda: bool(over or checks.wrong) or not faults.count, COURSE_SECONDS)
     faults.count = 0
     scheduler.run(lambda: bool(over or checks.wrong), END_SECONDS)

@@ -88,6 +88,10 @@ class Scheduler:
         self.now = 0.0
         """Simulated seconds since the beginning."""
         self.steps = 0
+        self.boots = 1
+        """Number of times that the machine was started."""
+        self.booted = 0.0
+        """Simulated time of the last start."""
         self.names = 0
         """Number of random names that were given."""
         self.ticks = itertools.count()
@@ -176,6 +180,14 @@ class Scheduler:
     def leave(self) -> None:
         """Never return to the caller, whose process has ended."""
         self._hub.switch()
+
+    def lose_power(self, lost: Callable[[], None]) -> None:
+        """End all processes at one moment, call `lost`, and start the machine again."""
+        for process in tuple(self.processes.values()):
+            self.end(process, leave=False)
+        lost()
+        self.boots += 1
+        self.booted = self.now
 
     def later(self, seconds: float, action: Callable[[], object]) -> None:
         """Do something after some simulated seconds, whatever happens to the caller."""
