@@ -62,7 +62,9 @@ class Checks:
 
     def look_again(self, settled: set[Path]) -> None:
         """Look at all published files anew after a loss of power, which must have kept the settled ones."""
-        self.wrong += [f"{path.name} was published, and a loss of power took it" for path in sorted(settled) if not path.exists()]
+        self.wrong += [
+            f"{path.name} was published, and a loss of power took it" for path in sorted(settled) if not path.exists()
+        ]
         self._published.clear()
         self._seen.clear()
 
@@ -91,7 +93,9 @@ class Checks:
         self.epochs = sum(epoch for _, epoch, _ in self._units.values())
         self.generations = sum(generation for generation, _, _ in self._units.values())
         # a switch puts the boundary commits of the new plan in the place of the cut
-        for row in self._rows("SELECT a.plan, e.unit, e.epoch, e.cut FROM epoch e JOIN application a ON name = e.application"):
+        for row in self._rows(
+            "SELECT a.plan, e.unit, e.epoch, e.cut FROM epoch e JOIN application a ON name = e.application"
+        ):
             known = self._cuts.setdefault((row["plan"], row["unit"], row["epoch"]), row["cut"])
             if json.loads(known) != json.loads(row["cut"]):
                 yield f"{row['unit']}: the cut of epoch {row['epoch']} was {known} and is {row['cut']}"

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from streams_orchestration_tests.simulation.catalogs import SharedFile
 from streams_orchestration_tests.simulation.checks import Checks
 from streams_orchestration_tests.simulation.disks import Disk
-from streams_orchestration_tests.simulation.redeploys import NAME as REDEPLOYER
-from streams_orchestration_tests.simulation.redeploys import Redeploys
+from streams_orchestration_tests.simulation.redeploys import NAMES, Redeploys
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
 
 CALM_WEIGHTS = (8, 2)
@@ -86,7 +85,7 @@ class Faults:
         processes = self.scheduler.processes.values()
         return [each for each in processes if each.alive and each.name.partition(" ")[0] in names]
 
-    def target(self, names: Collection[str] = ("host", "engine", "query", REDEPLOYER)) -> SimulatedProcess | None:
+    def target(self, names: Collection[str] = ("host", "engine", "query", *NAMES)) -> SimulatedProcess | None:
         """Choose a living process; None if there is none."""
         living = self.living(names)
         if not living:
@@ -164,8 +163,13 @@ def lost_after(faults: Faults, _step: str) -> str:
 
 
 def redeploy(faults: Faults, _step: str) -> str | None:
-    """Begin a redeploy to another plan, or to the same."""
-    return faults.redeploys.start()
+    """Begin a redeploy to another plan, to the same, or to the one before."""
+    return faults.redeploys.redeploy()
+
+
+def savepoint(faults: Faults, _step: str) -> str | None:
+    """Begin to take a savepoint."""
+    return faults.redeploys.save()
 
 
 def power(faults: Faults, step: str) -> str:
@@ -199,10 +203,12 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "lost_before": lost_before,
     "lost_after": lost_after,
     "redeploy": redeploy,
+    "savepoint": savepoint,
     "power": power,
     "full": full,
 }
 WEIGHTS = {
-    "kill": 4, "suicide": 4, "stop": 2, "zombie": 40, "away": 1, "lost_before": 2, "lost_after": 2, "redeploy": 2, "power": 1, "full": 1,
+    "kill": 4, "suicide": 4, "stop": 2, "zombie": 40, "away": 1, "lost_before": 2, "lost_after": 2, "redeploy": 2, "savepoint": 1,
+    "power": 1, "full": 1,
 }  # fmt: skip
 """How often a kind of fault comes, relative to the others."""

@@ -1,50 +1,81 @@
-"""Redeploys within a simulation: each is a process that any fault may hit, and brings another plan of equal results."""
+"""Redeploys and savepoints within a simulation: each is a process of its own, which any fault may hit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from streams_orchestration.compiler.checking.deployable import Deployable
-from streams_orchestration.runtime.errors import RedeployRefusedError, StreamsRuntimeError
-from streams_orchestration.runtime.redeployment import redeploying
+from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError, StreamsRuntimeError
+from streams_orchestration.runtime.redeployment import redeploying, reverting
+from streams_orchestration.runtime.savepoints import creating
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.simulation.scheduler import Scheduler
 
 AT_ONCE = 2
-"""The largest number of redeploys at one time; the second waits for the first."""
-NAME = "redeployer"
+"""The largest number of redeploys and savepoints under way at one time; the second waits for the first."""
+NAMES = ("redeployer", "saver")
+WITHIN_SECONDS = (120.0, 2.0, 10.0)
+"""Seconds that a redeploy gives its units; with few of them it is often refused, or taken back."""
+MOST_SAVEPOINTS = 3
 
 
 @dataclass
 class Redeploys:
-    """The redeploys of one run, and their ends."""
+    """The redeploys and savepoints of one run, and their ends."""
 
     scheduler: Scheduler
     home: Home
     plans: Sequence[Deployable]
+    """Plans of equal results."""
     wrong: list[str]
     """Gets the ends that must not be."""
     ends: list[str] = field(default_factory=list[str])
-    """The end of each redeploy that was not killed, in words."""
+    """The end of each redeploy and savepoint that was not killed, in words."""
+    _saved: int = 0
 
-    def start(self) -> str | None:
-        """Start a redeploy to any plan; return None if enough are under way."""
-        living = [each for each in self.scheduler.processes.values() if each.alive and each.name == NAME]
-        if len(living) >= AT_ONCE:
+    def redeploy(self) -> str | None:
+        """Start a redeploy to any plan, or bring the last one back; return None if enough is under way."""
+        choices, application = self.scheduler.choices, self.plans[0].name
+        number = choices.pick("plan", (2,) * len(self.plans) + (1,))
+        within = WITHIN_SECONDS[choices.pick("within", (2, 1, 1))]
+        if number == len(self.plans):
+            name = "return to the plan before"
+            return self._begin("redeployer", name, lambda: reverting.bring_back(self.home, application))
+        name = f"redeploy to plan {number} within {within:g} s"
+        return self._begin("redeployer", name, lambda: self._redeploy(number, within))
+
+    def save(self) -> str | None:
+        """Start to take a savepoint; return None if enough is under way, or there are enough savepoints."""
+        if self._saved == MOST_SAVEPOINTS:
             return None
-        number = self.scheduler.choices.pick("plan", (1,) * len(self.plans))
-        self.scheduler.spawn(NAME, lambda: self._redeploy(number), parent=None)
-        return f"to plan {number}"
+        name = f"point-{self._saved}"
+        begun = self._begin("saver", name, lambda: creating.create_savepoint(self.home, self.plans[0].name, name))
+        self._saved += begun is not None
+        return begun
 
-    def _redeploy(self, number: int) -> None:
+    def _redeploy(self, number: int, within: float) -> object:
         try:
-            done = redeploying.redeploy(self.home, self.plans[number])
-            end = f"plan {number}: {done.verdict}"
+            return redeploying.redeploy(self.home, self.plans[number], within=within)
         except RedeployRefusedError as error:
             self.wrong.append(f"a plan that keeps all states is refused: {error}")
             raise
-        except StreamsRuntimeError as error:
-            end = f"plan {number}: {type(error).__name__}: {error}"
-        self.ends.append(end)
-        self.scheduler.note(f"redeploy ends: {end}")
+
+    def _begin(self, process: str, name: str, act: Callable[[], object]) -> str | None:
+        living = [each for each in self.scheduler.processes.values() if each.alive and each.name in NAMES]
+        if len(living) >= AT_ONCE:
+            return None
+
+        def acted() -> None:
+            try:
+                act()
+                end = f"{name}: done"
+            except RevertedError as error:
+                end = f"{name}: reverted, {error.cause}"
+            except StreamsRuntimeError as error:
+                end = f"{name}: {type(error).__name__}: {error}"
+            self.ends.append(end)
+            self.scheduler.note(end)
+
+        self.scheduler.spawn(process, acted, parent=None)
+        return name

@@ -40,6 +40,7 @@ from streams_orchestration_tests.simulation.disks import Disk
 from streams_orchestration_tests.simulation.engines import Cluster, switch
 from streams_orchestration_tests.simulation.faults import DISRUPTIVE, KINDS, Faults
 from streams_orchestration_tests.simulation.redeploys import Redeploys
+from streams_orchestration_tests.simulation.savepoints import judged
 from streams_orchestration_tests.simulation.scheduler import Scheduler
 
 COURSE_SECONDS = 3600.0
@@ -97,13 +98,13 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
     """
     wanted = undisturbed(case.shape, case.variant)
     compilation = compiled(case.shape, case.variant)
-    redeployed = plans(case.shape, case.variant) if "redeploy" in case.kinds else ()
+    redeployed = plans(case.shape, case.variant)
     choices = choices or Choices(case.seed)
     began = time.process_time()
     verdict = Verdict(case, choices=choices)
-    with ExitStack() as stack:
-        place = MEMORY if MEMORY.is_dir() else None
-        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sim-", dir=place)))
+    place = MEMORY if MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="sim-", dir=place) as name, ExitStack() as stack:
+        directory = Path(name)
         home = Home(directory / "home").prepare()
         (directory / "aside").mkdir()
         scheduler = Scheduler(choices, switch)
@@ -122,7 +123,9 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         scheduler.run(lambda: not deployer.alive, END_SECONDS)
         shape = shape_at(case.shape, case.variant)
         disk.settle()
-        checks = Checks(home, disk, compilation.logical.application, wanted.results, shape.ordered, bool(redeployed))
+        checks = Checks(
+            home, disk, compilation.logical.application, wanted.results, shape.ordered, "redeploy" in case.kinds
+        )
         stack.callback(checks.close)
 
         def broken(rule: str, otherwise: str) -> NoReturn:
@@ -148,6 +151,9 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         _judge(case, home, wanted, verdict)
         verdict.steps, verdict.simulated, verdict.commits = scheduler.steps, scheduler.now, shared.commits
         verdict.mark, verdict.trace = scheduler.mark, tuple(scheduler.trace)
+        stack.close()  # what was saved begins again in this process's own surroundings
+        if not verdict.wrong:
+            verdict.wrong += judged(home, shape, redeployed[0], wanted)
     verdict.taken = time.process_time() - began
     return verdict
 

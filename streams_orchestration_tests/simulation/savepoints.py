@@ -1,0 +1,44 @@
+"""Savepoints that a simulation has left: each must begin an application that comes to the undisturbed end."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from streams_orchestration.compiler.checking.deployable import Deployable
+from streams_orchestration.runtime.savepoints.places import saved
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.chaos.shapes import Shape
+from streams_orchestration_tests.chaos.undisturbed import Outcome, outcome
+from streams_orchestration_tests.runtime.saved import begun
+from streams_orchestration_tests.simulation.cases import hurried
+
+
+def judged(home: Home, shape: Shape, plan: Deployable, wanted: Outcome) -> Iterator[str]:
+    """Yield what is wrong with the savepoints of an application, whether or not their makers have lived to their end."""
+    for place in sorted(saved(home, plan.name), key=lambda place: place.name):
+        with (
+            hurried(),
+            tempfile.TemporaryDirectory() as directory,
+            begun(other := Home(Path(directory)), plan.compilation, place, limit=5_000) as local,
+        ):
+            local.run()
+            other.results(plan.name).mkdir(parents=True, exist_ok=True)  # it may have been taken behind the last tuple
+            left = outcome(shape, other, local.programs)
+        yield from (f"savepoint {place.name}: {message}" for message in _compared(left, wanted, shape))
+
+
+def _compared(left: Outcome, wanted: Outcome, shape: Shape) -> Iterator[str]:
+    """Yield what differs: the states are those of the whole run, the results are the last ones of each key."""
+    if left.states != wanted.states:
+        yield "an application from it ends with other states"
+    for sink, tuples in sorted(left.results.items()):
+        if extra := Counter(tuples) - Counter(wanted.results[sink]):
+            yield f"{sink}: {extra.total()} tuples are doubled or wrong, as {next(iter(extra))}"
+        elif sink in shape.ordered:
+            for key in {each[0] for each in tuples}:
+                mine = [each for each in tuples if each[0] == key]
+                if mine != [each for each in wanted.results[sink] if each[0] == key][-len(mine) :]:
+                    yield f"{sink}: what comes after it are not the last tuples of {key}"
