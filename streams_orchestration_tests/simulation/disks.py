@@ -1,8 +1,9 @@
 """The disk of a simulation: what was not synchronised may be lost with the power, and writing may fail.
 
-Files are real ones in a directory of a file system that gives no inode twice, as one in memory. Beside it lie second names of all files whose content was synchronised. A loss of
-power decides for every name that differs from the synchronised one which of the two is found again, and for every file
-whose content was not synchronised how much of it. That is what POSIX allows; file systems keep more.
+Files are real ones in a directory of a file system that gives no inode twice, as one in memory. Beside it lie second
+names of all files whose content was synchronised. A loss of power decides for every name that differs from the
+synchronised one which of the two is found again, and for every file whose content was not synchronised how much of it
+is. That is what POSIX allows; file systems keep more.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ class Disk:
         open_path = Path.open
 
         def fsync(descriptor: int) -> None:
-            path = os.readlink(f"/proc/self/fd/{descriptor}")
+            path = str(Path(f"/proc/self/fd/{descriptor}").readlink())
             if not self._below(path):
                 return
             self.scheduler.step("sync")

@@ -208,7 +208,7 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "full": full,
 }
 WEIGHTS = {
-    "kill": 4, "suicide": 4, "stop": 2, "zombie": 40, "away": 1, "lost_before": 2, "lost_after": 2, "redeploy": 2, "savepoint": 1,
-    "power": 1, "full": 1,
+    "kill": 4, "suicide": 4, "stop": 2, "zombie": 40, "away": 1, "lost_before": 2, "lost_after": 2, "redeploy": 2,
+    "savepoint": 1, "power": 1, "full": 1,
 }  # fmt: skip
 """How often a kind of fault comes, relative to the others."""

@@ -10,13 +10,28 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from streams_orchestration.operators import durable_files
+from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.deployment import reset
 from streams_orchestration.runtime.hosts import orphans
 from streams_orchestration.runtime.hosts.presence import Presence
-from streams_orchestration.runtime.queries import commits
+from streams_orchestration.runtime.queries import commits, views
 from streams_orchestration.runtime.queries.planner import Planner
+from streams_orchestration.runtime.redeployment import redeploying, switching
+from streams_orchestration.runtime.redeployment.carrying import Carrier
+from streams_orchestration.runtime.savepoints import places
 from streams_orchestration.runtime.sinks import publishing, retraction
-from streams_orchestration.runtime.units import controller, garbage, region_machine, roll_back, watch
+from streams_orchestration.runtime.storage.store import Store
+from streams_orchestration.runtime.tasks import stored_states
+from streams_orchestration.runtime.units import (
+    controller,
+    garbage,
+    holding,
+    plan_before,
+    region_machine,
+    roll_back,
+    watch,
+)
 
 
 @dataclass(frozen=True)
@@ -30,7 +45,7 @@ class Mutant:
     @contextlib.contextmanager
     def installed(self) -> Iterator[None]:
         """Let the function have its fault within a block, wherever it was imported."""
-        function: FunctionType = self.function
+        function: FunctionType = inspect.unwrap(self.function)
         source = textwrap.dedent(inspect.getsource(function))
         assert source.count(self.part) == 1, f"{function.__qualname__} has no single {self.part!r}"
         names: dict[str, Any] = dict(function.__globals__)
@@ -43,7 +58,8 @@ class Mutant:
             names,
         )
         before = function.__code__
-        function.__code__ = names[function.__name__].__code__
+        made = names[function.__name__]
+        function.__code__ = getattr(made, "__wrapped__", made).__code__
         try:
             yield
         finally:
@@ -132,5 +148,68 @@ MUTANTS: dict[str, Mutant] = {
         garbage._collect_unit,
         "cuts = {pe: batch for pe, batch, _ in _cuts(connection, application, members)}",
         "cuts = {pe: batch + 1 for pe, batch, _ in _cuts(connection, application, members)}",
+    ),
+    "contents are not synchronised": Mutant(Store.sync_contents, "sync_contents(self._durable(addresses))", "pass"),
+    "names are not synchronised": Mutant(Store.sync_names, "sync_names(self._durable(addresses))", "pass"),
+    "names of new directories are not synchronised": Mutant(durable_files.sync_names, "_sync_above(directory)", "pass"),
+    "names of directories of results are not synchronised": Mutant(
+        durable_files.make_directory, "_sync_above(directory)", "pass"
+    ),
+    "a pending name goes before the final one is on disk": Mutant(
+        publishing._settle, "sync_directory(directory)", "pass"
+    ),
+    "states that are carried over are not synchronised": Mutant(
+        Carrier.carry, "self._home.store.sync(self.written)", "pass"
+    ),
+    "a savepoint has its name before those of its files are on disk": Mutant(
+        places._beside, "sync_directory(path)", "pass"
+    ),
+    "states are carried over without a look at the cut": Mutant(
+        switching.switch, "if read_cut(connection, application, programs, changed) != cut:", "if False:"
+    ),
+    "a unit within an epoch counts as drained": Mutant(
+        holding.at_cut, "return connection.execute(open_pes).first() is None", "return True"
+    ),
+    "tuples between units do not count when these are drained": Mutant(
+        holding.under_way, "if connection.execute(left.limit(1)).first() is not None:", "if False:"
+    ),
+    "a hold is not renewed": Mutant(
+        redeploying.held,
+        "suppress(StreamsRuntimeError):\n                hold(catalog, application, units)",
+        "suppress(StreamsRuntimeError):\n                pass",
+    ),
+    "two redeploys are under way at once": Mutant(
+        start_lock._locked, "        return False\n", "        return True\n"
+    ),
+    "states are removed though their switch may have been made": Mutant(
+        redeploying._switch, "if not isinstance(error, CommitUnknownError):", "if True:"
+    ),
+    "the states of a trial's cut are collected": Mutant(
+        stored_states.kept_files, "return {path for paths in kept for path in paths}", "return set()"
+    ),
+    "a revert takes nothing back": Mutant(
+        plan_before._roll_back_tried,
+        "garbage += roll_back(connection, replace(unit, completed_epoch=unit.shown), unit.current_epoch + 1)",
+        "pass",
+    ),
+    "a revert repeats epochs": Mutant(
+        plan_before.bring_back,
+        "epoch = max([last.last_epoch, *(unit.current_epoch for unit in tried), *(pe.epoch for pe in pes)])",
+        "epoch = last.last_epoch",
+    ),
+    "a revert repeats generations": Mutant(
+        plan_before.bring_back,
+        "generation = 1 + max(last.last_generation, highest)",
+        "generation = last.last_generation",
+    ),
+    "a revert repeats numbers of segments": Mutant(plan_before._pe_values, "if stream in written}", "if False}"),
+    "a redeploy repeats the generation": Mutant(
+        switching.begin, "generation = cut.generation + 1", "generation = cut.generation"
+    ),
+    "garbage is collected by a plan that was replaced": Mutant(
+        garbage._is_deployed, "return plan is None or", "return True or"
+    ),
+    "a query of a plan that was replaced goes on": Mutant(
+        views.read_view, "if generation is not None and row.generation != generation:", "if False:"
     ),
 }

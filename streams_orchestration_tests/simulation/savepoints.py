@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from streams_orchestration.compiler.checking.deployable import Deployable
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.savepoints.place import Place
 from streams_orchestration.runtime.savepoints.places import saved
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.chaos.shapes import Shape
@@ -17,17 +19,24 @@ from streams_orchestration_tests.simulation.cases import hurried
 
 
 def judged(home: Home, shape: Shape, plan: Deployable, wanted: Outcome) -> Iterator[str]:
-    """Yield what is wrong with the savepoints of an application, whether or not their makers have lived to their end."""
+    """Yield what is wrong with the savepoints of an application, also with those whose makers were killed."""
     for place in sorted(saved(home, plan.name), key=lambda place: place.name):
-        with (
-            hurried(),
-            tempfile.TemporaryDirectory() as directory,
-            begun(other := Home(Path(directory)), plan.compilation, place, limit=5_000) as local,
-        ):
+        try:
+            left = _ended(place, shape, plan)
+        except StreamsRuntimeError as error:
+            yield f"savepoint {place.name}: {error}"
+        else:
+            yield from (f"savepoint {place.name}: {message}" for message in _compared(left, wanted, shape))
+
+
+def _ended(place: Place, shape: Shape, plan: Deployable) -> Outcome:
+    """Return what an application leaves that begins from a savepoint and is stepped by hand."""
+    with hurried(), tempfile.TemporaryDirectory() as directory:
+        home = Home(Path(directory))
+        with begun(home, plan.compilation, place, limit=5_000) as local:
             local.run()
-            other.results(plan.name).mkdir(parents=True, exist_ok=True)  # it may have been taken behind the last tuple
-            left = outcome(shape, other, local.programs)
-        yield from (f"savepoint {place.name}: {message}" for message in _compared(left, wanted, shape))
+            home.results(plan.name).mkdir(parents=True, exist_ok=True)  # it may have been taken behind the last tuple
+            return outcome(shape, home, local.programs)
 
 
 def _compared(left: Outcome, wanted: Outcome, shape: Shape) -> Iterator[str]:
