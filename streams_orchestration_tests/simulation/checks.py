@@ -38,18 +38,21 @@ class Checks:
     epochs: int = 0
     """Complete epochs of all units."""
     generations: int = 0
-    _last: int = 0
-    """Row number of the newest commit that was looked at."""
+    _commits: set[tuple[int, ...]] = field(default_factory=set[tuple[int, ...]])
+    """PE, batch and generation of the commits that there were at the last look."""
     _units: dict[str, tuple[int, int, str]] = field(default_factory=dict[str, tuple[int, int, str]])
     _cuts: dict[tuple[int, str, int], str] = field(default_factory=dict[tuple[int, str, int], str])
     _published: dict[Path, int] = field(default_factory=dict[Path, int])
+    _sound: set[Path] = field(default_factory=set[Path])
+    """Settled files that were found to be on disk."""
     _seen: dict[str, Tuples] = field(default_factory=dict[str, Tuples])
     _connection: sqlite3.Connection | None = None
 
     def __call__(self) -> None:
         """Look at the catalog and the results."""
-        for message in (*self._look_at_units(), *self._look_at_commits(), *self._look_at_results()):
-            self.wrong.append(message)
+        looks = (self._look_at_units, self._look_at_commits, self._look_at_results, self._look_at_settled)
+        for look in looks:
+            self.wrong.extend(look())
 
     def standing(self, pe: int) -> int:
         """Return the last batch of a PE."""
@@ -67,6 +70,7 @@ class Checks:
         ]
         self._published.clear()
         self._seen.clear()
+        self._sound.clear()
 
     def close(self) -> None:
         """Close the connection."""
@@ -102,16 +106,14 @@ class Checks:
 
     def _look_at_commits(self) -> Iterator[str]:
         """A commit is of its unit's generation, follows the one before, and names files that exist."""
-        # a roll back deletes the newest rows, whose numbers SQLite then gives again
-        (newest,) = self._rows("SELECT coalesce(max(rowid), 0) AS number FROM batch_commit")
-        self._last = min(self._last, newest["number"])
-        commits = self._rows(
-            "SELECT c.rowid AS number, c.pe, c.batch, c.generation, c.epoch, p.unit, p.batch AS standing "
-            "FROM batch_commit c JOIN pe p USING (application) WHERE p.id = c.pe AND c.rowid > ? ORDER BY c.rowid",
-            self._last,
-        )
-        for row in commits:
-            self._last = row["number"]
+        there = {tuple(row) for row in self._rows("SELECT pe, batch, generation FROM batch_commit")}
+        new, self._commits = sorted(there - self._commits), there
+        for pe, batch, _ in new:
+            (row,) = self._rows(
+                "SELECT c.pe, c.batch, c.generation, c.epoch, p.unit, p.batch AS standing "
+                "FROM batch_commit c JOIN pe p USING (application) WHERE p.id = c.pe AND c.pe = ? AND c.batch = ?",
+                *(pe, batch),
+            )
             place = f"PE {row['pe']}, batch {row['batch']}"
             generation, epoch, state = self._units[row["unit"]]
             if row["generation"] != generation:
@@ -157,6 +159,14 @@ class Checks:
                 yield f"{sink}: {extra.total()} tuples are doubled or wrong, as {next(iter(extra))}"
             elif sink in self.ordered and not self._is_beginning(seen, wanted):
                 yield f"{sink}: {new[0].name} came out of order"
+
+    def _look_at_settled(self) -> Iterator[str]:
+        """A published file that the catalog no longer names is on disk, with the directories above it."""
+        new = self._published.keys() - self._sound
+        for path in sorted(new & self.settled() if new else ()):
+            self._sound.add(path)
+            if not self.disk.keeps(path):
+                yield f"{path.name} counts as published and would not survive a loss of power"
 
     def _is_beginning(self, seen: Tuples, wanted: Tuples) -> bool:
         """Return True if tuples are the first ones of others; if plans have changed, those of each key are."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError, StreamsRuntimeError
 from streams_orchestration.runtime.redeployment import redeploying, reverting
 from streams_orchestration.runtime.savepoints import creating
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.simulation.disks import Disk
 from streams_orchestration_tests.simulation.scheduler import Scheduler
 
 AT_ONCE = 2
@@ -26,6 +28,7 @@ class Redeploys:
 
     scheduler: Scheduler
     home: Home
+    disk: Disk
     plans: Sequence[Deployable]
     """Plans of equal results."""
     wrong: list[str]
@@ -50,9 +53,14 @@ class Redeploys:
         if self._saved == MOST_SAVEPOINTS:
             return None
         name = f"point-{self._saved}"
-        begun = self._begin("saver", name, lambda: creating.create_savepoint(self.home, self.plans[0].name, name))
+        begun = self._begin("saver", name, lambda: self._save(name))
         self._saved += begun is not None
         return begun
+
+    def _save(self, name: str) -> None:
+        place = creating.create_savepoint(self.home, self.plans[0].name, name).place
+        lost = [path for path in sorted(Path(place.address).rglob("*")) if path.is_file() and not self.disk.keeps(path)]
+        self.wrong += [f"savepoint {name}: {path.name} would not survive a loss of power" for path in lost]
 
     def _redeploy(self, number: int, within: float) -> object:
         try:

@@ -110,6 +110,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         scheduler = Scheduler(choices, switch)
         disk = Disk(scheduler, home.root, directory / "aside")
         scheduler.tell = print if tell else None
+        scheduler.place = name
         stack.enter_context(_quiet())
         stack.enter_context(worlds.installed(scheduler))
         stack.enter_context(processes.installed(scheduler))
@@ -133,7 +134,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
             raise BrokenPromiseError(otherwise)
 
         stack.enter_context(patch.object(promises, "broken", broken))
-        redeploys = Redeploys(scheduler, home, redeployed, checks.wrong)
+        redeploys = Redeploys(scheduler, home, disk, redeployed, checks.wrong)
         faults = Faults(scheduler, shared, case.faults, case.rate, case.kinds, checks, redeploys, disk, lambda: None)
 
         def committed() -> None:
