@@ -38,8 +38,6 @@ class Disk:
     """A directory on the same file system, for second names."""
     full_until: float = 0.0
     """Simulated time until which nothing can be written."""
-    is_off: bool = False
-    """Whether the power is away, so that no step of a process writes."""
     _names: dict[int, dict[str, int]] = field(default_factory=dict[int, dict[str, int]])
     """Inode of a directory -> the names in it that are on disk, each with its inode."""
 
@@ -58,7 +56,6 @@ class Disk:
 
     def lose_power(self) -> str:
         """Lose some of what is not on disk; return how much."""
-        self.is_off = True
         lost: list[str] = []
         torn: dict[int, int] = {}
         self._lose_names(self.root, lost)
@@ -76,7 +73,6 @@ class Disk:
                     torn[status.st_ino] = min(int(blocks * share) * BLOCK, status.st_size)
                     os.truncate(path, torn[status.st_ino])
         self.settle()
-        self.is_off = False
         return f"{len(lost)} names and {len(torn)} contents were not on disk"
 
     def _lose_names(self, directory: Path, lost: list[str]) -> None:
@@ -123,7 +119,7 @@ class Disk:
         return found
 
     def _below(self, path: object) -> bool:
-        return self.scheduler.current is not None and not self.is_off and str(path).startswith(str(self.root))
+        return self.scheduler.current is not None and str(path).startswith(str(self.root))
 
     def _refuse(self, path: object) -> None:
         if self.scheduler.now < self.full_until:

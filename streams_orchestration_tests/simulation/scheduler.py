@@ -187,7 +187,9 @@ class Scheduler:
         """End all processes at one moment, call `lost`, and start the machine again."""
         for process in tuple(self.processes.values()):
             self.end(process, leave=False)
+        thread, self.current = self.current, None
         lost()
+        self.current = thread
         self.boots += 1
         self.booted = self.now
 

@@ -12,12 +12,19 @@ import pytest
 
 PROGRAM = (sys.executable, "-m", "streams_orchestration_tests.simulation", "--json")
 """Simulations run in processes of their own: greenlets that were put aside must not be freed beside other tests."""
+REDEPLOYS = ("--kind", "redeploy", "--rate", "0.002")
+SAVEPOINTS = ("--kind", "redeploy", "savepoint", "--rate", "0.005")
 FOUND: dict[str, tuple[str, ...]] = {
     "no fence": ("--kind", "zombie", "--seed", "3"),
     "a commit that was made is not known again": ("--kind", "lost_after"),
-    "commits while a unit is unhealthy": ("--seed", "1"),
-    "nothing is retracted": (),
-    "garbage is one batch behind the cut": ("--shape", "outside", "--seed", "2"),
+    "commits while a unit is unhealthy": ("--kind", "kill", "suicide", "stop", "--seed", "2"),
+    "nothing is retracted": ("--kind", "kill", "suicide"),
+    "garbage is one batch behind the cut": ("--shape", "outside", "--kind", "kill", "suicide", "--seed", "2"),
+    "names are not synchronised": ("--kind", "power"),
+    "a pending name goes before the final one is on disk": ("--kind", "power"),
+    "states that are carried over are not synchronised": (*REDEPLOYS, "--seed", "1"),
+    "a savepoint has its name before those of its files are on disk": (*SAVEPOINTS, "--seed", "2"),
+    "a unit within an epoch counts as drained": (*REDEPLOYS, "--seed", "4"),
 }
 """Mutants that few runs find, the cases for it, and the seed to begin with: at present one that finds it."""
 
@@ -38,6 +45,18 @@ def test_whatever_fails_and_whenever_the_end_is_that_of_an_undisturbed_run(shape
 def test_a_lost_answer_costs_no_reset():
     for verdict in simulate("--kind", "lost_before", "lost_after", "--runs", "2", "--faults", "40"):
         assert (verdict["wrong"], verdict["resets"]) == ([], 0), verdict
+
+
+def test_redeploys_and_savepoints_cost_no_reset():
+    (verdict,) = simulate(*SAVEPOINTS)
+    assert (verdict["wrong"], verdict["resets"]) == ([], 0), verdict
+    assert any("done" in end for end in verdict["redeploys"]), "something was redeployed"
+
+
+def test_nothing_is_lost_with_the_power():
+    (verdict,) = simulate("--kind", "power", "--rate", "0.005", "--faults", "15")
+    assert verdict["wrong"] == [], verdict
+    assert any(" 0 names and 0 contents" not in fault for fault in verdict["faults"]), "something was not on disk"
 
 
 def test_a_run_is_repeated_to_the_step_in_another_process(tmp_path: Path):

@@ -91,6 +91,8 @@ def redeploy(
         if trial.state == "REVERTED":
             if stopped:
                 cancel(home, application)
+            else:
+                start(home, application)  # another process may have taken the plan back, and starts no hosts
             raise RevertedError(redeployment, trial.cause or "")
         return replace(redeployment, measured_seconds=trial.pause)
 

@@ -243,18 +243,19 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: floa
         now: unix seconds.
     """
     trouble: Trouble | None = None
-    up = True
+    up, missing = True, False
     for host in hosts:
-        if host.pid is None and host.state not in ("STARTING", "WAITING"):
-            continue  # a host that was never launched finds everything rolled back when it comes
         reason = host_failure(host, now)
+        if host.pid is None and host.state not in ("STARTING", "WAITING"):
+            missing |= reason is not None
+            continue  # a host that was never launched finds everything rolled back when it comes
         if reason is not None and trouble is None:
             trouble = Trouble(reason, max(host.heartbeat_at or 0.0, host.launched_at), _kind_of_host(host.id))
         up = up and host.alive and host.state == "RUNNING" and reason is None
     failed = next((pe for pe in pes if pe.state == "FAILED" and not pe.final), None)
     if trouble is None and failed is not None:
         trouble = Trouble(pe_failure(failed.id, failed.error), now, failed.kind, failed.outside)
-    return Health(trouble, up)
+    return Health(trouble, up, missing)
 
 
 def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
@@ -269,7 +270,7 @@ def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
         return False
     late = unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline
     waits = (unit.state == "UNHEALTHY" or unit.dirty) and unit.asked != unit.generation
-    return late or waits or (health is not None and health.trouble is not None)
+    return late or waits or (health is not None and (health.trouble is not None or health.missing))
 
 
 def pe_failure(pe: int, error: str | None) -> str:

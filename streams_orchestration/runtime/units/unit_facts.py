@@ -61,6 +61,8 @@ class Health:
     trouble: Trouble | None = None
     up: bool = True
     """True if every host of the unit is present, so that a reset may begin (B12)."""
+    missing: bool = False
+    """True if a host that a new plan has entered was not started in time; this troubles no query that runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.hosts.presence import Presence, UnwantedHostError
+from streams_orchestration.runtime.limits import ENTERED_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.watching import watch
 from streams_orchestration.runtime.processes import ProcessIdentity, family, identify, is_alive, kill
@@ -157,6 +158,21 @@ def test_a_host_that_dies_is_seen_by_who_watches(home: Home, launcher: FakeLaunc
     assert next(watching)["app"].troubled == ("region-0",)
     reset(home, "app", "region-0")
     assert next(watch(home, 0.0))["app"].troubled == (), "it is seen to"
+
+
+def test_a_host_that_a_new_plan_has_entered_and_nobody_has_started_is_seen_by_who_watches(
+    home: Home, launcher: FakeLauncher
+):
+    launch(home, "app")
+    entered = time.time() - ENTERED_LIMIT - 1
+    with Catalog(home).write() as connection:
+        new = {"state": "STOPPED", "pid": None, "process_started": None, "launched_at": entered}
+        connection.execute(update(tables.host).values(**new))
+    assert next(watch(home, 0.0))["app"].troubled == ("region-0",)
+    (failure,) = failures(read_status(home, "app"), time.time())
+    assert "which is new, was not started" in failure.reason
+    observe(Catalog(home), "app")
+    assert read_status(home, "app").units[0].state != "UNHEALTHY", "what runs goes on"
 
 
 def test_what_a_dead_host_left_is_stopped_when_another_is_started(home: Home, launcher: FakeLauncher):
