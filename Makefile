@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test deep bench ui kafka servers lint audit docs page lock clean tested compiled setup
+.PHONY: help run quick test deep simulate bench ui kafka servers lint audit docs page lock clean tested compiled setup
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
@@ -22,6 +22,9 @@ test: setup ## lint and all tests but those of make deep, at the same time
 
 deep: setup ## long searches: chaos, every course of events, twenty times the examples; some hours
 	@$(PYTEST) -m 'deep or hypothesis' --hypothesis-profile deep --timeout 7200 $(ARGS)
+
+simulate: setup ## the product's own code under 10,000 simulated faults, some minutes (others: make simulate ARGS='--seed 10000')
+	@$(BIN)/python -m streams_orchestration_tests.simulation --piece 10000 $(ARGS)
 
 bench: ## measured ratios to the targets, some 15 minutes (one of them, quicker: make bench ARGS='--quick flights')
 	@.ci/setup bench

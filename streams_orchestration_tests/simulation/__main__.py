@@ -14,6 +14,7 @@ from streams_orchestration_tests.chaos.shapes import SHAPES
 from streams_orchestration_tests.simulation.choices import Choices, Made
 from streams_orchestration_tests.simulation.faults import KINDS
 from streams_orchestration_tests.simulation.mutants import MUTANTS
+from streams_orchestration_tests.simulation.pieces import search
 from streams_orchestration_tests.simulation.runs import Case, Verdict, run
 from streams_orchestration_tests.simulation.shrinking import shrunk
 
@@ -23,6 +24,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m streams_orchestration_tests.simulation", description=__doc__)
     parser.add_argument("--seed", type=int, default=0, help="Seed of the first run.")
     parser.add_argument("--runs", type=int, default=1, help="Number of runs; each has the next seed.")
+    parser.add_argument("--piece", type=int, metavar="FAULTS", help="Run seeds of all shapes until there were so many.")
     parser.add_argument("--faults", type=int, default=30, help="Faults of each run.")
     parser.add_argument("--shape", choices=sorted(SHAPES), default="diamond", help="Shape of the application.")
     parser.add_argument("--variant", type=int, default=0, help="Which application of the shape.")
@@ -36,6 +38,8 @@ def main() -> int:
     parser.add_argument("--trace", action="store_true", help="Print each step.")
     parser.add_argument("--json", action="store_true", help="Print a line of JSON for each run.")
     given = parser.parse_args()
+    if given.piece:
+        return min(search(given.seed, given.piece, ("--faults", str(given.faults), "--rate", str(given.rate))), 1)
     with MUTANTS[given.mutant].installed() if given.mutant else contextlib.nullcontext():
         return _replay(given) if given.replay else _simulate(given)
 
@@ -87,7 +91,7 @@ def _keep(path: Path, case: Case, made: Made) -> None:
 
 def _show(verdict: Verdict, *, as_json: bool) -> None:
     if as_json:
-        names = ("wrong", "faults", "crashes", "redeploys", "steps", "simulated", "commits", "resets", "mark")
+        names = ("wrong", "faults", "crashes", "redeploys", "steps", "simulated", "commits", "resets", "mark", "taken")
         print(json.dumps({"seed": verdict.case.seed} | {name: getattr(verdict, name) for name in names}))
         return
     print(
