@@ -125,19 +125,23 @@ class Checks:
                 yield f"{place}: committed while {row['unit']} is {state}"
             if row["epoch"] < epoch:
                 yield f"{place}: a commit of epoch {row['epoch']} after epoch {epoch} was complete"
-            paths = {path for names in self._named(row["pe"], row["batch"]) for path in names}
+            paths = {
+                path for names in self._named(*(row[name] for name in ("pe", "batch", "generation"))) for path in names
+            }
             for path in sorted(paths):
                 if not (self.home.root / path).exists():
                     yield f"{place}: {path} is gone"
                 elif not self.disk.keeps(self.home.root / path):
                     yield f"{place}: {path} would not survive a loss of power"
 
-    def _named(self, pe: int, batch: int) -> Iterator[Iterable[str]]:
+    def _named(self, pe: int, batch: int, generation: int) -> Iterator[Iterable[str]]:
         """Yield the files that a commit names."""
         yield (row["path"] for row in self._rows("SELECT path FROM segment WHERE pe = ? AND batch = ?", pe, batch))
         for row in self._rows("SELECT files FROM operator_state WHERE pe = ? AND batch = ?", pe, batch):
             yield (file["path"] for file in json.loads(row["files"]))
-        files = self._rows("SELECT pending FROM sink_file WHERE pe = ? AND batch = ? AND NOT published", pe, batch)
+        # a redeploy gives the files of a sink to the PE that it comes to, with the batch of the PE that it was in
+        waiting = "SELECT pending FROM sink_file WHERE pe = ? AND batch = ? AND generation = ? AND NOT published"
+        files = self._rows(waiting, pe, batch, generation)
         yield (row["pending"] for row in files)
 
     def _look_at_results(self) -> Iterator[str]:

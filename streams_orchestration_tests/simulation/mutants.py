@@ -165,7 +165,7 @@ MUTANTS: dict[str, Mutant] = {
         places._beside, "sync_directory(path)", "pass"
     ),
     "states are carried over without a look at the cut": Mutant(
-        switching.switch, "if read_cut(connection, application, programs, changed) != cut:", "if False:"
+        switching.switch, "if read_cut(connection, application, programs, changed) != new.cut:", "if False:"
     ),
     "a unit within an epoch counts as drained": Mutant(
         holding.at_cut, "return connection.execute(open_pes).first() is None", "return True"
@@ -182,7 +182,7 @@ MUTANTS: dict[str, Mutant] = {
         start_lock._locked, "        return False\n", "        return True\n"
     ),
     "states are removed though their switch may have been made": Mutant(
-        redeploying._switch, "if not isinstance(error, CommitUnknownError):", "if True:"
+        redeploying.PlanChange.switch, "if not isinstance(error, CommitUnknownError):", "if True:"
     ),
     "the states of a trial's cut are collected": Mutant(
         stored_states.kept_files, "return {path for paths in kept for path in paths}", "return set()"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.savepoints.place import Place
+from streams_orchestration.runtime.savepoints.place import SavepointPlace
 from streams_orchestration.runtime.savepoints.places import saved
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.chaos.shapes import Shape
@@ -29,7 +29,7 @@ def judged(home: Home, shape: Shape, plan: Deployable, wanted: Outcome) -> Itera
             yield from (f"savepoint {place.name}: {message}" for message in _compared(left, wanted, shape))
 
 
-def _ended(place: Place, shape: Shape, plan: Deployable) -> Outcome:
+def _ended(place: SavepointPlace, shape: Shape, plan: Deployable) -> Outcome:
     """Return what an application leaves that begins from a savepoint and is stepped by hand."""
     with hurried(), tempfile.TemporaryDirectory() as directory:
         home = Home(Path(directory))
