@@ -43,7 +43,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class TableColumn:
+class ShownColumn:
     """A column of the table: its title, the value by which rows are sorted, and the text that is shown."""
 
     title: str
@@ -69,20 +69,20 @@ def _number(number: float | None) -> str:
 
 
 COLUMNS = (
-    TableColumn("name", lambda row: _natural(row.name), lambda row: row.name),
-    TableColumn("state", lambda row: f"{0 if row.trouble else 1} {row.state}", lambda row: row.state),
-    TableColumn("CPU", lambda row: row.cores, _percent),
-    TableColumn("CPU s", lambda row: row.cpu_seconds, _seconds),
-    TableColumn("tuples/s", lambda row: row.rate, lambda row: _number(row.rate)),
-    TableColumn("tuples", lambda row: row.tuples, lambda row: _number(row.tuples)),
-    TableColumn("behind", lambda row: row.lag, lambda row: _number(row.lag)),
-    TableColumn(
+    ShownColumn("name", lambda row: _natural(row.name), lambda row: row.name),
+    ShownColumn("state", lambda row: f"{0 if row.trouble else 1} {row.state}", lambda row: row.state),
+    ShownColumn("CPU", lambda row: row.cores, _percent),
+    ShownColumn("CPU s", lambda row: row.cpu_seconds, _seconds),
+    ShownColumn("tuples/s", lambda row: row.rate, lambda row: _number(row.rate)),
+    ShownColumn("tuples", lambda row: row.tuples, lambda row: _number(row.tuples)),
+    ShownColumn("behind", lambda row: row.lag, lambda row: _number(row.lag)),
+    ShownColumn(
         "oldest", lambda row: row.lag_seconds, lambda row: duration(row.lag_seconds) if row.lag_seconds else ""
     ),
-    TableColumn(
+    ShownColumn(
         "state kB", lambda row: row.state_bytes, lambda row: f"{row.state_bytes / 1e3:,.1f}" if row.state_bytes else ""
     ),
-    TableColumn("resets", lambda row: row.resets, lambda row: _number(row.resets)),
+    ShownColumn("resets", lambda row: row.resets, lambda row: _number(row.resets)),
 )
 ASCENDING = ("name", "state")
 """Columns that sort their smallest value first; all others sort their largest value first."""

@@ -30,7 +30,7 @@ class Sent(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class RunMoment:
     """An application at one moment."""
 
     state: Literal["RUNNING", "ENDING", "COMPLETE", "ABORT"]
@@ -45,7 +45,7 @@ class Moment:
     at: float
 
 
-def due(sent: Sent | None, moment: Moment, told: Moment | None) -> Step | None:
+def due(sent: Sent | None, moment: RunMoment, told: RunMoment | None) -> Step | None:
     """Return the next step, or None if nothing is due.
 
     Args:
@@ -71,7 +71,7 @@ def due(sent: Sent | None, moment: Moment, told: Moment | None) -> Step | None:
     return "RUNNING" if _has_news(sent, moment, told) else None
 
 
-def _has_news(sent: Sent, moment: Moment, told: Moment | None) -> bool:
+def _has_news(sent: Sent, moment: RunMoment, told: RunMoment | None) -> bool:
     if told is None:
         return sent.event == "RUNNING" or any(moment.epochs.values())
     if moment.condition != told.condition:

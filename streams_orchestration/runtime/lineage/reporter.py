@@ -27,7 +27,7 @@ from streams_orchestration.runtime.lineage.client import (
     target,
 )
 from streams_orchestration.runtime.lineage.flows import About, flows_of
-from streams_orchestration.runtime.lineage.progress import EventName, Moment, due
+from streams_orchestration.runtime.lineage.progress import EventName, RunMoment, due
 from streams_orchestration.runtime.lineage.views import View, read_view, rows_since
 from streams_orchestration.runtime.programs.stored_compilation import read_stored
 from streams_orchestration.runtime.recurring import RecurringErrors
@@ -83,7 +83,7 @@ class Reporter:
         self._programs: tuple[PeProgram, ...] = ()
         self._about: About | None = None
         """The facts about the loaded plan, read when first needed."""
-        self._told: tuple[str, Moment] | None = None
+        self._told: tuple[str, RunMoment] | None = None
         """The run of the last event that this process sent, and the application at that time."""
         self._said: str | None = None
         self._failures = 0

@@ -13,7 +13,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import HostRow, LineageRunRow, UnitRow
 from streams_orchestration.runtime.catalog.states import ApplicationState
-from streams_orchestration.runtime.lineage.progress import Moment, Sent
+from streams_orchestration.runtime.lineage.progress import RunMoment, Sent
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.reading import units_status
@@ -39,7 +39,7 @@ class ApplicationFacts(CatalogRow):
 class View:
     """The state of an application for its events."""
 
-    moment: Moment
+    moment: RunMoment
     run: LineageRunRow | None
     """The latest run of the application; None if there is none."""
     units: list[UnitRow]
@@ -78,7 +78,7 @@ def read_view(connection: Connection, home: Home, application: str, *, last: boo
     working = [host for host in hosts if host.state not in ("COMPLETED", "STOPPED")]
     live = [each.id for each in working if each.state in ("STARTING", "RUNNING") and HostStatus.of(each, now).alive]
     broken = any(unit.state in BROKEN or (unit.state == "STARTED" and unit.dirty) for unit in units)
-    moment = Moment(
+    moment = RunMoment(
         state=_state(facts, last=last),
         started_at=facts.started_at,
         failure=_failure(connection, home, application, now) if broken or len(live) < len(working) else None,

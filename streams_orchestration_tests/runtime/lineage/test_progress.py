@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.lineage.progress import ENDS, RUNNING_SECONDS, Moment, Sent, Step, due
+from streams_orchestration.runtime.lineage.progress import ENDS, RUNNING_SECONDS, RunMoment, Sent, Step, due
 
 
 def moment(state: Any = "RUNNING", *, started: float = 1.0, failure: str | None = None, broken: bool = False,
-           epoch: int = 0, at: float = 10.0) -> Moment:  # fmt: skip
-    return Moment(state, started, failure, ("UNHEALTHY" if broken else "RUNNING", 1), {"region-0": epoch}, at)
+           epoch: int = 0, at: float = 10.0) -> RunMoment:  # fmt: skip
+    return RunMoment(state, started, failure, ("UNHEALTHY" if broken else "RUNNING", 1), {"region-0": epoch}, at)
 
 
-CASES: dict[str, tuple[Sent | None, Moment, Moment | None, Step | None]] = {
+CASES: dict[str, tuple[Sent | None, RunMoment, RunMoment | None, Step | None]] = {
     "it runs": (None, moment(), None, "BEGIN"),
     "it failed before anything was sent": (None, moment(failure="lost"), None, "BEGIN"),
     "it was complete before anything was sent": (None, moment("COMPLETE"), None, "BEGIN"),
