@@ -42,7 +42,7 @@ _ALL_PORTS = frozenset(("Union", "Merge", "Pair"))
 _ASSIGNING = frozenset(("Functor", "Punctor", "Aggregate"))
 """Operators with an expression for each attribute that they do not submit unchanged."""
 _JOINED = {"Join": ("lhs_{}", "rhs_{}"), "Barrier": ("in{0}_{1}",)}
-"""Operators whose expressions are over the attributes of all input ports."""
+"""Operators whose expressions can use the attributes of all input ports."""
 _TYPED: Mapping[str, Mapping[str, int]] = {
     "DeDuplicate": {"key": 0},
     "DynamicFilter": {"key": 0, "addKey": 1, "removeKey": 2},

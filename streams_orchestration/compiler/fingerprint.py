@@ -74,7 +74,7 @@ def difference(old: Compilation, new: Compilation) -> str:
 
 
 def _widths(old: Compilation, new: Compilation) -> Iterator[str]:
-    """Name each parallel region of both whose width differs, with both widths."""
+    """Name each parallel region that has another width in each of two plans, with both widths."""
     before = {region.name: region.width for region in old.logical.regions}
     for region in new.logical.regions:
         if before.get(region.name, region.width) != region.width:
