@@ -166,3 +166,26 @@ def test_a_sink_is_complete_up_to_the_watermark_of_its_visible_epoch(tmp_path: P
     steps = [each for each in seen if each is not None]
     assert steps == sorted(steps)
     assert len({*steps}) > 2
+
+
+@pytest.mark.parametrize("widths", [(1, 3), (3, 2), (2, 2)])
+def test_a_stream_that_has_ended_holds_nothing_back_after_a_redeploy(tmp_path: Path, widths: tuple[int, int]):
+    file, ended = timed_file(tmp_path / "rows.parquet", TUPLES), timed_file(tmp_path / "others.parquet", TUPLES[:2])
+
+    def wide(width: int) -> list[dict[str, Any]]:
+        by_key = {"parallel": {"width": width, "partitionBy": [{"port": "Rows", "attributes": ["k"]}]}}
+        return [
+            timed("Rows", file, lag=4.0),
+            timed("Others", ended, lag=4.0),
+            through("Both", "Union", "Rows", "Others", annotations=by_key),
+            through("Met", "Meeting", "Both", schema="Met"),
+            sink("Out", "Met"),
+        ]
+
+    local = LocalApplication(Home(tmp_path / "home"), in_event_time(wide(widths[0]), fusion="manual", pes=2), 7)
+    run_some(local, 3)
+    redeploy(local, in_event_time(wide(widths[1]), fusion="manual", pes=3))
+    local.run()
+    met = shown(local)
+    assert [row for row in met if row[0] < row[3] < END] == []
+    assert max(watermark for *_, watermark in met if watermark != END) > 50_000

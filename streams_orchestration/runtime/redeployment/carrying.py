@@ -155,7 +155,8 @@ class Carrier:
                 formers = [
                     each.former for each in redeployment.operators if without_channels(each.operator) == channels
                 ]
-                watermark = common_watermark([self._read(former) for former in formers if former is not None])
+                states = [self._read(former) for former in formers if former is not None]
+                watermark = common_watermark(states, program)
                 if watermark:
                     self._store(name, watermark, carried)
 
@@ -168,8 +169,9 @@ class Carrier:
         if stored is None:
             return
         before, (_, after) = self._formers[former], self._programs[operator]
-        same = (before.inputs, before.deliveries, before.parameters)
-        if stored.is_checkpoint or same == (after.inputs, after.deliveries, after.parameters):
+        same = (before.inputs, before.deliveries, before.parameters, {*before.entries.values()})
+        is_same = same == (after.inputs, after.deliveries, after.parameters, {*after.entries.values()})
+        if stored.is_checkpoint or is_same:
             carried.states[operator] = StoredState(operator, stored.files)
             return
         state = carried_state(self._operator(after), before, after, read_state(self._home.store, stored))
@@ -190,8 +192,12 @@ class Carrier:
             if self._cut.exhausted.issuperset(names):  # the rest of an unfinished channel may be in any new channel
                 carried.exhausted.update(targets)
             return
+        former = [state for state in states if state]
+        parts = {
+            name: state | common_watermark(former, self._programs[name][1]) for name, state in divided.items() if state
+        }
         with world.Pool(REPLICAS_AT_ONCE) as pool:
-            stored = [pool.submit(self._store, name, state, carried) for name, state in divided.items() if state]
+            stored = [pool.submit(self._store, name, state, carried) for name, state in parts.items()]
         for each in stored:
             each.result()
 

@@ -7,12 +7,14 @@ from concurrent.futures import Future
 from typing import Any
 
 from streams_orchestration import world
+from streams_orchestration.compiler.brief import without_channels
 from streams_orchestration.compiler.pe_program import OperatorProgram, Split
 from streams_orchestration.compiler.redeployment.outcome import StateMove
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.states.conversion import ConversionError, converted
 from streams_orchestration.operators.states.rescaling import RescaleError
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.watermarks import END
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.proof import prove
 from streams_orchestration.runtime.redeployment.routes import SplitterRoute
@@ -35,7 +37,7 @@ def carried_state(
     """Return a state that is carried over undivided, converted to the operator's current types.
 
     A round-robin position is kept if the splitter has the same number of channels; otherwise it starts anew. All
-    connections begin with the operator's watermark (EV45).
+    connections begin with the operator's watermark, but for those that have ended (EV45).
 
     Args:
         operator: the operator of the new plan, after `setup`.
@@ -51,7 +53,11 @@ def carried_state(
     before, after = (dict(_round_robins(each)) for each in (former, program))
     positions = state.get(SPLITTERS, {})
     kept = {name: positions[name] for name in positions if name in after and before.get(name) == after[name]}
-    return converted | ({SPLITTERS: kept} if kept else {}) | common_watermark([state])
+    own_watermark = {name: each for name, each in state.get(WATERMARK, {}).items() if name not in ("entries", "idle")}
+    watermark = common_watermark([state], program)
+    if watermark:
+        watermark[WATERMARK] = own_watermark | watermark[WATERMARK]
+    return converted | ({SPLITTERS: kept} if kept else {}) | watermark
 
 
 def divided_states(operator: Operator, move: StateMove, states: Sequence[State]) -> list[dict[str, Any]]:
@@ -83,14 +89,33 @@ def divided_states(operator: Operator, move: StateMove, states: Sequence[State])
     if len(divided) != len(move.targets):
         raise StateRefusedError(name, f"was divided into {len(divided)} parts for {len(move.targets)} channels")
     _prove(operator, [place.operator for place in move.targets], divided, after)
-    watermark = common_watermark([state for state in states if state])
-    return [dict(state) | (watermark if state else {}) for state in divided]
+    return [dict(state) for state in divided]
 
 
-def common_watermark(states: Sequence[State]) -> dict[str, Any]:
-    """Return the part of a state that holds the least watermark of replicas; empty if a replica has none (EV46)."""
-    reached = [state.get(WATERMARK, {}).get("watermark") for state in states]
-    return {} if None in reached or not reached else {WATERMARK: {"watermark": min(reached)}}
+def common_watermark(states: Sequence[State], program: OperatorProgram) -> dict[str, Any]:
+    """Return the part of a state with which a replica begins in event time; empty if a former replica has none.
+
+    The watermark is the least of those of the former replicas (EV46). A connection begins with it, or with the end if
+    all channels of its stream have ended.
+
+    Args:
+        states: the states of the former replicas.
+        program: the program of the replica.
+    """
+    parts: list[dict[str, Any]] = [state.get(WATERMARK, {}) for state in states]
+    reached = [part["watermark"] for part in parts if part.get("watermark") is not None]
+    if len(reached) < len(parts) or not reached:
+        return {}
+    entries = [(_stream(name), value) for part in parts for name, value in part.get("entries", {}).items()]
+    going_on = {stream for stream, value in entries if value != END}
+    ended = {stream for stream, _ in entries} - going_on
+    kept = {name: END for name in program.entries.values() if _stream(name) in ended}
+    return {WATERMARK: {"watermark": min(reached), "entries": kept}}
+
+
+def _stream(connection: str) -> str:
+    """Return the stream of a connection, with all its channels, and without the splitter that it leaves."""
+    return without_channels(connection.partition(">")[0])
 
 
 def _prove(operator: Operator, names: Sequence[str], states: Sequence[State], route: SplitterRoute) -> None:
