@@ -14,15 +14,18 @@ from streams_orchestration.compiler.checking.external_streams import check_exter
 from streams_orchestration.compiler.checking.incomplete_parameters import missing_in, with_examples
 from streams_orchestration.compiler.checking.not_yet import not_yet, refusals, refused_imports
 from streams_orchestration.compiler.compilation import Stages, need
+from streams_orchestration.compiler.event_time.roles import roles_by_operator
 from streams_orchestration.compiler.implementations import implementation_name, is_standard, load_operator
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
+from streams_orchestration.compiler.stage_results import EventTimeMap
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.model.secrets import hidden_in
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import FaultyExpressionError, UnknownAttributeError
+from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.expressions import Noted, noted
 from streams_orchestration.operators.faults import all_faults
 from streams_orchestration.operators.implementation import ImplementationError, wrong_method
@@ -67,7 +70,7 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
         diagnostics += check_external_streams(physical, logical.time_zone)
         diagnostics += refused_imports(physical)
     places: dict[Path | str, LogicalOperator] = {}
-    checked = _checked(logical, physical)
+    checked = _checked(logical, physical, done.event_time)
     for each in checked:
         operator = each.operator
         try:
@@ -101,11 +104,15 @@ class _Checked:
     """The submission-time values, of which messages show no secret."""
     zone: str
     """The time zone of the application."""
+    event_time: EventTimeRole | None = None
+    """Its role in an event-time graph."""
 
 
-def _checked(logical: LogicalGraph, physical: PhysicalGraph | None) -> list[_Checked]:
+def _checked(
+    logical: LogicalGraph, physical: PhysicalGraph | None, event_time: EventTimeMap | None = None
+) -> list[_Checked]:
     replicas = {each.logical: each for each in reversed(physical.operators)} if physical is not None else {}
-    types = _input_types(logical)
+    types, roles = _input_types(logical), roles_by_operator(event_time, physical)
 
     def parameters(operator: LogicalOperator) -> dict[str, Any] | None:
         if "${" not in str(operator.parameters):
@@ -116,7 +123,9 @@ def _checked(logical: LogicalGraph, physical: PhysicalGraph | None) -> list[_Che
         return operator.parameters if replica is None else substitute_channels(operator.parameters, replica)
 
     return [
-        _Checked(each, parameters(each), types[each.index], logical.submission, logical.time_zone)
+        _Checked(
+            each, parameters(each), types[each.index], logical.submission, logical.time_zone, roles.get(each.index)
+        )
         for each in logical.operators
     ]
 
@@ -196,7 +205,7 @@ def _found(checked: _Checked, places: dict[Path | str, LogicalOperator] | None) 
         found.append(_Finding(_diagnostic("SO5004", operator, conflict)))
     if inputs is None or (places is None and _plainly_known(operator, implementation.mentions(parameters), inputs)):
         return found
-    context = _context(operator, inputs, checked.zone)
+    context = _context(checked, inputs)
     faults = all_faults(lambda: implementation.check(context, parameters), standard=is_standard(operator))
     found += (_finding(operator, each) for each in faults)
     if found or places is None:
@@ -245,7 +254,7 @@ def _wrong_expressions(
     else:
         if anywhere and _plainly_known(operator, implementation.mentions(parameters), inputs):
             return []
-    context = _context(operator, inputs, checked.zone)
+    context = _context(checked, inputs)
     faults = all_faults(lambda: implementation.check(context, parameters), standard=standard)
     missing = missing_in(implementation.Parameters, sound)
     return [
@@ -311,16 +320,19 @@ def _plainly_known(operator: LogicalOperator, mentions: Mentions | None, inputs:
     )
 
 
-def _context(operator: LogicalOperator, inputs: list[str], zone: str) -> OperatorContext:
+def _context(checked: _Checked, inputs: list[str]) -> OperatorContext:
     """Return the context that the operator's checks take."""
-    return OperatorContext.declared(
+    operator = checked.operator
+    context = OperatorContext.declared(
         operator.name,
         inputs,
         (output.schema for output in operator.outputs),
         _base(operator),
         (port.name for port in operator.inputs),
-        zone,
+        checked.zone,
     )
+    context.event_time = checked.event_time
+    return context
 
 
 def _diagnostic(code: str, operator: LogicalOperator, message: str, parameter: str = "") -> Diagnostic:

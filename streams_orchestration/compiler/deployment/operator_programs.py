@@ -5,12 +5,12 @@ from __future__ import annotations
 from streams_orchestration.compiler.deployment.errors import CannotRunError
 from streams_orchestration.compiler.deployment.pe_graph import PeGraph
 from streams_orchestration.compiler.deployment.pe_streams import PeStreams, stream_name
-from streams_orchestration.compiler.event_time.attributes import TimeAttribute
+from streams_orchestration.compiler.event_time.roles import role_of
 from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
 from streams_orchestration.compiler.pe_program import Delivery, Direct, Exchange, OperatorProgram, Remote, Split
 from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.model.schema import parse_schema
-from streams_orchestration.operators.event_time.role import EventTimeRole, whole_ticks_up
+from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.region import RegionRole
 
 
@@ -68,18 +68,7 @@ class OperatorPrograms:
         found = self.graph.event_time.get(index)
         if found is None:
             return None
-        graph = self.graph.compilation.event_time.graphs[found.graph]
-        ticks = TimeAttribute(graph.attribute, graph.type, graph.resolution).ticks
-        ports = {self.graph.physical.connections[number].target_port for number in found.connections}
-        return EventTimeRole(
-            attribute=graph.attribute,
-            ticks=ticks,
-            mode=found.mode,
-            lag=whole_ticks_up(found.lag, ticks),
-            minimum_gap=whole_ticks_up(found.minimum_gap, ticks),
-            ports=tuple(sorted(ports)),
-            outputs=found.outputs,
-        )
+        return role_of(found, self.graph.compilation.event_time, self.graph.physical)
 
     def _entries(self, index: int) -> dict[int, str]:
         """Return the numbers of the operator's event-time connections, with the names of their streams."""

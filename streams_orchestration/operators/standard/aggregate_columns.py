@@ -50,9 +50,10 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
         ValueError: the window, an attribute or a function does not fit.
     """
     source, target = context.inputs[0], context.output_schema()
-    window = aggregate_window(parameters.window)
+    window = _readable_window(parameters.window)
     check_failure_port(context, parameters, source)
-    _check_late_port(context, parameters, timed=not isinstance(window, Window))
+    if window is not None:
+        _check_late_port(context, parameters, timed=not isinstance(window, Window))
     _check_nulls_of_failed_groups(context, parameters)
     for parameter, names in (("groupBy", parameters.group_by), ("partitionBy", parameters.partition_by)):
         for name in names:
@@ -68,7 +69,7 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
             report(UnknownAttributeError(message))
     measures, functions = _functions(context, parameters, window)
     time = None
-    if not isinstance(window, Window) and context.event_time is not None:
+    if window is not None and not isinstance(window, Window) and context.event_time is not None:
         window.in_ticks(context.event_time.ticks)
         time = time_type(source, context.event_time)
     columns: dict[str, Expression] = {}
@@ -93,13 +94,22 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
             text = parameters.output.get(name, name_token(name))
             value = column_expression(name, kind, f"output.{name}", text, context.zone)
             columns[name] = value.assigned(field.type, required=name in context.required_at())
+    window = aggregate_window(parameters.window) if window is None else window
     if isinstance(window, Window):
         window = window.resolved(source, parameters.time_attribute)
     return CompiledAggregate(window, measures, functions, columns)
 
 
+def _readable_window(text: str) -> Window | PaneWindow | None:
+    """Return the window, or None if its text is wrong, which is found behind all other faults."""
+    try:
+        return aggregate_window(text)
+    except ValueError:
+        return None
+
+
 def _functions(
-    context: OperatorContext, parameters: AggregateParameters, window: Window | PaneWindow
+    context: OperatorContext, parameters: AggregateParameters, window: Window | PaneWindow | None
 ) -> tuple[dict[str, Measure], dict[str, PaneFunction]]:
     """Return the functions over tuples, and those over panes."""
     measures: dict[str, Measure] = {}

@@ -19,6 +19,7 @@ from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.approximate_counts import NAME as APPROXIMATE
 from streams_orchestration.operators.standard.approximate_counts import approx_count_distinct
 from streams_orchestration.operators.standard.output_functions import OUTPUT_FUNCTIONS, OutputFunction
+from streams_orchestration.operators.standard.pane_functions import PANE_FUNCTIONS
 from streams_orchestration.operators.standard.value_measures import (
     DECIMAL_FUNCTIONS,
     VALUE_FUNCTIONS,
@@ -214,7 +215,8 @@ def _measure(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> M
         message = f"{text!r}: {error}"
         raise fault(message, error.offset) from error
     if call is None or call.name not in FUNCTIONS:
-        message = f"{text!r} is no output function{nearest(text if call is None else call.name, FUNCTIONS)}"
+        known = (*FUNCTIONS, *PANE_FUNCTIONS)
+        message = f"{text!r} is no output function{nearest(text if call is None else call.name, known)}"
         raise fault(message)
     function, parts = call
     if function == "Count":

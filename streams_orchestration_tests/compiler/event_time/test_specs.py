@@ -322,3 +322,19 @@ def test_the_stage_is_explained_graph_by_graph():
         "2 operators: A and K",
         "K: it ends here: there is no output port",
     ]
+
+
+def test_times_of_panes_have_the_type_of_the_event_time_attribute():
+    graph = [
+        source("A", AT),
+        {
+            "name": "G",
+            "operator": "Aggregate",
+            "inputs": ["A"],
+            "outputs": [{"stream": "G", "schema": "start string"}],
+            "parameters": {"window": "session, gap(1.0)", "output": {"start": "intervalStart()"}},
+        },
+        sink("K", "G"),
+    ]
+    found = [each.message for each in check_operators(sound({"graph": graph})) if each.operator == "G"]
+    assert found == ["output.start: the value is bigint, the output stream's attribute is string"]

@@ -224,6 +224,7 @@ def test_a_port_without_event_time_gets_no_watermarks():
 
 
 REFUSED = {
+    "'paneIndx..' is no output function; the nearest is paneIndex": {"output": {"n": "paneIndx()"}},
     "timeAttribute does not go with a window of event time": {"timeAttribute": "at"},
     "aggregateIncompleteWindows does not go with": {"aggregateIncompleteWindows": True},
     "partitionBy and a window that is 'partitioned' go together": {"partitionBy": ["v"]},
