@@ -51,7 +51,7 @@ SPL_LAYERS = {
         *("tokens", "tree", "definitions", "recovery", "type_expressions", "expressions", "statements", "invocations"),
         *("parsing", "printing", "definition_printing"),
     ),
-    "spl.types": ("types", "joining", "casts", "literals"),
+    "spl.types": ("types", "joining", "casts", "literals", "text"),
 }
 """The same within SPL and its packages: reading from the smallest parts up, then types."""
 INNER = {"operators": OPERATOR_LAYERS, "compiler": COMPILER_LAYERS, "runtime": RUNTIME_LAYERS} | SPL_LAYERS

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streams_orchestration.spl.language.expressions import CHOICE, LEVELS, OR_ELSE
+from streams_orchestration.spl.language.tokens import string_text
 from streams_orchestration.spl.language.tree import (
     AttributeDeclaration,
     Binary,
@@ -53,10 +54,6 @@ from streams_orchestration.spl.language.tree import (
 
 _PREFIX, _POSTFIX = OR_ELSE + 1, OR_ELSE + 2
 _SUFFIXES = {"rstring": "", "ustring": "u", "xml": "x"}
-_ESCAPES = {
-    ord(character): f"\\{letter}" for character, letter in zip('"\\\a\b\f\n\r\t\v\0', '"\\abfnrtv0', strict=True)
-}
-_ESCAPES |= {code: f"\\u{code:04x}" for code in (*range(1, 32), *range(0xD800, 0xE000)) if code not in _ESCAPES}
 
 
 def text_of(node: Node) -> str:
@@ -108,7 +105,7 @@ def _primary(node: Name | Number | Text | Word | ListLiteral | BraceLiteral) -> 
         case Name():
             return str(node)
         case Text():
-            return f'"{node.value.translate(_ESCAPES)}"{_SUFFIXES[node.kind]}'
+            return string_text(node.value) + _SUFFIXES[node.kind]
         case ListLiteral():
             return f"[{texts_of(node.elements)}]"
         case BraceLiteral():
@@ -151,7 +148,7 @@ def _type(node: NamedType | PrimitiveType | EnumType | TupleType | CollectionTyp
         case NamedType():
             return f"{node.name}.{node.member}" if node.member else str(node.name)
         case PrimitiveType():
-            schema = "" if node.schema is None else f"<{_primary(Text(0, 0, node.schema, 'rstring'))}>"
+            schema = "" if node.schema is None else f"<{string_text(node.schema)}>"
             return f"{node.name}{schema}{_bound(node.bound)}"
         case EnumType():
             return f"enum{{{texts_of(node.words)}}}"

@@ -36,6 +36,8 @@ _TOKEN = re.compile(
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0"}
 _ESCAPED |= {each: each for each in "\"'\\?"}
+_ESCAPES = {ord(value): f"\\{letter}" for letter, value in _ESCAPED.items() if letter not in "'?"}
+_ESCAPES |= {code: f"\\u{code:04x}" for code in (*range(32), 127, *range(0xD800, 0xE000)) if code not in _ESCAPES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,11 @@ def string_value(written: str) -> str:
         return inner
     value = _ESCAPE.sub(_unescaped, inner)
     return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")  # joins \ud83d\ude00
+
+
+def string_text(value: str) -> str:
+    """Return a string in double quotes, with escapes for quotes, backslashes and what is no character to print."""
+    return f'"{value.translate(_ESCAPES)}"'
 
 
 def _unescaped(match: re.Match[str]) -> str:

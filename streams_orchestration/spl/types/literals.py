@@ -63,7 +63,7 @@ def number(text: str, *, negative: bool = False) -> NumberLiteral:
         message = f"{text} is no literal: a number of type {type_} has neither a point nor an exponent"
         raise LiteralError(message)
     written = f"-{digits}" if negative else digits
-    return NumberLiteral(type_, _value(type_, written))
+    return NumberLiteral(type_, value_in(type_, written))
 
 
 def number_text(type_: Primitive, value: float | Decimal) -> str:
@@ -81,21 +81,12 @@ def number_text(type_: Primitive, value: float | Decimal) -> str:
     return f"{value}{'' if type_ in SIGNED else 'u'}{'' if bits == 32 else _LETTERS[bits]}"
 
 
-def _hexadecimal(text: str, digits: str, kind: str, *, negative: bool) -> NumberLiteral:
-    """Return a hexadecimal literal; its digits are the bits of the narrowest type that has room for them."""
-    bits = next((each for each in (8, 16, 32, 64) if 4 * len(digits) <= each), None)
-    if bits is None:
-        message = f"{text} has more than 64 bits"
-        raise LiteralError(message)
-    type_ = Primitive(f"{_NAMES[kind]}{bits}")
-    value = -int(digits, 16) if negative else int(digits, 16)
-    wrapped = value % 2**bits
-    if type_ in SIGNED and wrapped >= 2 ** (bits - 1):
-        wrapped -= 2**bits
-    return NumberLiteral(type_, wrapped)
+def value_in(type_: Primitive, written: str) -> int | float | Decimal:
+    """Return the value of a number without suffix in a type.
 
-
-def _value(type_: Primitive, written: str) -> int | float | Decimal:
+    Raises:
+        LiteralError: the value is outside of the type.
+    """
     if type_ in INTEGERS:
         value, (least, most) = int(written), range_of(type_)
         if not least <= value <= most:
@@ -111,6 +102,20 @@ def _value(type_: Primitive, written: str) -> int | float | Decimal:
         return context.create_decimal(written)
     except decimal.Overflow:
         raise _outside(type_, written) from None
+
+
+def _hexadecimal(text: str, digits: str, kind: str, *, negative: bool) -> NumberLiteral:
+    """Return a hexadecimal literal; its digits are the bits of the narrowest type that has room for them."""
+    bits = next((each for each in (8, 16, 32, 64) if 4 * len(digits) <= each), None)
+    if bits is None:
+        message = f"{text} has more than 64 bits"
+        raise LiteralError(message)
+    type_ = Primitive(f"{_NAMES[kind]}{bits}")
+    value = -int(digits, 16) if negative else int(digits, 16)
+    wrapped = value % 2**bits
+    if type_ in SIGNED and wrapped >= 2 ** (bits - 1):
+        wrapped -= 2**bits
+    return NumberLiteral(type_, wrapped)
 
 
 def _float(type_: Primitive, written: str) -> float:
