@@ -77,7 +77,7 @@ def _sender(home: api.Home, stack: ExitStack) -> tuple[Callable[[], None], float
     except ValueError as error:
         message = f"{error}."
         raise click.UsageError(message, click.get_current_context()) from error
-    sender = load(f"{EXPOSITION}.opentelemetry:Sender")(home)
+    sender = load(f"{EXPOSITION}.opentelemetry:SnapshotSender")(home)
     stack.callback(sender.close)
     note(f"Metrics are sent every {seconds:g} s until Ctrl-C.")
     return sender.send, seconds

@@ -106,7 +106,7 @@ def test_otlp_sends_at_once_and_until_it_is_ended(monkeypatch: pytest.MonkeyPatc
         def close(self) -> None:
             done.append("closed")
 
-    monkeypatch.setattr(opentelemetry, "Sender", Sender)
+    monkeypatch.setattr(opentelemetry, "SnapshotSender", Sender)
     monkeypatch.setattr(Interrupts, "requested", property(lambda _self: done.count("sent") == 2))
     monkeypatch.setattr(Interrupts, "pause", lambda _self, _seconds, _over: done.append("paused"))
     assert threading.current_thread() is threading.main_thread()
