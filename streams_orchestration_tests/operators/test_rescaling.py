@@ -20,6 +20,7 @@ from streams_orchestration.operators.standard.join import Join
 from streams_orchestration.operators.standard.merge import Merge
 from streams_orchestration.operators.standard.metrics_sink import MetricsSink
 from streams_orchestration.operators.standard.parse import Parse
+from streams_orchestration.operators.standard.sort import Sort
 from streams_orchestration.operators.states.conversion import ConversionError, converted
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.keyed_state import KeyedState
@@ -53,6 +54,11 @@ SHARDINGS: dict[str, tuple[type[Operator], dict[str, Any], Sharding | str]] = {
     "keys for so many tuples": (DeDuplicate, {"key": "k", "count": 3}, "positions in one channel"),
     "a join by time": (Join, {"window": "sliding, time(2)", "timeAttribute": "t", **BOTH}, Sharding(keys=(ALL, ALL))),
     "a join by count": (Join, {"window": ["sliding, delta(g, 2)", "sliding, count(3)"], **BOTH}, "count the tuples"),
+    "a join by event time": (Join, {"within": [0, 1], **BOTH}, Sharding(keys=(ALL, ALL))),
+    "keys by event time": (DeDuplicate, {"key": "k", "within": 1}, Sharding(keys=(("k",),))),
+    "tuples in order of event time": (Sort, {"window": "eventTime"}, Sharding(anyhow=True)),
+    "tuples in windows": (Sort, {"window": "tumbling, punct()", "sortBy": ["g"]}, "windows of one channel"),
+    "tuples that wait for the watermark": (Delay, {"by": "watermark", "delay": 1}, Sharding(anyhow=True)),
     "a function": (Custom, FUNCTION, "has no keys and no rescale"),
     "a beacon": (Beacon, {}, "is an offset that cannot be divided among channels"),
     "tuples that are delayed": (Delay, {"delay": 1, "timeAttribute": "t"}, "tuples that wait in one channel"),
@@ -92,6 +98,21 @@ KEEPING: dict[str, tuple[type[Operator], dict[str, Any], dict[str, Any], bool]] 
     "what windows go by": (Join, TIMED, {"window": "sliding, count(2)"}, False),
     "a side that becomes outer": (Join, TIMED, {"algorithm": "leftOuter"}, False),
     "a side that is outer no more": (Join, {**TIMED, "algorithm": "outer"}, {"algorithm": "leftOuter"}, True),
+    "distances of event time": (Join, {"within": [0, 1], **BOTH}, {"within": [0, 9], "discardAge": 1}, True),
+    "from a window to event time": (Join, TIMED, {"window": None, "timeAttribute": None, "within": [0, 1]}, False),
+    "a side that becomes outer by event time": (Join, {"within": [0, 1], **BOTH}, {"algorithm": "leftOuter"}, False),
+    "a distance of duplicates": (DeDuplicate, {"key": "k", "within": 1}, {"within": 2}, False),
+    "how late a tuple may be": (DeDuplicate, {"key": "k", "within": 1}, {"discardAge": 2}, True),
+    "from a while to event time": (DeDuplicate, DELTA, {"delta": None, "deltaAttribute": None, "within": 1}, False),
+    "an order among equal times": (Sort, {"window": "eventTime"}, {"sortBy": ["g"]}, True),
+    "from a window to the order of time": (Sort, {"sortBy": ["g"]}, {"window": "eventTime"}, False),
+    "how long tuples wait": (Delay, {"by": "watermark", "delay": 1}, {"delay": 2}, True),
+    "the clock of a delay": (
+        Delay,
+        {"delay": 1, "timeAttribute": "t"},
+        {"by": "watermark", "timeAttribute": None},
+        False,
+    ),
     "what state begins with": (Custom, FUNCTION, {"state": {"a": 1}}, True),
     "arguments": (Custom, FUNCTION, {"arguments": {"a": 1}}, False),
     "a rate": (Beacon, {"iterations": 5}, {"period": 0.5}, True),
@@ -100,7 +121,7 @@ KEEPING: dict[str, tuple[type[Operator], dict[str, Any], dict[str, Any], bool]] 
     "an earlier end": (Beacon, {"iterations": 5}, {"iterations": 4}, False),
     "another file": (FileSource, {"file": "a.csv"}, {"file": "b.csv"}, False),
     "rows that cannot be read": (FileSource, {"file": "a.csv"}, {"parsing": "permissive"}, True),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", KEEPING)
