@@ -14,7 +14,18 @@ from benchmarks.harness import Row, table
 
 NAMES = (
     *("compile_size", "compile_start", "fusion_quality", "decoupling", "state_size"),
-    *("flights", "expressions", "event_time", "microbatch", "metrics", "chain", "copies", "scaling", "transport"),
+    *(
+        "flights",
+        "expressions",
+        "event_time",
+        "event_time_operators",
+        "microbatch",
+        "metrics",
+        "chain",
+        "copies",
+        "scaling",
+        "transport",
+    ),
     *("frames", "nexmark", "kafka", "kafka_latency", "lakes", "catalog", "console", "lineage"),
     *("start", "latency", "region_cost", "recovery", "redeploy", "placements", "idle"),
     *("standby", "hosts_apart", "cluster"),

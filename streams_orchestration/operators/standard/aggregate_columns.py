@@ -11,6 +11,7 @@ from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.errors import FaultyExpressionError, UnknownAttributeError
 from streams_orchestration.operators.event_time.clause import SessionWindow
 from streams_orchestration.operators.event_time.times import time_type
+from streams_orchestration.operators.event_time_input import check_late_port
 from streams_orchestration.operators.expressions import Expression, column_expression, note
 from streams_orchestration.operators.failed_tuples import REASON, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import report, reported
@@ -53,7 +54,8 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
     window = _readable_window(parameters.window)
     check_failure_port(context, parameters, source)
     if window is not None:
-        _check_late_port(context, parameters, timed=not isinstance(window, Window))
+        unless = "only a window of event time finds any" if isinstance(window, Window) else None
+        check_late_port(context, LATE_PORT, len(own_outputs(context, parameters)), unless)
     _check_nulls_of_failed_groups(context, parameters)
     for parameter, names in (("groupBy", parameters.group_by), ("partitionBy", parameters.partition_by)):
         for name in names:
@@ -136,28 +138,6 @@ def _functions(
                 )
                 raise FaultyExpressionError(message, place, text)
     return measures, functions
-
-
-def _check_late_port(context: OperatorContext, parameters: AggregateParameters, *, timed: bool) -> None:
-    """Report a port for late tuples without a window of event time, or with attributes that they do not have."""
-    ports = own_outputs(context, parameters)
-    if len(ports) <= LATE_PORT:
-        return
-    if not timed:
-        message = (
-            "output port 1 gets the tuples that are too late for a window of event time; this window has none, so "
-            "leave the port out"
-        )
-        report(ValueError(message))
-        return
-    source = context.inputs[0]
-    for field in ports[LATE_PORT] or ():
-        if field.name not in source.names or source.field(field.name).type != field.type:
-            message = (
-                f"output port {LATE_PORT} gets the tuples that are too late, so its attributes are those of the input "
-                f"stream; it has {field.name} {type_name(field.type)}"
-            )
-            report(ValueError(message))
 
 
 def _check_nulls_of_failed_groups(context: OperatorContext, parameters: AggregateParameters) -> None:

@@ -15,6 +15,7 @@ from streams_orchestration.operators.event_time.clause import CalendarWindow, In
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.steps import NO_WATERMARK, Steps
 from streams_orchestration.operators.event_time.times import as_times, described_tuple, time_type, times_and_nulls
+from streams_orchestration.operators.event_time_input import submit_late
 from streams_orchestration.operators.failed_tuples import own_outputs
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.aggregate_columns import LATE_PORT
@@ -77,8 +78,7 @@ class EventTimeGroups:
         self.panes = panes_of(groups, role.ticks)
         self.sent = SentResults(groups.measures) if groups.refinement == "retracting" else None
         self.watermark = NO_WATERMARK
-        self._late_ports = own_outputs(operator.context, operator.parameters)[LATE_PORT : LATE_PORT + 1]
-        """The schema of the port for late tuples, if there is one."""
+        self._divides = len(own_outputs(operator.context, operator.parameters)) > LATE_PORT
         metrics = operator.context.metrics
         self._taken = metrics.counter("late_taken", "tuples behind the watermark that were taken")
         self._dropped = metrics.counter("late_dropped", "tuples too far behind the watermark")
@@ -138,15 +138,9 @@ class EventTimeGroups:
             dropped = missing if dropped is None else dropped | missing
         if dropped is None:
             return times, seen, None
-        for schema in self._late_ports:
-            self._submit_late(tuples.batch.filter(dropped), schema)
+        if self._divides:
+            submit_late(self._operator, tuples.batch.filter(dropped), LATE_PORT)
         return times, seen, ~dropped
-
-    def _submit_late(self, batch: TupleBatch, schema: pa.Schema | None) -> None:
-        marks = batch.watermarks if LATE_PORT in self._role.outputs else None
-        if schema is not None and batch.schema != schema:
-            batch = TupleBatch(batch.arrow.select(schema.names).cast(schema))
-        self._operator.submit(batch.with_watermarks(marks), LATE_PORT)
 
     def _process(self, tuples: Evaluated, keys: np.ndarray, arrivals: Arrivals, steps: Steps) -> None:
         closed = False

@@ -17,6 +17,9 @@ from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import FEW, TupleLog
 from streams_orchestration.operators.windows.rescaling import divide_log
 
+_FITS = 2**62
+"""The product of numbers that is too large to be made."""
+
 
 class Partners(NamedTuple):
     """For each of some tuples, the tuples of the other side with equal keys in a range of times."""
@@ -85,21 +88,22 @@ class TimedSide:
             wanted[known] = self.index.find(key_batch(keys, known))
         codes: np.ndarray = self.log.notes["key"][places]
         times: np.ndarray = self.log.notes["time"][places]
+        nothing = Partners(np.zeros(len(low), np.int64), np.zeros(len(low), np.int64), places[:0])
         if not len(places) or not len(low):
-            nothing = np.zeros(len(low), np.int64)
-            return Partners(nothing, nothing, places[:0])
+            return nothing
         concerned = np.zeros(self.index.rows + 2, bool)
         concerned[wanted] = True
         concerned[-1] = False  # of keys that are null or unknown
         met = concerned[codes] & (times >= low.min()) & (times <= high.max())
+        if not met.any():
+            return nothing
         places, codes, times = places[met], codes[met], times[met]
-        distinct = np.unique(times)
-        span = len(distinct) + 1
-        ranked = codes * span + np.searchsorted(distinct, times)
+        span, times, low, high = _numbered(times, low, high, self.index.rows + 1)
+        ranked = codes * span + times
         order = np.argsort(ranked, kind="stable")
         ranked = ranked[order]
-        first = np.searchsorted(ranked, wanted * span + np.searchsorted(distinct, low))
-        last = np.searchsorted(ranked, wanted * span + np.searchsorted(distinct, high, side="right"))
+        first = np.searchsorted(ranked, wanted * span + low)
+        last = np.searchsorted(ranked, wanted * span + high, side="right")
         counts = np.where(wanted < 0, 0, np.maximum(last - first, 0))
         return Partners(first, counts, places[order])
 
@@ -159,6 +163,25 @@ class TimedSide:
         self.log = log
         tuples = log.take(np.arange(log.size))
         log.notes = {"key": self._index(tuples), "time": times_of(tuples, self.role).copy()}
+
+
+def _numbered(
+    times: np.ndarray, low: np.ndarray, high: np.ndarray, keys: int
+) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+    """Return times and bounds of ranges as small numbers, in the same order.
+
+    Returns:
+        A number greater than all of them, the times from 0 on, the lower bounds from 0 on, and the upper ones from -1
+        on. The first one times the number of keys fits into 64 bits.
+    """
+    least, most = int(times.min()), int(times.max())
+    low, high = np.maximum(low, least), np.minimum(high, most)
+    span = most - least + 2
+    if span * keys < _FITS:
+        return span, times - least, np.minimum(low, most + 1) - least, np.maximum(high, least - 1) - least
+    distinct = np.unique(times)
+    above = np.searchsorted(distinct, high, side="right") - 1
+    return len(distinct) + 1, np.searchsorted(distinct, times), np.searchsorted(distinct, low), above
 
 
 def divided_sides(states: Sequence[State], names: Mapping[int, str], route: Route) -> list[dict[str, Any]]:

@@ -251,7 +251,9 @@ def test_what_does_not_fit_is_refused(reason: str):
 def test_a_port_for_late_tuples_has_their_attributes_and_needs_a_window_of_event_time():
     with pytest.raises(ValueError, match=r"output port 1 gets .* too late, .* it has w bigint"):
         aggregate(INTERVAL, COUNT, COUNTED, "w bigint")
-    with pytest.raises(ValueError, match="too late for a window of event time; this window has none"):
+    with pytest.raises(
+        ValueError, match="output port 1 gets the tuples that are too late, and only a window of event time finds any"
+    ):
         aggregate("tumbling, count(2)", {"n": "Count()"}, "n bigint", TUPLE)
 
 

@@ -126,6 +126,12 @@ def test_times_at_the_limits_of_64_bits_are_compared():
     assert bench(1, within=0.01).items_in(rows).rows() == rows[:2]
 
 
+def test_a_tuple_at_the_watermark_less_the_discard_age_is_not_too_late():
+    dedup = bench(discardAge=0.002).items_in([10, (10, "a", 1), (8, "b", 2), (7, "c", 3)])
+    assert (dedup.rows(0), dedup.rows(2)) == ([(10, "a", 1), (8, "b", 2)], [(7, "c", 3)])
+    assert (dedup.metrics["late_taken"], dedup.metrics["late_dropped"]) == (1, 1)
+
+
 def test_a_null_time_is_an_error_of_the_data():
     with pytest.raises(DataError, match=r"event time at .* is null"):
         bench().items_in([(None, "a", 1)])

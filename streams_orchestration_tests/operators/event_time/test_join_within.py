@@ -194,6 +194,25 @@ def test_tuples_that_have_left_leave_the_state():
     assert [len(state[f"{side}.tuples"]) for side in (0, 1)] == [4, 4]
 
 
+def test_times_at_the_limits_of_64_bits_meet():
+    ends = [-(2**63), -(2**63) + 4, 2**63 - 5, 2**63 - 1]
+    operator = bench((0.0, 0.004)).items_in([(at, "a", number) for number, at in enumerate(ends)])
+    operator.items_in([(at, "a", number) for number, at in enumerate(ends)], 1)
+    assert sorted((row[2], row[5]) for row in operator.rows()) == [(0, 0), (0, 1), (1, 1), (2, 2), (2, 3), (3, 3)]
+
+
+def test_a_tuple_at_the_watermark_less_the_discard_age_is_not_too_late():
+    operator = bench(discardAge=0.002).items_in([10, (8, "a", 1), (7, "a", 2)]).items_in([(10, "a", 3), (9, "a", 4)], 1)
+    assert [(row[2], row[5]) for row in operator.rows()] == [(1, 3), (1, 4)]
+    assert (operator.metrics["late_taken"], operator.metrics["late_dropped"]) == (2, 1)
+
+
+def test_a_tuple_stays_as_long_as_the_watermark_is_not_beyond_its_last_partner():
+    operator = bench((0.0, 0.005), algorithm="leftOuter").items_in([(10, "a", 1), (11, "b", 2), 15])
+    assert operator.rows() == []
+    assert operator.items_in([16]).rows() == [(10, "a", 1, None, None, None)]
+
+
 def test_a_null_time_is_an_error_of_the_data():
     with pytest.raises(DataError, match=r"event time at .* is null"):
         bench().items_in([(None, "a", 1)], 1)

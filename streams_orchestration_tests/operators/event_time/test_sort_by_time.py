@@ -84,6 +84,12 @@ def test_the_worked_case_at_every_division_with_restarts():
         assert [sort.rows(0), sort.rows(1)] == wanted(case, "sorted", "late")
 
 
+def test_a_tuple_at_the_watermark_is_not_late_and_waits_for_a_higher_one():
+    sort = bench().items_in([10, (10, "a", 1), (9, "b", 2)])
+    assert (sort.rows(0), sort.rows(1), sort.metrics["late_taken"]) == ([], [(9, "b", 2)], 0)
+    assert sort.items_in([11]).rows() == [(10, "a", 1)]
+
+
 def test_while_it_keeps_tuples_it_is_not_idle():
     sort = bench(1).items_in([(5, "a", 1), 3, IDLES])
     assert sort.items_out() == [3]
