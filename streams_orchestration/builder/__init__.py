@@ -21,6 +21,7 @@ from streams_orchestration.builder.references import (
 )
 from streams_orchestration.builder.streams import Invoked, Stream, parallel, port
 from streams_orchestration.builder.values import Use, use
+from streams_orchestration.operators.watermarks import Idle, Watermark
 
 __all__ = [
     "CHANNEL",
@@ -32,10 +33,12 @@ __all__ = [
     "Column",
     "Composite",
     "Drawing",
+    "Idle",
     "Invoked",
     "Reference",
     "Stream",
     "Use",
+    "Watermark",
     "calendar",
     "col",
     "consistent",

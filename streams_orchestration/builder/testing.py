@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from streams_orchestration.builder.timed_items import replay, split_marks, without_event_time
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.document import LocatedMapping
@@ -24,6 +25,7 @@ from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.model.standard import STANDARD
 from streams_orchestration.operators.arrow_types import arrow_schema, schema_ddl
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.watermarks import Idle, Watermark
 from streams_orchestration.runtime.engine.port import EngineStart
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.settings import EngineSettings
@@ -34,8 +36,12 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.engine.spark.engine import SparkEngine
 
 Json = dict[str, Any]
-TestTuples = pa.Table | Sequence[Mapping[str, Any]] | Sequence[Sequence[Any]]
-"""Tuples as an Arrow table, as mappings by attribute, or as rows with all values in order."""
+TestTuples = pa.Table | Sequence[Mapping[str, Any] | Watermark | Idle] | Sequence[Sequence[Any] | Watermark | Idle]
+"""Tuples as an Arrow table, as mappings by attribute, or as rows with all values in order.
+
+`Watermark(value)` and `Idle()` may stand among mappings and rows of a source with the annotation `eventTime`. It then
+has these watermarks only, and the greatest one at its end.
+"""
 
 
 def run_in_process(
@@ -132,6 +138,7 @@ def _divide_sources(document: Json, inputs: Mapping[str, TestTuples]) -> Mapping
         for output, stream in zip(node["outputs"], streams, strict=True):
             graph.append(type(node)(node) if not isinstance(node, LocatedMapping) else _copied(node))
             graph[-1] |= {"name": stream, "outputs": [output]}
+            without_event_time(graph[-1], _schema(document, output))
             divided[stream] = inputs.get(stream, ())
     document["graph"][:] = graph
     return {**divided, **inputs}
@@ -152,15 +159,25 @@ def _replace_source(document: Json, stream: str, rows: TestTuples, directory: Pa
         raise ValueError(message)
     node = sources[stream]
     output = (node.get("outputs") or [stream])[0]
-    named = output.get("schema") if isinstance(output, Mapping) else None
-    ddl = document.get("schemas", {}).get(named, named)
-    table = _tuples(stream, rows, None if ddl is None else arrow_schema(ddl))
+    schema = _schema(document, output)
+    rows, marks = (rows, []) if isinstance(rows, pa.Table) else split_marks(rows)
+    table = _tuples(stream, rows, schema)
     file = directory / f"{stream}.parquet"
     pq.write_table(table, file)
-    node["operator"] = "FileSource"
-    node["parameters"] = {"file": str(file), "format": "parquet"}
-    if named is None:
+    if marks:
+        replay(document, node, stream, str(file), marks, table.schema)
+    else:
+        node["operator"] = "FileSource"
+        node["parameters"] = {"file": str(file), "format": "parquet"}
+    if schema is None:
         node["outputs"] = [{"stream": stream, "schema": schema_ddl(table.schema)}]
+
+
+def _schema(document: Json, output: Any) -> pa.Schema | None:
+    """Return the schema of an output of a node; None if the node does not name any."""
+    named = output.get("schema") if isinstance(output, Mapping) else None
+    ddl = document.get("schemas", {}).get(named, named)
+    return None if ddl is None else arrow_schema(ddl)
 
 
 def _tuples(stream: str, rows: TestTuples, schema: pa.Schema | None) -> pa.Table:

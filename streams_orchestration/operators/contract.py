@@ -202,6 +202,8 @@ class Operator:
     def set_watermark(self, watermark: int) -> None:
         """Set the watermark of an operator in the mode `manual`, in ticks; a lower one than before is ignored (EV23).
 
+        `watermarks.IDLE` says that its streams are idle until their next tuple (EV51).
+
         Raises:
             ResultError: the operator is in no event-time graph, or in another mode.
         """

@@ -65,17 +65,19 @@ class EventTime:
         Raises:
             DataError: the value has another type, or is out of range.
         """
-        if self.type == pa.int64():
-            if isinstance(value, int | np.integer) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
-                return int(value)
-            wanted = "a whole number of 64 bits"
-        else:
-            naive = self.type.tz is None
-            if isinstance(value, dt.datetime) and (value.tzinfo is None) == naive:
-                return (value.replace(tzinfo=None) - (value.utcoffset() or dt.timedelta()) - _EPOCH) // _MICROSECOND
-            wanted = "a datetime without a time zone" if naive else "a datetime with a time zone"
-        message = (
-            f"the time is {value!r:.60} ({type(value).__name__}), but {self.attribute} is {type_name(self.type)}: give "
-            f"{wanted}"
-        )
-        raise DataError(message)
+        return ticks_of(value, self.type, self.attribute)
+
+
+def ticks_of(value: Any, kind: pa.DataType, attribute: str) -> int:
+    """Return a time, which is a value of an attribute's type, in ticks. Raises like `EventTime.to_ticks`."""
+    if kind == pa.int64():
+        if isinstance(value, int | np.integer) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
+            return int(value)
+        wanted = "a whole number of 64 bits"
+    else:
+        naive = kind.tz is None
+        if isinstance(value, dt.datetime) and (value.tzinfo is None) == naive:
+            return (value.replace(tzinfo=None) - (value.utcoffset() or dt.timedelta()) - _EPOCH) // _MICROSECOND
+        wanted = "a datetime without a time zone" if naive else "a datetime with a time zone"
+    message = f"the time is {value!r:.60} ({type(value).__name__}), but {attribute} is {type_name(kind)}: give {wanted}"
+    raise DataError(message)

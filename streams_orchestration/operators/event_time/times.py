@@ -54,17 +54,23 @@ def time_type(schema: pa.Schema, role: EventTimeRole) -> pa.DataType:
     Raises:
         ValueError: the tuples do not have the attribute, or it is neither a bigint nor a timestamp.
     """
-    first, *inner = role.attribute.split(".")
-    kind = schema.field(first).type if first in schema.names else None
-    for name in inner:
-        known = kind is not None and pa.types.is_struct(kind) and kind.get_field_index(name) >= 0
-        kind = kind.field(name).type if kind is not None and known else None
+    kind = type_of(schema, role.attribute)
     if kind is None:
         message = f"event time: the stream has no attribute {role.attribute}"
         raise ValueError(message)
     if kind != pa.int64() and not pa.types.is_timestamp(kind):
         message = f"event time: {role.attribute} is {type_name(kind)}; a time is a bigint or a timestamp"
         raise ValueError(message)
+    return kind
+
+
+def type_of(schema: pa.Schema, attribute: str) -> pa.DataType | None:
+    """Return the type of an attribute, which is a.b for the field b of a; None if there is no such attribute."""
+    first, *inner = attribute.split(".")
+    kind = schema.field(first).type if first in schema.names else None
+    for name in inner:
+        known = kind is not None and pa.types.is_struct(kind) and kind.get_field_index(name) >= 0
+        kind = kind.field(name).type if kind is not None and known else None
     return kind
 
 

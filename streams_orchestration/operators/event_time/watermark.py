@@ -92,7 +92,12 @@ class OperatorWatermark:
         return Watermarks.of(*values) if values else None
 
     def set(self, watermark: int) -> Watermarks | None:
-        """Return the watermark that an operator in the mode `manual` sends by setting one, or None (EV23)."""
+        """Return the watermark that an operator in the mode `manual` sends by setting one, or None (EV23).
+
+        `IDLE` says that it is idle until its next tuple (EV51).
+        """
+        if watermark == IDLE:
+            return None if self._sent == END else Watermarks.of((0, IDLE))
         least = IDLE if self._sent is None else min(self._sent + max(self.role.minimum_gap, 1), END)
         if self._sent == END or watermark < least:
             return None

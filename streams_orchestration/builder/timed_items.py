@@ -1,0 +1,75 @@
+"""Watermarks among the tuples that a test gives to a source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import pyarrow as pa
+
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.event_time.access import ticks_of
+from streams_orchestration.operators.event_time.times import type_of
+from streams_orchestration.operators.watermarks import IDLE, Idle, Watermark
+
+_REPLAY = "ReplayOfATest"
+_IMPLEMENTATION = "streams_orchestration.operators.replay:Replay"
+
+Marks = list[tuple[int, Watermark | Idle]]
+"""Watermarks, each with the number of tuples in front of it."""
+
+
+def split_marks(rows: Sequence[Any]) -> tuple[list[Any], Marks]:
+    """Divide what a test gives into tuples and watermarks."""
+    tuples: list[Any] = []
+    marks: Marks = []
+    for row in rows:
+        if isinstance(row, Watermark | Idle):
+            marks.append((len(tuples), row))
+        else:
+            tuples.append(row)
+    return tuples, marks
+
+
+def replay(
+    document: dict[str, Any], node: dict[str, Any], stream: str, file: str, marks: Marks, schema: pa.Schema
+) -> None:
+    """Make an annotated source one that submits the tuples of a file, with the watermarks of a test and no others.
+
+    Raises:
+        ValueError: the source has no annotation `eventTime`, or a watermark is no value of the attribute.
+    """
+    annotation = node.get("annotations", {}).get("eventTime")
+    if not isinstance(annotation, Mapping):
+        message = f"{stream}: {marks[0][1]} stands among its tuples, but its source has no annotation eventTime"
+        raise ValueError(message)
+    settings = cast("Mapping[str, Any]", annotation)
+    attribute = str(settings.get("eventTimeAttribute"))
+    document.setdefault("operators", {})[_REPLAY] = {
+        "implementation": _IMPLEMENTATION, "inputs": [], "outputs": [{}], "watermarkMode": "manual",
+    }  # fmt: skip
+    node["operator"] = _REPLAY
+    node["parameters"] = {"file": file, "watermarks": _ticks(stream, marks, attribute, schema)}
+    node["annotations"] = {**node["annotations"], "eventTime": {**settings, "minimumGap": 0.0}}
+
+
+def without_event_time(node: dict[str, Any], schema: pa.Schema | None) -> None:
+    """Drop the annotation of a source whose only output lacks the attribute; it was for another output."""
+    annotations = node.get("annotations", {})
+    attribute = str((annotations.get("eventTime") or {}).get("eventTimeAttribute"))
+    if schema is not None and "eventTime" in annotations and type_of(schema, attribute) is None:
+        node["annotations"] = {key: value for key, value in annotations.items() if key != "eventTime"}
+
+
+def _ticks(stream: str, marks: Marks, attribute: str, schema: pa.Schema) -> list[list[int]]:
+    kind = type_of(schema, attribute)
+    if kind is None:
+        message = f"{stream}: its tuples have no attribute {attribute}, which its annotation eventTime names"
+        raise ValueError(message)
+    try:
+        return [
+            [place, IDLE if isinstance(mark, Idle) else ticks_of(mark.value, kind, attribute)] for place, mark in marks
+        ]
+    except DataError as error:
+        message = f"{stream}: of a Watermark, {error}"
+        raise ValueError(message) from error
