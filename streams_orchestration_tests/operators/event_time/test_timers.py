@@ -192,9 +192,22 @@ def test_timers_fire_with_the_first_watermark_that_reaches_them_and_see_it():
     assert seen == [14, ("a", 15, 15), 15]
     assert alarms.operator.event_time is event_time
     assert event_time.watermark == 15
-    again = alarms.restart().operator.event_time
+    stored = alarms.checkpoint()
+    again = alarms.watermark(20).restart(stored).operator.event_time
     assert again is not None
     assert again.watermark == 15
+
+
+@pytest.mark.parametrize("kind", [Alarms, TogetherAlarms])
+@pytest.mark.parametrize("cut", range(5))
+def test_timers_of_one_time_fire_in_the_order_of_setting(kind: type[Operator], cut: int):
+    rows = [(1, "c", 9), (2, "a", 8), (1, "b", 9), (0, "c", 10)]
+    alarms = harness(kind).send(rows[:cut]).restart().send(rows[cut:])
+    assert alarms.watermark(10).rows() == [("a", 10), ("b", 10), ("c", 10)]
+
+
+def test_a_timer_that_another_one_takes_back_does_not_fire():
+    assert harness().send([(0, "a", 7), (0, "b", 8)]).watermark(20).rows() == [("a", 7), ("c", 8)]
 
 
 def test_what_on_watermark_sets_at_or_below_the_watermark_fires_in_the_same_step():
