@@ -116,6 +116,11 @@ def test_a_timer_that_another_one_takes_back_or_sets_again_does_not_fire():
     assert done.watermark(20).rows()[3:] == [("again d", 12), ("again d", 15)]
 
 
+def test_a_timer_that_the_one_before_it_in_the_same_step_takes_back_does_not_fire():
+    done = custom(onTuple="changing", onTimer="chaining").send([(1, "a", 6), (1, "b", 7), (1, "c", 8)])
+    assert done.watermark(20).rows() == [(" a", 7), (" c", 9)]
+
+
 def test_functions_see_the_watermark_in_front_of_their_tuples_and_are_called_at_each_step():
     items: list[Row | Watermark] = [
         (5, "a", 1), Watermark(3), (6, "b", 1), (7, "c", 1), Watermark(5), Watermark(6), Watermark(END),
