@@ -14,7 +14,7 @@ OPERATOR_LAYERS = (
     *("implementation", "reaching", "function", "tuple_outputs", "assignments", "failed_tuples", "event_time_input"),
     *("epoch_sink", "frames", "gathering", "matching", "waiting"),
     *("formats", "files", "databases", "http_client", "messages", "journal", "kafka", "lakes", "serving", "brokers"),
-    *("standard", "parameter_errors", "enrich", "tokenize", "trial", "testing"),
+    *("standard", "parameter_errors", "enrich", "tokenize", "trial", "replay", "testing"),
 )
 """The same within the operators: values and states, the contract, bases, what is outside, the standard operators."""
 COMPILER_LAYERS = (

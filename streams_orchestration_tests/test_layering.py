@@ -18,21 +18,6 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration_tests.layers import INNER, LAYERS, OPERATOR_LAYERS
 
 ROOT = Path(streams_orchestration.__file__).parent
-LAYERS = (
-    *("model", "expressions", "spl", "operators", "compiler", "runtime", "builder", "orchestration", "console", "cli"),
-)
-"""A package imports from itself and from those before it."""
-OPERATOR_LAYERS = (
-    *("libraries", "errors", "mentions", "packages", "delivery_key", "region", "import_path", "durable_files"),
-    *("background", "metrics", "references", "outside", "read_ahead", "faults", "arrow_types", "encoding"),
-    *("storage", "target_columns", "watermarks", "batch", "event_time", "expressions", "evaluated", "results"),
-    *("context", "pauses", "hold_up", "undeliverable", "states", "windows", "contract"),
-    *("implementation", "reaching", "function", "tuple_outputs", "assignments", "failed_tuples", "event_time_input"),
-    *("epoch_sink", "frames", "gathering", "matching", "waiting"),
-    *("formats", "files", "databases", "http_client", "messages", "journal", "kafka", "lakes", "serving", "brokers"),
-    *("standard", "parameter_errors", "enrich", "tokenize", "trial", "replay", "testing"),
-)
-"""The same within the operators: values and states, the contract, bases, what is outside, the standard operators."""
 CLIENTS_OF_RUNTIME = ("orchestration", "console", "cli")
 FACE_OF_RUNTIME = "streams_orchestration.runtime.api"
 """What these packages import of the runtime: no other module of it."""

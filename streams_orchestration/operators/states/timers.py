@@ -16,7 +16,7 @@ from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.watermarks import END
 
 _TIME, _ORDER = "@time", "@order"
-MOST_AT_END = 1_000_000
+MOST_AT_END = 100_000
 """The most timers that may be set and fire while the stream ends: more would never end."""
 
 
