@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from streams_orchestration.spl.language.definition_printing import text_of_unit
 from streams_orchestration.spl.language.parsing import Parsed, parse
-from streams_orchestration.spl.language.recovery import MOST_FINDINGS
-from streams_orchestration.spl.language.tokens import KEYWORDS, Tokens, tokenize
+from streams_orchestration.spl.language.tokens import KEYWORDS, MOST_FINDINGS, Tokens, tokenize
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.spl.programs import WELL_FORMED
 

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from streams_orchestration.spl.language.parsing import parse
-from streams_orchestration.spl.language.recovery import DEEPEST, MOST_FINDINGS
+from streams_orchestration.spl.language.recovery import DEEPEST
+from streams_orchestration.spl.language.tokens import MOST_FINDINGS
 from streams_orchestration_tests.spl.programs import CASES, PROGRAMS, WELL_FORMED
 
 FAULTS = list(yaml.safe_load_all((CASES / "spl_faults.yaml").read_text(encoding="utf-8")))
@@ -54,6 +55,7 @@ def test_the_mistakes_of_a_program_are_found_with_few_others():
 
 def test_reading_ends_with_a_number_of_findings():
     assert len(parse("int32 f() {" + "a = ;\n" * (2 * MOST_FINDINGS) + "}").findings) == MOST_FINDINGS
+    assert len(parse("#\n" * (2 * MOST_FINDINGS) + "a").findings) == MOST_FINDINGS
 
 
 NESTED = {

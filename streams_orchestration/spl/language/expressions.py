@@ -208,7 +208,8 @@ class ExpressionReader(TypeReader):
     def _is_slice(self, at: int) -> bool:
         """Return True if brackets have a colon of their own in them."""
         level, choices = 0, 0
-        for text in self.texts[at:]:
+        for index in range(at, len(self.texts)):
+            text = self.texts[index]
             level += (text in ("[", "(", "{")) - (text in ("]", ")", "}"))
             choices += level == 1 and text == "?"
             if level == 1 and text == ":":

@@ -35,7 +35,7 @@ _Element = TypeVar("_Element")
 class _InvocationBody:
     """The clauses of an invocation, as they are read."""
 
-    seen: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set[str])
     logic: tuple[Logic, ...] = ()
     windows: tuple[Labelled, ...] = ()
     arguments: tuple[Argument, ...] = ()

@@ -82,7 +82,7 @@ def parse(text: str) -> Parsed:
 class _CompositeBody:
     """The clauses of a composite, as they are read."""
 
-    seen: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set[str])
     formals: tuple[Formal, ...] = ()
     types: tuple[TypeDefinition, ...] = ()
     graph: tuple[Invocation, ...] = ()

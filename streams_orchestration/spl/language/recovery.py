@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
-from streams_orchestration.spl.language.tokens import Finding, Tokens
+from streams_orchestration.spl.language.tokens import MOST_FINDINGS, Finding, Tokens
 from streams_orchestration.spl.language.tree import Name
 
-MOST_FINDINGS = 100
-"""Reading a file ends with this many findings."""
 DEEPEST = 200
 """The most levels of nesting, and the longest chain of operators."""
 CLAUSES = frozenset({"logic", "window", "param", "output", "config", "onTuple", "onPunct"})
@@ -76,9 +74,9 @@ class Reader:
         self.patient = patient
         self.kinds = tokens.kinds
         self.texts = tokens.texts
-        self.at = at
-        self.depth = 0
-        self.height = 0
+        self.at: int = at
+        self.depth: int = 0
+        self.height: int = 0
         """The height of the expression that was read last."""
         self.findings = list(tokens.findings)
         self._reported = -1
@@ -102,6 +100,7 @@ class Reader:
         if self.texts[self.at] == text:
             self.at += 1
         elif self._is_implied(text):
+            self._refuse_unclosed(self.at)
             self.report("CDISP0008E", f"'{text}' is missing before {self.found()}", self.at)
         else:
             self.refuse(f"'{text}'")
@@ -129,7 +128,8 @@ class Reader:
 
     def found(self) -> str:
         """Return the next token as messages name it."""
-        return f"'{self.texts[self.at]:.40}'" if self.texts[self.at] else "the end of the file"
+        text = self.texts[self.at].partition("\n")[0]
+        return f"'{text:.40}'" if text else "the end of the file"
 
     def refuse(self, expected: str) -> NoReturn:
         """Raise the fault that another token is next than is expected."""
@@ -220,10 +220,10 @@ class Reader:
         """
         if index == self._reported or index in self.tokens.suspects:
             return
-        self._reported = index
-        self.findings.append(Finding(code, message, *self.tokens.place(index)))
         if len(self.findings) >= MOST_FINDINGS:
             raise TooManyFindingsError
+        self._reported = index
+        self.findings.append(Finding(code, message, *self.tokens.place(index)))
 
     def skip(self, begin: int, stops: frozenset[str], ends: Callable[[], bool], closers: str = ";}") -> None:
         """Move behind an element that began at a token, to a word that begins something else, or to the list's end."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+MOST_FINDINGS = 100
+"""Reading a file ends with this many findings."""
 _KEYWORDS = """
     as attribute blob boolean break complex32 complex64 complex128 composite config continue decimal32 decimal64
     decimal128 else enum expression false float32 float64 float128 for function graph if in input int8 int16 int32
@@ -19,11 +21,11 @@ _KEYWORDS = """
 KEYWORDS = frozenset(_KEYWORDS.split())
 """Words that are never identifiers."""
 _TOKEN = re.compile(
-    r"""(?:[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/)*(?:
+    r"""(?:[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/)*+(?:
       (?P<word>\$?[A-Za-z_][A-Za-z0-9_]*)
     | (?P<number>0x[0-9A-Fa-f]+[su]?
         | (?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?:[sufd][bhwlq]?|[bhwlq][sufd]?)?)
-    | (?P<string>"(?:[^"\\]|\\.)*"[rux]?|'(?:[^'\\]|\\.)*'[rux]?)
+    | (?P<string>"(?:[^"\\]++|\\.)*+"[rux]?|'(?:[^'\\]++|\\.)*+'[rux]?)
     | (?P<mark>\.(?:<<|>>|[<>=!]=|[-+*/%&^|<>]) | <<=?|&&|\|\||\+\+|--|\?\?|\?:|:: | [-+*/%&^|<=!]=
         | (?!/\*)[-+*/%&^|<>=!~?:;,.(){}\[\]@])
     | (?P<end>\Z)
@@ -34,10 +36,12 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
-_ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0"}
-_ESCAPED |= {each: each for each in "\"'\\?"}
-_ESCAPES = {ord(value): f"\\{letter}" for letter, value in _ESCAPED.items() if letter not in "'?"}
-_ESCAPES |= {code: f"\\u{code:04x}" for code in (*range(32), 127, *range(0xD800, 0xE000)) if code not in _ESCAPES}
+_LETTERS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0"}
+_ESCAPED = _LETTERS | {each: each for each in "\"'\\?"}
+_UNPRINTABLE = (*range(32), 127, *range(0xD800, 0xE000))
+_ESCAPES = {code: f"\\u{code:04x}" for code in _UNPRINTABLE} | {
+    ord(value): f"\\{letter}" for letter, value in _ESCAPED.items() if letter not in "'?"
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,8 @@ class Tokens:
 
     def on_new_line(self, index: int) -> bool:
         """Return True if a token stands on a later line than the one before it."""
-        return index == 0 or "\n" in self.text[self.offsets[index - 1] : self.offsets[index]]
+        before = index - 1
+        return index == 0 or "\n" in self.text[self.offsets[before] + len(self.texts[before]) : self.offsets[index]]
 
 
 def place_in(text: str, offset: int) -> tuple[int, int]:
@@ -136,7 +141,7 @@ class _Lexer:
     def tokens(self) -> Tokens:
         position: int | None = 0
         while position is not None:
-            position = self._tokens_from(position)
+            position = self._tokens_from(position if len(self.findings) < MOST_FINDINGS else len(self.text))
         kinds, texts, offsets = tuple(self.kinds), tuple(self.texts), tuple(self.offsets)
         return Tokens(self.text, kinds, texts, offsets, tuple(self.findings), frozenset(self.suspects))
 
@@ -183,7 +188,7 @@ class _Lexer:
         line = self.text.find("\n", offset)
         end = len(self.text) if line < 0 else line
         self.kinds.append("string")
-        self.texts.append(quote + re.sub(r"""["'\\]""", "", self.text[offset + 1 : end].rstrip("\r")) + quote)
+        self.texts.append(self.text[offset:end])
         self.offsets.append(offset)
         self.suspects.add(len(self.kinds))
         return end
@@ -195,7 +200,8 @@ class _Lexer:
                 self._report(message, offset + match.start())
 
     def _report(self, message: str, offset: int) -> None:
-        self.findings.append(Finding("SO0701", message, *place_in(self.text, offset)))
+        if len(self.findings) < MOST_FINDINGS:
+            self.findings.append(Finding("SO0701", message, *place_in(self.text, offset)))
 
 
 def _shown(written: str) -> str:
