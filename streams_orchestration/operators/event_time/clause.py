@@ -17,6 +17,7 @@ import re
 import zoneinfo
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, NamedTuple, TypeVar, get_args
 
@@ -338,7 +339,7 @@ def _kinds_with(part: str) -> list[str]:
 def _unknown_part(text: str, name: str, kind: str) -> WindowClauseError:
     if others := _kinds_with(name):
         return _refusal(text, "CDISP0880E", f"{name} goes with {' and '.join(others)} windows only")
-    return _refusal(text, "SO5003", f"{name!r} is no part of a {kind} window{nearest(name, _KINDS[kind].parts)}")
+    return _refusal(text, "SO5003", f"{name!r} is no part of the window {kind}{nearest(name, _KINDS[kind].parts)}")
 
 
 def _refusal(text: str, code: str, reason: str) -> WindowClauseError:
@@ -347,4 +348,5 @@ def _refusal(text: str, code: str, reason: str) -> WindowClauseError:
 
 def _shown(seconds: Fraction) -> str:
     """Return a decimal number without an exponent."""
-    return f"{float(seconds):.15g}"
+    shown = f"{Decimal(seconds.numerator) / seconds.denominator:f}"
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown

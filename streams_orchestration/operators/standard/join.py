@@ -43,8 +43,10 @@ class JoinParameters(ExpressionParameters):
         default=None,
         description="Sliding window clause for both streams, or a list with one for each; needed without within.",
     )
-    within: tuple[Bound, Bound] | None = Field(
+    within: list[Bound] | None = Field(
         default=None,
+        min_length=2,
+        max_length=2,
         description=(
             "Least and greatest time of a tuple of port 1 less that of its partner, in seconds of event time; in place "
             "of window."
@@ -109,7 +111,7 @@ class JoinParameters(ExpressionParameters):
             raise ValueError(message)
         return self
 
-    def _suit_event_time(self, within: tuple[float, float]) -> None:
+    def _suit_event_time(self, within: list[float]) -> None:
         if within[0] > within[1]:
             message = f"within: {within[0]:g} is above {within[1]:g}; the least difference comes first"
             raise ValueError(message)

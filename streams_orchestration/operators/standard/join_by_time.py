@@ -35,7 +35,7 @@ class TimedJoin:
     def __init__(
         self,
         operator: Operator,
-        within: tuple[float, float],
+        within: Sequence[float],
         discard_age: float,
         keys: tuple[list[str], list[str]],
         outer: tuple[bool, bool],

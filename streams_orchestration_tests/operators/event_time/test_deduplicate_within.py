@@ -84,6 +84,12 @@ def test_the_first_that_are_apart_are_those_of_one_by_one(tuples: list[tuple[int
     assert first_apart(codes, times, within).tolist() == mask
 
 
+@pytest.mark.parametrize(("at", "passes"), [(4, True), (5, False), (15, False), (16, True)])
+def test_a_duplicate_may_be_earlier_or_later_than_what_passed_in_another_batch(at: int, passes: bool):
+    dedup = bench().items_in([(10, "a", 1)]).restart().send([(at, "a", 2)])
+    assert dedup.rows() == [(10, "a", 1), (at, "a", 2)][: 1 + passes]
+
+
 def test_watermarks_stay_between_the_same_tuples():
     dedup = bench(1).items_in([(5, "a", 1), 3, (6, "a", 2), IDLES, (7, "b", 3), 5, 6])
     assert dedup.items_out() == [(5, "a", 1), 3, IDLES, (7, "b", 3), 5, 6]

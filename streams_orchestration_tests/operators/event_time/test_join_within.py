@@ -194,6 +194,11 @@ def test_tuples_that_have_left_leave_the_state():
     assert [len(state[f"{side}.tuples"]) for side in (0, 1)] == [4, 4]
 
 
+def test_a_tuple_that_can_meet_no_other_one_when_it_arrives_leaves_at_once():
+    operator = bench((-0.006, -0.002), algorithm="leftOuter").items_in([10, (11, "a", 1), 15])
+    assert operator.items_out() == [10, (11, "a", 1, None, None, None), 15]
+
+
 def test_times_at_the_limits_of_64_bits_meet():
     ends = [-(2**63), -(2**63) + 4, 2**63 - 5, 2**63 - 1]
     operator = bench((0.0, 0.004)).items_in([(at, "a", number) for number, at in enumerate(ends)])
@@ -228,8 +233,9 @@ def test_null_times_may_be_ignored():
     ("parameters", "message"),
     [
         ({"within": [3.0, 1.0]}, "within: 3 is above 1; the least difference comes first"),
-        ({"within": [3.0]}, "Field required|at least 2"),
-        ({"within": 3.0}, "valid tuple|list"),
+        ({"within": [3.0]}, "at least 2 items"),
+        ({"within": [1.0, 2.0, 3.0]}, "at most 2 items"),
+        ({"within": 3.0}, "valid list"),
         ({"within": ["a", "b"]}, "valid number"),
         ({"within": [0.0, float("inf")]}, "finite number"),
         ({"within": [0.0, 0.0005]}, "within: 0.0005 s is no whole number of ticks"),
