@@ -25,7 +25,8 @@ class TupleBatch:
     copied.
     """
 
-    __slots__ = ("_arrow", "_bytes", "_mutable", "_unwritten", "_written", "connection", "origin", "watermarks")
+    __slots__ = ("_arrow", "_bytes", "_mutable", "_unwritten", "_written", "connection", "origin", "partitions",
+                 "watermarks")  # fmt: skip
 
     def __init__(
         self,
@@ -45,6 +46,8 @@ class TupleBatch:
         """
         self.connection = ""
         """The name of the event-time connection on which the tuples come, if they came through a queue."""
+        self.partitions: pa.DictionaryArray | None = None
+        """The partition of each tuple that a source submits, for its clock (EV52); None if it names none."""
         self.watermarks = watermarks
         """The watermarks among the tuples; None without any. Parts of the batch keep those that belong to them."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -34,6 +34,10 @@ def _sets_no_watermark(watermark: int) -> None:
     """Refuse a watermark. This is the default, and stays so in all modes but `manual`."""
     message = f"it sets the watermark {watermark}, but only an operator in the event-time mode `manual` sets any"
     raise ResultError(message)
+
+
+def _assigns_nothing(names: Collection[str]) -> None:
+    """Ignore partitions. This is the default, and stays so outside of event-time graphs."""
 
 
 def _drop_punctuation(port: int, mark: Punctuation) -> None:
@@ -80,6 +84,10 @@ class OperatorContext:
     watermark: int | None = None
     """The operator's watermark in front of the tuples that it gets, in ticks; None before the first one."""
     set_watermark: Callable[[int], None] = _sets_no_watermark
+    assign: Callable[[Collection[str]], None] = _assigns_nothing
+    """Take the names of all partitions that a source reads from now on."""
+    away: bool = False
+    """True while the server of a source cannot be reached, so that the source cannot become idle (EV51)."""
     make_consistent: Callable[[], None] = not_the_trigger
     """End the epoch of an operator-driven region (B26) with the current micro-batch.
 

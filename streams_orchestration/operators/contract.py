@@ -23,7 +23,8 @@ from streams_orchestration.operators.results import (
     ProducedTo,
     check_port,
     check_tuples,
-    described,
+    no_mark,
+    partitions_of,
 )
 from streams_orchestration.operators.states.rescaling import (
     PortKeys,
@@ -297,8 +298,7 @@ class Operator:
         """
         check_port(port, self.context.outputs)
         if not isinstance(mark, Punctuation):
-            message = f"it punctuates with {described(mark)}; a mark is Punctuation.WINDOW or Punctuation.FINAL"
-            raise ResultError(message)
+            raise ResultError(no_mark(mark))
         self.context.punctuate(port, mark)
 
 
@@ -341,6 +341,20 @@ class SourceOperator(Operator):
         and at `until`.
         """
         raise NotImplementedError
+
+    def submit(self, batch: TupleBatch, port: int = 0, *, partitions: Any = None) -> None:
+        """Send tuples. `partitions` has a number or name for each: the watermark is the least of theirs (EV52)."""
+        if partitions is not None and self.context.event_time is not None and isinstance(batch, TupleBatch):
+            batch.partitions = partitions_of(partitions, len(batch))
+        super().submit(batch, port)
+
+    def assign(self, partitions: Collection[int | str]) -> None:
+        """Read these partitions from now on. New ones hold the watermark back; with none the source is idle (EV52)."""
+        self.context.assign([str(each) for each in partitions])
+
+    def at_end(self) -> Collection[int | str] | None:
+        """Return the partitions that `produce` has read to their end (EV51); None: all, if it found nothing new."""
+        return None
 
     def available(self, offset: Offset) -> Offset | None:
         """Return the end of the input that exists now, as JSON that the source later finds in `until`.

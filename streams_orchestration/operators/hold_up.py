@@ -20,6 +20,7 @@ class HoldUp:
     def away(self, error: Exception) -> None:
         """Record that the server could not be reached."""
         self._failures += 1
+        self._context.away = True
         self._context.logger.warning("%s; tried again in %.1f s, nothing is lost", error, self.pause)
         self._context.metrics.errors.add(1)
         self._gauge().set(self._failures)
@@ -29,6 +30,7 @@ class HoldUp:
         if self._failures:
             self._context.logger.warning("reached again after %d failed tries", self._failures)
             self._failures = 0
+            self._context.away = False
             self._gauge().set(0)
 
     @property

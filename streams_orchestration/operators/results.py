@@ -82,6 +82,11 @@ def parts_of(result: Any, kinds: tuple[type, ...], wanted: str) -> Iterator[Any]
         yield part
 
 
+def no_mark(mark: object) -> str:
+    """Return the message about a value that is no punctuation mark."""
+    return f"it punctuates with {described(mark)}; a mark is Punctuation.WINDOW or Punctuation.FINAL"
+
+
 def check_port(port: Any, outputs: Sequence[pa.Schema | None]) -> None:
     """Raise ResultError when there is no output port of this number."""
     if not isinstance(port, int) or not 0 <= port < len(outputs):
@@ -103,6 +108,29 @@ def check_tuples(batch: Any, port: Any, outputs: Sequence[pa.Schema | None]) -> 
     if schema is not None and len(batch) and batch.schema != schema:
         message = f"it submits tuples of {type_text(batch.schema)}, output port {port} has {type_text(schema)}"
         raise ResultError(message)
+
+
+def partitions_of(partitions: Any, count: int) -> pa.DictionaryArray:
+    """Return the names of the partitions of so many tuples, as a dictionary of the distinct ones and codes.
+
+    Raises:
+        ResultError: they are not as many as the tuples, one is null, or they are neither whole numbers nor texts.
+    """
+    try:
+        names = pa.array(partitions) if not isinstance(partitions, pa.Array) else partitions
+    except pa.ArrowException as error:
+        message = f"it submits tuples of the partitions {described(partitions)}; a partition is a number or a text"
+        raise ResultError(message) from error
+    if len(names) != count:
+        message = f"it submits {count} tuples and names {len(names)} partitions; it names one for each tuple"
+        raise ResultError(message)
+    encoded = names if isinstance(names, pa.DictionaryArray) else names.dictionary_encode()
+    kind = encoded.dictionary.type
+    if encoded.null_count or not (pa.types.is_integer(kind) or pa.types.is_string(kind) or not count):
+        what = "a null" if encoded.null_count else type_name(kind)
+        message = f"it submits tuples with {what} as a partition; a partition is a number or a text"
+        raise ResultError(message)
+    return encoded
 
 
 def check_nothing(result: object, method: str) -> None:

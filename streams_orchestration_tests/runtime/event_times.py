@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract import Operator, Parameters, SourceOperator
+from streams_orchestration.operators.results import Offset, ProducedTo
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.watermarks import END
 from streams_orchestration_tests.runtime.applications import PERIODIC
@@ -53,13 +54,37 @@ class Meeting(Operator):
         self.watermark = state["watermark"]
 
 
+class Lines(SourceOperator):
+    """Reads the lines `at k n` of a file that grows, up to a line `end`; each key is a partition."""
+
+    class Parameters(Parameters):
+        file: str
+
+    at_its_end = False
+
+    def at_end(self) -> Sequence[str]:
+        return "abcd" if self.at_its_end else ""
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        done = offset.get("lines", 0)
+        lines = Path(self.parameters.file).read_text().splitlines()[done : done + limit]
+        rows = [line.split() for line in lines if line != "end"]
+        self.at_its_end = len(lines) < limit
+        if rows:
+            at, k, n = zip(*rows, strict=True)
+            columns = {"at": [*map(int, at)], "k": [*k], "n": [*map(int, n)]}
+            self.submit(TupleBatch.from_columns(columns, self.context.output_schema()), partitions=[*k])
+        return ProducedTo({"lines": done + len(rows)}, exhausted="end" in lines)
+
+
 OPERATORS = {
+    "Lines": {"implementation": f"{__name__}:Lines", "inputs": [], "outputs": [{}]},
     "Meeting": {
         "implementation": f"{__name__}:Meeting",
         "inputs": [{}],
         "outputs": [{"mutable": True}],
         "stateful": True,
-    }
+    },
 }
 
 

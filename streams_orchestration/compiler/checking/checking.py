@@ -112,7 +112,7 @@ def _checked(
     logical: LogicalGraph, physical: PhysicalGraph | None, event_time: EventTimeMap | None = None
 ) -> list[_Checked]:
     replicas = {each.logical: each for each in reversed(physical.operators)} if physical is not None else {}
-    types, roles = _input_types(logical), roles_by_operator(event_time, physical)
+    types, roles = _input_types(logical), roles_by_operator(event_time, physical, logical)
 
     def parameters(operator: LogicalOperator) -> dict[str, Any] | None:
         if "${" not in str(operator.parameters):

@@ -52,12 +52,10 @@ def _of_annotation(operator: LogicalOperator) -> Iterator[str]:
     if annotation is None:
         return
     values = {
-        "idleAfter": annotation.idle_after,
-        "maxAhead": annotation.max_ahead,
-        "maxDrift": annotation.max_drift,
-        "onNull: ignore": annotation.on_null if annotation.on_null == "ignore" else None,
+        "idleAfter of eventTime of an operator that is no source": annotation.idle_after if operator.inputs else None,
+        "maxDrift of eventTime": annotation.max_drift,
     }
-    yield from (f"{key} of eventTime" for key, value in values.items() if value is not None)
+    yield from (key for key, value in values.items() if value is not None)
 
 
 def _of_parameters(operator: LogicalOperator) -> Iterator[str]:

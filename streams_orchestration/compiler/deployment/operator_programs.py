@@ -68,7 +68,7 @@ class OperatorPrograms:
         found = self.graph.event_time.get(index)
         if found is None:
             return None
-        return role_of(found, self.graph.compilation.event_time, self.graph.physical)
+        return role_of(found, self.graph.compilation.event_time, self.graph.physical, self.graph.compilation.logical)
 
     def _entries(self, index: int) -> dict[int, str]:
         """Return the numbers of the operator's event-time connections, with the names of their streams."""

@@ -2,50 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+from streams_orchestration.operators.event_time.partition_time import NO_TIME, Guard
+from streams_orchestration.operators.event_time.partitions import WHOLE, Event, Least, Partitions, Rest
 from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 
 
 class Clock:
-    """The greatest time submitted so far, less the lag, in steps of at least the minimum gap.
+    """The least of the greatest times of the partitions, less the lag, in steps of at least the minimum gap.
 
     >>> clock = Clock(lag=0, minimum_gap=5)
     >>> clock.advance(np.array([1, 3, 6, 5, 10, 11, 20]))
     Watermarks.of((1, 1), (3, 6), (6, 11), (7, 20))
+
+    Two partitions, of which only the first one goes on (EV51, EV52):
+
+    >>> clock = Clock(lag=0, minimum_gap=1)
+    >>> clock.assign(["north", "south"])
+    >>> clock.advance(np.array([1, 2, 7, 9]), np.array([0, 1, 0, 0]), ["north", "south"])
+    Watermarks.of((2, 1), (3, 2))
+    >>> clock.rest(["south"])
+    Watermarks.of((0, 9))
     """
 
-    def __init__(self, lag: int, minimum_gap: int) -> None:
+    def __init__(self, lag: int, minimum_gap: int, guard: Guard | None = None) -> None:
         """Begin without a watermark.
 
         Args:
             lag: ticks by which the watermark is behind the greatest time.
             minimum_gap: the least distance of two watermarks in ticks.
+            guard: the guard against times far ahead; None for no guard.
         """
         self._lag = lag
         self._gap = max(minimum_gap, 1)
-        self.greatest: int | None = None
-        """The greatest time so far."""
+        self.partitions = Partitions(lag, guard, self._begin)
         self.emitted: int | None = None
         """The watermark emitted last."""
 
-    def advance(self, times: np.ndarray) -> Watermarks | None:
-        """Return the watermarks behind tuples with these times; None if there are none."""
-        if not len(times) or self.emitted == END:
+    def advance(
+        self, times: np.ndarray, codes: np.ndarray | None = None, names: Sequence[str] = (WHOLE,)
+    ) -> Watermarks | None:
+        """Return the watermarks behind tuples with these times; None if there are none.
+
+        Args:
+            times: the times; `NO_TIME` for a tuple that moves nothing.
+            codes: per tuple the position of its partition in `names`; None if the source names no partitions.
+            names: the names of partitions.
+        """
+        if not len(times):
             return None
-        reached = np.maximum.accumulate(times)
-        if self.greatest is not None:
-            reached = np.maximum(reached, self.greatest)
-        self.greatest = int(reached[-1])
-        least = IDLE + 1
-        marks = np.where(reached < least + self._lag, least, reached - self._lag)
-        last = int(marks[-1])
-        if self.emitted is not None and last < _later(self.emitted, self._gap):
-            return None
-        places = self._steps(marks)
-        self.emitted = int(marks[places[-1]])
-        return Watermarks(places + 1, marks[places])
+        return self._following(self.partitions.advance(times, codes, names))
+
+    def assign(self, names: Collection[str]) -> Watermarks | None:
+        """Read only these partitions from now on (EV52). Return the watermarks that follow; None without any."""
+        return self._following(self.partitions.assign(names))
+
+    def rest(self, names: Iterable[str]) -> Watermarks | None:
+        """Let partitions be idle until their next tuples (EV51). Return the watermarks that follow, or None."""
+        return self._following(self.partitions.rest(names))
+
+    def settle(self) -> Watermarks | None:
+        """Repeat decisions from before a reset that no tuple precedes. Return the watermarks that follow, or None."""
+        return self._following(self.partitions.settle())
 
     def end(self) -> Watermarks | None:
         """Return the watermark at the end of the stream (EV25), behind all tuples; None if it was returned before."""
@@ -56,11 +77,51 @@ class Clock:
 
     def dump(self) -> dict[str, Any]:
         """Return the state as JSON (EV43)."""
-        return {"watermark": self.emitted, "greatest": self.greatest}
+        return {"watermark": self.emitted} | self.partitions.dump()
 
     def load(self, state: dict[str, Any]) -> None:
-        """Restore a state that `dump` returned; one of an operator without annotation has no greatest time."""
-        self.emitted, self.greatest = state["watermark"], state.get("greatest")
+        """Restore a state that `dump` returned, or one with a watermark only, at which all partitions begin."""
+        self.emitted = state["watermark"]
+        self.partitions.load(state)
+
+    def _begin(self) -> int:
+        """Return the time of which the watermark is the one emitted last."""
+        return NO_TIME if self.emitted is None else min(self.emitted + self._lag, END)
+
+    def _following(self, events: Iterable[Event]) -> Watermarks | None:
+        """Return the watermarks that follow from events at the partitions; None if there are none."""
+        places: list[np.ndarray] = []
+        values: list[np.ndarray] = []
+        wakes: int | None = None
+        for event in events:
+            if self.emitted == END:
+                continue
+            if isinstance(event, Least):
+                before = self.emitted
+                steps, marks = self._emitted(event)
+                if wakes is not None and before is not None and (not len(steps) or steps[0] > wakes):
+                    steps, marks = np.r_[wakes, steps], np.r_[before, marks]
+                wakes = None
+            elif isinstance(event, Rest):
+                steps, marks = np.array([event.place]), np.array([IDLE])
+            else:
+                wakes = event.place
+                continue
+            places.append(steps)
+            values.append(marks)
+        if not sum(map(len, places)):
+            return None
+        return Watermarks(np.concatenate(places), np.concatenate(values))
+
+    def _emitted(self, event: Least) -> tuple[np.ndarray, np.ndarray]:
+        """Return the places and values of the watermarks that rises of the least time give."""
+        least = IDLE + 1
+        marks = np.where(event.times < least + self._lag, least, event.times - self._lag)
+        if not len(marks) or (self.emitted is not None and int(marks[-1]) < _later(self.emitted, self._gap)):
+            return event.places[:0], marks[:0]
+        steps = self._steps(marks)
+        self.emitted = int(marks[steps[-1]])
+        return event.places[steps], marks[steps]
 
     def _steps(self, marks: np.ndarray) -> np.ndarray:
         """Return the positions in ascending watermarks where one is emitted; there is at least one."""

@@ -11,11 +11,15 @@ from streams_orchestration.operators.libraries import np, pa
 
 def time_column(tuples: pa.RecordBatch, role: EventTimeRole) -> pa.Array:
     """Return the event times of tuples as a bigint column in ticks of the role; null where the time is null."""
-    first, *fields = role.attribute.split(".")
+    return _column(tuples, role.attribute).cast(pa.int64())
+
+
+def _column(tuples: pa.RecordBatch, attribute: str) -> pa.Array:
+    first, *fields = attribute.split(".")
     column = tuples.column(first)
     for field in fields:
         column = pc.struct_field(column, field)
-    return column.cast(pa.int64())
+    return column
 
 
 def times_of(tuples: pa.RecordBatch, role: EventTimeRole) -> np.ndarray:
@@ -29,10 +33,25 @@ def times_of(tuples: pa.RecordBatch, role: EventTimeRole) -> np.ndarray:
         place = pc.index(column.is_null(), value=True).as_py()
         message = (
             f"the event time {role.attribute} of tuple {place + 1} of {tuples.num_rows} is null: "
-            f"{described_tuple(tuples, place)}; give it a time, or drop such tuples before the annotation"
+            f"{described_tuple(tuples, place)}; give it a time, or let eventTime say onNull: ignore"
         )
         raise DataError(message)
     return column.to_numpy(zero_copy_only=False)
+
+
+def ahead_column(tuples: pa.RecordBatch, role: EventTimeRole) -> pa.Array | None:
+    """Return the times of `aheadOf` in ticks of the event time, or None without that attribute.
+
+    A bigint beside an event time that is a timestamp is in milliseconds, else in the resolution of the event time.
+    """
+    if role.ahead_of is None:
+        return None
+    column, time = _column(tuples, role.ahead_of), _column(tuples, role.attribute)
+    ticks = role.ticks if column.type == time.type else 1_000_000 if pa.types.is_timestamp(column.type) else 1_000
+    values = column.cast(pa.int64())
+    if ticks > role.ticks:
+        return pc.divide(values, ticks // role.ticks)
+    return values if ticks == role.ticks else pc.multiply(values, role.ticks // ticks)
 
 
 def times_and_nulls(tuples: pa.RecordBatch, role: EventTimeRole) -> tuple[np.ndarray, np.ndarray | None]:

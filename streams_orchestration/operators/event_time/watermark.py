@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.event_time.entries import Entries
+from streams_orchestration.operators.event_time.partition_time import NO_TIME, Guard
+from streams_orchestration.operators.event_time.partitions import WHOLE
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.event_time.times import times_of
+from streams_orchestration.operators.event_time.times import ahead_column, described_tuple, times_and_nulls
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
+
+_DAY_SECONDS = 86_400
+_COUNTERS = {
+    "ahead": "tuples with a time far ahead of the watermark, which did not move it at once (EV53)",
+    "null_times": "tuples without a time (EV54)",
+}
 
 
 class OperatorWatermark:
@@ -25,7 +36,12 @@ class OperatorWatermark:
         """
         self.role = role
         self.entries = Entries(connections)
-        self.clock = Clock(role.lag, role.minimum_gap) if role.mode == "outputEventTime" else None
+        self.clock = Clock(role.lag, role.minimum_gap, _guard_of(role)) if role.mode == "outputEventTime" else None
+        self.counts = Counter[str]()
+        """The number of tuples of each counter in `_COUNTERS`; its reader clears it."""
+        self.jumped: str | None = None
+        """The warning about the first tuple that moved the watermark by more than a day; None without such a tuple, and
+        empty after the warning was taken."""
         self._sent: int | None = None
         """The watermark sent last in the modes `heldInput` and `manual`."""
         self._reached: int | None = None
@@ -68,8 +84,60 @@ class OperatorWatermark:
             return batch.bare()
         if self.clock is None:
             return batch
-        steps = self.clock.advance(times_of(batch.arrow, self.role))
+        before, tuples, codes = self.clock.emitted, batch.arrow, None
+        names = [WHOLE]
+        if batch.partitions is not None:
+            codes = batch.partitions.indices.to_numpy(zero_copy_only=False)
+            names = [str(each) for each in batch.partitions.dictionary.to_pylist()]
+        steps = self.clock.advance(self._trusted(tuples), codes, names)
+        if self.jumped is None and before is not None and steps is not None:
+            self._note_jump(before, steps, tuples)
         return batch if steps is batch.watermarks else batch.with_watermarks(steps)
+
+    def _trusted(self, tuples: pa.RecordBatch) -> np.ndarray:
+        """Return the times of tuples; `NO_TIME` where the time is null, or far ahead of `aheadOf`."""
+        role = self.role
+        times, missing = times_and_nulls(tuples, role)
+        if missing is not None:
+            self.counts["null_times"] += int(missing.sum())
+            times = np.where(missing, NO_TIME, times)
+        ahead_of = ahead_column(tuples, role)
+        if ahead_of is not None and role.max_ahead is not None:
+            known = ahead_of.is_valid().to_numpy(zero_copy_only=False)
+            bound = pc.fill_null(ahead_of, 0).to_numpy(zero_copy_only=False)
+            bound = np.where(bound > END - role.max_ahead, END, bound + role.max_ahead)
+            ahead = (times > bound) | ~known
+            self.counts["ahead"] += int((ahead & (times != NO_TIME)).sum())
+            times = np.where(ahead, NO_TIME, times)
+        return times
+
+    def _note_jump(self, before: int, steps: Watermarks, tuples: pa.RecordBatch) -> None:
+        day, values = _DAY_SECONDS * self.role.ticks, steps.values[steps.values != IDLE]
+        places = steps.places[steps.values != IDLE]
+        far = np.diff(np.r_[before, values].astype(np.float64)) > day
+        if self.role.max_ahead is None and far.any():
+            first = int(far.argmax())
+            former = before if first == 0 else int(values[first - 1])
+            days = (int(values[first]) - former) / day
+            place = int(places[first])
+            at = f" at tuple {place} of {tuples.num_rows}: {described_tuple(tuples, place - 1)}" if place else ""
+            self.jumped = (
+                f"the watermark jumps by {days:,.1f} days{at}; tuples with earlier times are late from here on. If "
+                f"times of {self.role.attribute} can be wrong, give eventTime a maxAhead"
+            )
+
+    def warning(self) -> str | None:
+        """Return once what there is to say about the first tuple that moved the watermark by more than a day."""
+        warning, self.jumped = self.jumped, self.jumped and ""
+        return warning
+
+    def observed(self) -> dict[str, tuple[str, int]]:
+        """Return what was counted since the last call: the description and the number of each counter."""
+        if self.clock is not None:
+            self.counts["ahead"] += self.clock.partitions.take_ahead()
+        found = {name: (_COUNTERS[name], number) for name, number in self.counts.items() if number}
+        self.counts.clear()
+        return found
 
     def passed(self, steps: Watermarks | None, held: int | None) -> Watermarks | None:
         """Return the watermarks that the operator sends when it has processed what is in front of these steps.
@@ -117,6 +185,10 @@ class OperatorWatermark:
         reached = {name: IDLE if value is None else value for name, value in self.entries.values.items()}
         return {name: value if value in (IDLE, END) else value * factor for name, value in reached.items()}
 
+    def assign(self, names: Collection[str]) -> Watermarks | None:
+        """Return the watermarks that follow when a source reads other partitions from now on; None without any."""
+        return None if self.clock is None else self.clock.assign(names)
+
     def dump(self) -> dict[str, Any]:
         """Return the state as JSON (EV43)."""
         return self.entries.dump() | {"sent": self._sent} if self.clock is None else self.clock.dump()
@@ -128,3 +200,10 @@ class OperatorWatermark:
             self._reached, self._sent = state["watermark"], state.get("sent")
         else:
             self.clock.load(state)
+
+
+def _guard_of(role: EventTimeRole) -> Guard | None:
+    """Return the guard that measures from the watermark; with `aheadOf` no tuple far ahead moves it at all."""
+    if role.max_ahead is None or role.ahead_of is not None:
+        return None
+    return Guard(role.max_ahead, role.confirmations)

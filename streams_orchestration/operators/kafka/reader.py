@@ -56,6 +56,8 @@ class KafkaReader:
         """The position of the library in each partition."""
         self._waits: set[Partition] = set()
         """Partitions that have returned no message since reading began there."""
+        self.ended: set[Partition] = set()
+        """Partitions that have no further message now."""
         settings = self._cluster.settings(**{
             "group.id": "streams-orchestration", "enable.auto.commit": False, "enable.auto.offset.store": False,
             "auto.offset.reset": "error", "enable.partition.eof": True,
@@ -188,7 +190,7 @@ class KafkaReader:
             self._consumer.assign([TopicPartition(*each, offset) for each, offset in positions.items()])
         except KafkaException as error:
             raise self._cluster.translated(error) from None
-        self._at, self._waits = dict(positions), set(positions)
+        self._at, self._waits, self.ended = dict(positions), set(positions), set()
 
     def _taken(self, limit: int, *, patient: bool) -> tuple[list[Any], bool]:
         """Return messages that the library has or gets soon, and True if it returned nothing at all."""
@@ -217,6 +219,7 @@ class KafkaReader:
             if partition not in seen:
                 seen.add(partition)
                 self._at[partition] = message.offset() + 1
+                self.ended.discard(partition)
                 if len(seen) == len(self._at):
                     return
 
@@ -229,6 +232,7 @@ class KafkaReader:
             case KafkaError._PARTITION_EOF:  # behind marks of transactions, which are no messages
                 self._cluster.reached()
                 self._waits.discard(partition)
+                self.ended.add(partition)
                 self._at[partition] = max(self._at.get(partition, 0), message.offset())
             case KafkaError._AUTO_OFFSET_RESET | KafkaError.OFFSET_OUT_OF_RANGE:
                 self._at = {}

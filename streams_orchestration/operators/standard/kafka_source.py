@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from streams_orchestration import world
 from streams_orchestration.model.names import nearest
@@ -24,6 +24,7 @@ from streams_orchestration.operators.kafka.metadata import check_metadata, metad
 from streams_orchestration.operators.kafka.offsets import Partition, Positions, divided, mine
 from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, made_anew, shown
 from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters, check_second_port
+from streams_orchestration.operators.kafka.taken import Piece, Taken, joined, partition_name, partitions_of_messages
 from streams_orchestration.operators.libraries import import_modules, np, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.messages.decoders import Decoded, decode, without_nulls
@@ -40,33 +41,6 @@ from streams_orchestration.operators.states.rescaling import Route
 from streams_orchestration.operators.states.state import State
 
 NEVER = float("-inf")
-
-
-class Piece(NamedTuple):
-    """The decoded tuples of consecutive messages."""
-
-    tuples: TupleBatch
-    bad: Sequence[tuple[Any, str]]
-    """The messages that could not be decoded, each with the reason."""
-    newest: float
-    """The time of the last message, in seconds since 1970."""
-
-
-class Taken(NamedTuple):
-    """The result of reading from an offset."""
-
-    positions: Positions
-    """The next offset of each partition after reading."""
-    read: dict[Partition, tuple[int, int]]
-    """The first offset read of each partition, and the one after the last."""
-    tuples: TupleBatch | None = None
-    bad: Sequence[tuple[Any, str]] = ()
-    newest: float | None = None
-    """The time of the newest message, in seconds since 1970; None without messages."""
-
-    def nbytes(self) -> int:
-        """Return the size of the tuples in bytes."""
-        return 0 if self.tuples is None else self.tuples.nbytes
 
 
 class KafkaSource(SourceOperator):
@@ -127,6 +101,8 @@ class KafkaSource(SourceOperator):
         self.bad = 0
         self.ahead: tuple[Offset, ReadAhead[Taken]] | None = None
         """The positions and the result of a read that was started ahead."""
+        self.ended: frozenset[Partition] = frozenset()
+        """The partitions that had no further message in the last call."""
         self.read: dict[Partition, tuple[int, int]] = {}
         """For the last call: the first offset read of each partition, and the one after the last."""
 
@@ -148,12 +124,13 @@ class KafkaSource(SourceOperator):
             self.hold_up.away(error)
             return ProducedTo(offset, exhausted=False)
         self.hold_up.back()
-        self.read = taken.read
+        self.read, self.ended = taken.read, taken.ended
+        self.assign([partition_name(each) for each in taken.positions.next])
         lag = self._measure(taken.newest)
         if taken.bad:
             self._set_aside(taken.bad)
         if taken.tuples is not None and len(taken.tuples):
-            self.submit(taken.tuples)
+            self.submit(taken.tuples, partitions=taken.partitions)
         offset = taken.positions.offset()
         produced = ProducedTo(offset if self.until is None else self.continued(offset), taken.positions.exhausted())
         if lag > limit // 2 and not produced.exhausted:
@@ -182,6 +159,10 @@ class KafkaSource(SourceOperator):
     def pause(self) -> float | None:
         """Return the seconds until the next attempt if the cluster or the registry cannot be reached, else None."""
         return self.hold_up.pause or None
+
+    def at_end(self) -> Collection[str]:
+        """Return the partitions that had no further message in the last call."""
+        return [partition_name(each) for each in self.ended]
 
     def place(self) -> str:
         """Return the offsets of the last read, by partition."""
@@ -223,7 +204,9 @@ class KafkaSource(SourceOperator):
         pieces: list[Piece] = []
         try:
             with contextlib.closing(reader.read(positions.next, limit, patient=patient)) as read:
-                pieces += (self._piece(messages) for each in read if (messages := positions.before_end(each)))
+                pieces += (
+                    self._piece(messages, positions) for each in read if (messages := positions.before_end(each))
+                )
         except OutOfRangeError as error:
             pieces.clear()
             positions.next.update(before)
@@ -231,10 +214,12 @@ class KafkaSource(SourceOperator):
         positions.stop_at_end()
         behind = positions.next
         places = {each: (first, behind[each]) for each, first in before.items() if first < behind[each]}
+        ended = frozenset(reader.ended)
         if not pieces:
-            return Taken(positions, places)
+            return Taken(positions, places, ended=ended)
         tuples = TupleBatch.concat((piece.tuples for piece in pieces), self.schema)
-        return Taken(positions, places, tuples, [each for piece in pieces for each in piece.bad], pieces[-1].newest)
+        bad = [each for piece in pieces for each in piece.bad]
+        return Taken(positions, places, tuples, bad, pieces[-1].newest, ended, joined(pieces))
 
     def _opened(self) -> KafkaReader:
         if self.reader is None:
@@ -242,7 +227,7 @@ class KafkaSource(SourceOperator):
             self.reader = KafkaReader(self.parameters, committed=committed)
         return self.reader
 
-    def _piece(self, messages: Sequence[Any]) -> Piece:
+    def _piece(self, messages: Sequence[Any], positions: Positions) -> Piece:
         """Decode messages with their metadata."""
         required = [name for name in self.context.required_at() if name in self.decoded.names]
         result = without_nulls(self._decode([message.value() for message in messages]), len(messages), required)
@@ -259,7 +244,9 @@ class KafkaSource(SourceOperator):
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         for attribute, kind in self.parameters.metadata.items():
             columns[attribute] = metadata_column(messages, kind, self.schema.field(attribute).type)
-        return Piece(TupleBatch.from_columns(columns, self.schema), bad, newest)
+        timed = self.context.event_time is not None
+        partitions = partitions_of_messages(messages, positions.next) if timed else None
+        return Piece(TupleBatch.from_columns(columns, self.schema), bad, newest, partitions)
 
     def _mine(self, reader: KafkaReader) -> list[Partition]:
         every = reader.partitions(self.parameters.topics, self.parameters.pattern)

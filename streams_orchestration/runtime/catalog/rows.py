@@ -28,6 +28,7 @@ class StoredPosition(TypedDict):
     outputs: dict[str, int]
     reached: NotRequired[dict[str, str]]
     watermarks: NotRequired[dict[str, dict[str, int]]]
+    idle: NotRequired[dict[str, list[dict[str, Any]]]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,8 +249,10 @@ def _is_made(connection: Connection, key: dict[str, Any], token: str) -> bool:
 
 def _advance(plan: BatchPlan, results: Sequence[TaskResult]) -> Position:
     sources, exhausted = dict(plan.position.sources), set(plan.position.exhausted)
+    idle = dict(plan.position.idle)
     for result in results:
         sources |= result.sources
+        idle |= result.idle
         exhausted |= set(result.exhausted)
     through = {name: plan.bounded for result in results for name in result.reached if plan.bounded is not None}
     watermarks = {name: dict(reached) for name, reached in plan.position.watermarks.items()}
@@ -264,6 +266,7 @@ def _advance(plan: BatchPlan, results: Sequence[TaskResult]) -> Position:
         exhausted=tuple(sorted(exhausted)),
         reached=plan.position.reached | through,
         watermarks=watermarks,
+        idle=idle,
     )
 
 

@@ -150,6 +150,10 @@ def plan_batch(
         outputs=dict(view.position.outputs),
         reached={name: run for name, run in view.position.reached.items() if run == view.bounded},
         watermarks=view.position.watermarks,
+        idle={
+            name: [each for each in decisions if each.epoch is None or each.epoch > view.completed_epoch]
+            for name, decisions in view.position.idle.items()
+        },
     )
     return BatchPlan(
         view.life, view.generation, view.batch + 1, view.epoch, boundary, final, source_limit, position, inputs,

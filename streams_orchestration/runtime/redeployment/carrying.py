@@ -189,6 +189,10 @@ class Carrier:
         divided = dict(zip(targets, divided_states(operator, move, states), strict=True))
         if move.source:
             carried.offsets.update(divided)
+            clocks = [state for name in names if (state := self._read(name))]
+            for target in targets:
+                if watermark := common_watermark(clocks, self._programs[target][1]):
+                    self._store(target, watermark, carried)
             if self._cut.exhausted.issuperset(names):  # the rest of an unfinished channel may be in any new channel
                 carried.exhausted.update(targets)
             return

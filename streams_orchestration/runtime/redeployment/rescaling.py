@@ -11,6 +11,7 @@ from streams_orchestration.compiler.brief import without_channels
 from streams_orchestration.compiler.pe_program import OperatorProgram, Split
 from streams_orchestration.compiler.redeployment.outcome import StateMove
 from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.event_time.partitions import merged_clocks
 from streams_orchestration.operators.states.conversion import ConversionError, converted
 from streams_orchestration.operators.states.rescaling import RescaleError
 from streams_orchestration.operators.states.state import State
@@ -96,21 +97,24 @@ def common_watermark(states: Sequence[State], program: OperatorProgram) -> dict[
     """Return the part of a state with which a replica begins in event time; empty if a former replica has none.
 
     The watermark is the least of those of the former replicas (EV46). A connection begins with it, or with the end if
-    all channels of its stream have ended.
+    all channels of its stream have ended. The clocks of all partitions go to each replica of a source, which forgets
+    those that it does not read.
 
     Args:
         states: the states of the former replicas.
         program: the program of the replica.
     """
     parts: list[dict[str, Any]] = [state.get(WATERMARK, {}) for state in states]
+    parts = [part for part in parts if part.get("partitions") != {}]  # a source without any does not count (EV52)
+    clocks = merged_clocks(parts)
     reached = [part["watermark"] for part in parts if part.get("watermark") is not None]
     if len(reached) < len(parts) or not reached:
-        return {}
+        return {WATERMARK: {"watermark": None} | clocks} if clocks else {}
     entries = [(_stream(name), value) for part in parts for name, value in part.get("entries", {}).items()]
     going_on = {stream for stream, value in entries if value != END}
     ended = {stream for stream, _ in entries} - going_on
     kept = {name: END for name in program.entries.values() if _stream(name) in ended}
-    return {WATERMARK: {"watermark": min(reached), "entries": kept}}
+    return {WATERMARK: {"watermark": min(reached), "entries": kept} | clocks}
 
 
 def _stream(connection: str) -> str:

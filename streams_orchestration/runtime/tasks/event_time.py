@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
+from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract import Operator, SourceOperator
 from streams_orchestration.operators.event_time.calling import call_between
 from streams_orchestration.operators.reaching import looks_at_watermark, reach_steps
 from streams_orchestration.operators.watermarks import END, Watermarks
@@ -74,9 +75,40 @@ class EventTimeCalls:
         if instance.watermark is not None:
             self.submit(program, instance.watermark.set(watermark), instance.outputs)
 
+    def assign(self, program: OperatorProgram, instance: Instance, names: Collection[str]) -> None:
+        """Let a source read these partitions from now on, and send what follows for its watermark (EV52)."""
+        if instance.watermark is not None:
+            self.submit(program, instance.watermark.assign(names), instance.outputs)
+
+    def produced(self, program: OperatorProgram, instance: Instance, *, moved: bool) -> None:
+        """Send what follows for the watermark of a source from the time without tuples (EV51).
+
+        Args:
+            program: the program of the source.
+            instance: the source, which has produced its part of the batch.
+            moved: True if it gave tuples or changed its offset.
+        """
+        source, idleness, watermark = instance.operator, instance.idleness, instance.watermark
+        if idleness is None or watermark is None or watermark.clock is None:
+            return
+        assert isinstance(source, SourceOperator)
+        at_end = None
+        if not source.context.away:
+            named = self._calls.call(program, source.at_end)
+            everything = () if moved else watermark.clock.partitions.counts.keys()
+            at_end = set(everything) if named is None else {str(each) for each in named}
+        for steps in idleness.look(world.monotonic(), at_end):
+            self.submit(program, steps, instance.outputs)
+
     @staticmethod
     def report(instance: Instance) -> None:
-        """Set the gauge `watermark` of an operator (EV27)."""
+        """Set the gauge `watermark` of an operator (EV27), and count and log tuples whose times are doubtful."""
+        if instance.watermark is not None:
+            context = instance.operator.context
+            for name, (about, number) in instance.watermark.observed().items():
+                context.metrics.counter(name, about).add(number)
+            if warning := instance.watermark.warning():
+                context.logger.warning("%s", warning)
         value = None if instance.watermark is None else instance.watermark.value
         if instance.watermark is not None and value is not None and value != END:
             gauge = instance.operator.context.metrics.gauge("watermark", "event time before which tuples are late")

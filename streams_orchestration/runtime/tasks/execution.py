@@ -28,6 +28,7 @@ from streams_orchestration.operators.contract import (
 )
 from streams_orchestration.operators.encoding import forget
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.event_time.decision import Decision
 from streams_orchestration.operators.results import (
     check_available,
     check_nothing,
@@ -101,6 +102,7 @@ class TaskRun:
         exhausted: list[str] = []
         reached: list[str] = []
         pauses: dict[str, float] = {}
+        idle: dict[str, list[Decision]] = {}
         if inputs is not None:
             for name, offset in inputs.sources.items():
                 if inputs.bounds is not None and name not in inputs.bounds:
@@ -110,6 +112,8 @@ class TaskRun:
                 known = None if inputs.bounds is None else inputs.bounds | bounds
                 produced = self._produce(name, offset, known)
                 sources[name] = produced.offset
+                if (idleness := self.instances[self._source(name)[0].index].idleness) is not None:
+                    idle[name] = idleness.decisions(self.plan.epoch)
                 if produced.exhausted:
                     (exhausted if known is None else reached).append(name)
                     if known is None:
@@ -137,7 +141,7 @@ class TaskRun:
         written = sum(segment.rows for segment in segments) + sum(file.rows for file in checkpoint.files)
         return TaskResult(
             self.task.level, self.task.partition, self.rows_in, written, self.bytes_in, 0.0, sources, tuple(exhausted),
-            bounds, tuple(reached), pauses, segments, tuple(checkpoint.states), tuple(checkpoint.files),
+            bounds, tuple(reached), pauses, idle, segments, tuple(checkpoint.states), tuple(checkpoint.files),
             self._event_time.reached_by_sinks(self.program, self.instances),
             dict(self.outbox.copies), dict(self.outbox.enqueued), self.consistent,
         )  # fmt: skip
@@ -183,6 +187,9 @@ class TaskRun:
         if bounds is not None and source.until is None:
             return ProducedTo(offset, exhausted=False)
         self.changed.add(program.index)
+        instance = self.instances[program.index]
+        if instance.idleness is not None:
+            instance.idleness.repeat(self.plan.position.idle.get(name, []))
         submit = source.context.submit
         self.meter.produces(program.index)
         count = last = 0
@@ -205,7 +212,9 @@ class TaskRun:
         self.origin = origin
         source.context.submit = counted
         try:
-            return self._calls.call(program, lambda: check_produced(source.produce(offset, self.plan.limit)))
+            produced = self._calls.call(program, lambda: check_produced(source.produce(offset, self.plan.limit)))
+            self._event_time.produced(program, instance, moved=bool(last) or produced.offset != offset)
+            return produced
         finally:
             self.meter.worked(program.index, source.background.taken_ns())
             source.context.submit = submit
@@ -214,7 +223,9 @@ class TaskRun:
     def _pause(self, name: str) -> float | None:
         """Return the seconds until a source may have tuples again; None if it does not know."""
         program, source = self._source(name)
-        return self._calls.call(program, lambda: check_pause(source.pause()))
+        pause = self._calls.call(program, lambda: check_pause(source.pause()))
+        idleness = self.instances[program.index].idleness
+        return pause if idleness is None else idleness.pause(pause)
 
     def _enter(self, operator: int, port: int, item: Item) -> None:
         """Process an item, which belongs to the task, so a mutating operator may write to it (rules 86, 87)."""
@@ -291,6 +302,7 @@ class TaskRun:
         context.epoch, context.batch, context.generation = self.plan.epoch, self.plan.batch, self.plan.generation
         if program.event_time is not None and program.event_time.mode == "manual":
             context.set_watermark = lambda watermark: self._event_time.set(program, instance, watermark)
+        context.assign = lambda names: self._event_time.assign(program, instance, names)
         context.submit = lambda port, batch: self._submit(program, port, batch)
         context.punctuate = lambda port, mark: self._punctuate(program, port, mark)
         if program.region is not None and program.region.trigger:

@@ -10,6 +10,7 @@ from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.model.secrets import remember_values
 from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.event_time.idleness import Idleness
 from streams_orchestration.operators.event_time.watermark import OperatorWatermark
 from streams_orchestration.operators.implementation import import_operator, make_operator
 from streams_orchestration.operators.states.state import plain_digest
@@ -40,6 +41,8 @@ class Instance:
     round_robin: dict[str, int] = field(default_factory=dict[str, int])
     watermark: OperatorWatermark | None = None
     """The operator's watermark; None outside of event-time graphs."""
+    idleness: Idleness | None = None
+    """The times for which partitions of a source were without tuples; None for a source that is never idle."""
     submitted: Counter[int] = field(default_factory=Counter[int])
     """The number of watermarks that the operator has submitted in its current call, by output port."""
 
@@ -83,8 +86,11 @@ def make_instance(program: OperatorProgram, stored: StoredState | None, director
     operator = make_operator(implementation, context, implementation.Parameters.model_validate(program.parameters))
     role = program.event_time
     watermark = None if role is None else OperatorWatermark(role, program.entries.values())
+    idleness = None
+    if role is not None and watermark is not None and watermark.clock is not None and role.idle_after is not None:
+        idleness = Idleness(watermark.clock, role.idle_after)
     if stored is None:
-        return Instance(operator, watermark=watermark)
+        return Instance(operator, watermark=watermark, idleness=idleness)
     state = read_state(directories.store, stored)
     plain = plain_digest(state)
     positions = state.pop(SPLITTERS, {})
@@ -93,7 +99,7 @@ def make_instance(program: OperatorProgram, stored: StoredState | None, director
         watermark.load(reached)
         context.watermark = watermark.seen
     operator.restore(state)
-    return Instance(operator, stored, plain, round_robin=positions, watermark=watermark)
+    return Instance(operator, stored, plain, round_robin=positions, watermark=watermark, idleness=idleness)
 
 
 def operator_context(program: OperatorProgram, directories: Directories) -> OperatorContext:

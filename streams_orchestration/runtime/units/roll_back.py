@@ -58,12 +58,12 @@ def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
     garbage += mark_retracted(connection, application, name, completed)
     connection.execute(delete(c).where(after_cut(c, application, name, completed)))
     if pes:
-        rows = [{"of": application, "at": pe.id} | _at_cut(pe, cuts.get(pe.id), epoch) for pe in pes]
+        rows = [{"of": application, "at": pe.id} | _at_cut(pe, cuts.get(pe.id), completed, epoch) for pe in pes]
         connection.execute(_PE, rows)
     return garbage
 
 
-def _at_cut(pe: _Member, cut: CommitRow | None, epoch: int) -> dict[str, Any]:
+def _at_cut(pe: _Member, cut: CommitRow | None, completed: int, epoch: int) -> dict[str, Any]:
     """Return the columns of a PE that stands at its cut; without a cut, before its first batch."""
     values: dict[str, Any] = {"state": "WANTED", "error": None, "permanent": False, "epoch": epoch}
     if cut is None:
@@ -74,4 +74,11 @@ def _at_cut(pe: _Member, cut: CommitRow | None, epoch: int) -> dict[str, Any]:
         if cut.final:
             values |= {"state": "COMPLETED", "epoch": pe.epoch}
     # numbers of segments are never used twice: who has read some that are taken back goes on behind them
-    return values | {"position": values["position"] | {"outputs": pe.position["outputs"]}}
+    # what a clock has decided since the cut is decided: the replay repeats it at the same places
+    kept: dict[str, Any] = {"outputs": pe.position["outputs"]}
+    if "idle" in pe.position:
+        kept["idle"] = {
+            name: [each | {"epoch": None} for each in decisions if each["epoch"] is None or each["epoch"] > completed]
+            for name, decisions in pe.position["idle"].items()
+        }
+    return values | {"position": values["position"] | kept}

@@ -244,9 +244,7 @@ def test_a_fault_of_a_window_is_reported_once(window: str):
 @pytest.mark.parametrize(
     ("note", "parameters", "part"),
     [
-        ({"idleAfter": 5}, {}, "idleAfter of eventTime"),
         ({"maxDrift": 5}, {}, "maxDrift of eventTime"),
-        ({"onNull": "ignore"}, {}, "onNull: ignore of eventTime"),
         ({}, {"sortBy": ["v"], "window": "timeInterval, intervalDuration(5.0)"}, "the window timeInterval of Sort"),
         ({}, {"sortBy": ["v"], "window": "session, gap(5.0)"}, "the window session of Sort"),
     ],

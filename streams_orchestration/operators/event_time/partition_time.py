@@ -1,0 +1,137 @@
+"""The event time of one partition of a source: its greatest time, guarded against times far ahead (EV52, EV53)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.watermarks import END, IDLE
+
+NO_TIME = IDLE
+"""The time of a tuple that moves no clock, and the greatest time of a partition that has not begun."""
+_FIRST_WINDOW = 32
+"""The number of tuples to search for the next suspect time; it doubles while there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The guard against times far ahead (EV53)."""
+
+    max_ahead: int
+    """The ticks beyond the watermark up to which a time is trusted."""
+    confirmations: int
+    """The number of suspect times in a row that move the clock, to the least of them."""
+
+
+@dataclass(slots=True)
+class PartitionTime:
+    """The clock of one partition."""
+
+    greatest: int = NO_TIME
+    """The greatest trusted time."""
+    count: int = 0
+    """The number of tuples so far; decisions to be idle are repeated by it."""
+    idle: bool = False
+    """True if the partition does not count in the source's watermark (EV51)."""
+    suspects: int = 0
+    """The number of suspect times in a row up to now."""
+    least: int = END
+    """The least time among these."""
+
+    def enter(self, times: np.ndarray, lag: int, guard: Guard | None) -> tuple[np.ndarray, int]:
+        """Return the greatest time behind each tuple, and the number of suspect times.
+
+        Args:
+            times: the times of the next tuples; `NO_TIME` for a tuple that moves nothing.
+            lag: the ticks by which the partition's watermark is behind its greatest time.
+            guard: the guard against times far ahead; None trusts all times.
+        """
+        self.count += len(times)
+        if guard is not None:
+            return self._enter_guarded(times, lag, guard)
+        reached = np.maximum(np.maximum.accumulate(times), self.greatest)
+        self.greatest = int(reached[-1])
+        return reached, 0
+
+    def dump(self) -> list[Any]:
+        """Return the state as JSON."""
+        return [None if self.greatest == NO_TIME else self.greatest, self.count, self.idle, self.suspects, self.least]
+
+    @classmethod
+    def loaded(cls, state: list[Any]) -> PartitionTime:
+        """Return the clock of a state that `dump` returned."""
+        greatest, *others = state
+        return cls(NO_TIME if greatest is None else greatest, *others)
+
+    def _enter_guarded(self, times: np.ndarray, lag: int, guard: Guard) -> tuple[np.ndarray, int]:
+        reached = np.empty(len(times), np.int64)
+        done, window, found = 0, _FIRST_WINDOW, 0
+        while done < len(times):
+            if not self.suspects:
+                part = times[done : done + window]
+                greatest = np.maximum(np.maximum.accumulate(part), self.greatest)
+                before = np.r_[self.greatest, greatest[:-1]]
+                suspect = part > _trusted(before, guard.max_ahead - lag)
+                trusted = int(suspect.argmax()) if suspect.any() else len(part)
+                if trusted:
+                    reached[done : done + trusted] = greatest[:trusted]
+                    self.greatest = int(greatest[trusted - 1])
+                    done += trusted
+                window = window * 2 if trusted == len(part) else _FIRST_WINDOW
+                if trusted == len(part):
+                    continue
+            found += self._enter_suspect(int(times[done]), lag, guard)
+            reached[done] = self.greatest
+            done += 1
+        return reached, found
+
+    def _enter_suspect(self, time: int, lag: int, guard: Guard) -> bool:
+        """Take a time that is suspect or follows one. Return True if it is far ahead of a partition that has begun."""
+        if time == NO_TIME:
+            return False
+        begun = self.greatest != NO_TIME
+        if begun and time - (self.greatest - lag) <= guard.max_ahead:
+            self.greatest = max(self.greatest, time)
+            self.suspects, self.least = 0, END
+            return False
+        self.suspects, self.least = self.suspects + 1, min(self.least, time)
+        if self.suspects >= guard.confirmations:
+            self.greatest = max(self.greatest, self.least)
+            self.suspects, self.least = 0, END
+        return begun
+
+
+def _trusted(before: np.ndarray, ahead: int) -> np.ndarray:
+    """Return the greatest time that is trusted behind each greatest time; none where a partition has not begun."""
+    if ahead >= 0:
+        trusted = np.where(before > END - ahead, END, before + ahead)
+    else:
+        trusted = np.where(before < NO_TIME - ahead, NO_TIME, before + ahead)
+    return np.where(before == NO_TIME, NO_TIME, trusted)
+
+
+def least_steps(olds: np.ndarray, places: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places where the least value of several rising ones rises, and the least value from there on.
+
+    Each rise lifts one of the values from `old` at a place. The least reaches a value v where the last rise from below
+    v is: no value is below v any more.
+
+    >>> least_steps(np.array([1, 2, 4]), np.array([1, 2, 3]), bound=5)
+    (array([1, 2, 3]), array([2, 4, 5]))
+
+    Args:
+        olds: the value before each rise.
+        places: the place behind each rise.
+        bound: the least value behind all rises.
+    """
+    below = olds < bound
+    olds, places = olds[below], places[below]
+    if not len(olds):
+        return places, olds
+    order = np.argsort(olds, kind="stable")
+    olds, last = olds[order], np.maximum.accumulate(places[order])
+    distinct = np.r_[olds[1:] > olds[:-1], True]
+    olds, last = olds[distinct], last[distinct]
+    final = np.r_[last[1:] > last[:-1], True]
+    return last[final], np.r_[olds[1:], bound][final]

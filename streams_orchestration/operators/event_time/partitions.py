@@ -1,0 +1,273 @@
+"""The partitions of a source: the least of their greatest times, and those that are idle (EV51, EV52).
+
+A decision that partitions are idle comes from a clock, so it is data: it says behind how many tuples of each partition
+it was made. After a reset it is repeated there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from streams_orchestration.operators.event_time.decision import Decision
+from streams_orchestration.operators.event_time.partition_time import NO_TIME, Guard, PartitionTime, least_steps
+from streams_orchestration.operators.libraries import np
+
+WHOLE = ""
+"""The name of the only partition of a source that names none."""
+
+
+class Least(NamedTuple):
+    """Rises of the least of the greatest times, at places between tuples."""
+
+    places: np.ndarray
+    times: np.ndarray
+
+
+class Rest(NamedTuple):
+    """All partitions are idle from a place on."""
+
+    place: int
+
+
+class Wake(NamedTuple):
+    """A partition is active again from a place on, after all were idle."""
+
+    place: int
+
+
+Event = Least | Rest | Wake
+
+
+class _Group(NamedTuple):
+    """The tuples of one partition in a batch."""
+
+    name: str
+    positions: np.ndarray
+
+
+class Partitions:
+    """The times of all partitions of a source; a source that names no partition has the one `WHOLE`."""
+
+    def __init__(self, lag: int, guard: Guard | None, begin: Callable[[], int]) -> None:
+        """Begin without times.
+
+        Args:
+            lag: ticks by which a watermark is behind the greatest time.
+            guard: the guard against times far ahead; None for no guard.
+            begin: returns the time with which a new partition begins.
+        """
+        self._lag = lag
+        self._guard = guard
+        self._begin = begin
+        self._members = {WHOLE: PartitionTime()}
+        self._rests = False
+        """True while no partition is active."""
+        self._decided = 0
+        """The number of decisions so far."""
+        self.pending: list[Decision] = []
+        """The decisions from before a reset that are to be repeated, in order."""
+        self.made: list[Decision] = []
+        """The decisions that were made or repeated in this batch; their reader clears them."""
+        self._ahead = 0
+
+    def advance(self, times: np.ndarray, codes: np.ndarray | None, names: Sequence[str]) -> Iterator[Event]:
+        """Take the times of tuples, and yield what follows, in order of the places.
+
+        Args:
+            times: the times; `NO_TIME` for a tuple that moves nothing.
+            codes: the position of each tuple's partition in `names`; None if the source names no partitions.
+            names: the names of partitions.
+        """
+        groups = _groups(len(times), codes, names)
+        if codes is not None:
+            self._forget_whole()
+        due = list(self._due(groups))
+        done, end = 0, len(times)
+        while done < end:
+            while due and due[0][0] <= done:
+                yield from self._repeat(*due.pop(0))
+            until = due[0][0] if due else end
+            for group in groups:
+                partition = self._members.get(group.name)
+                if partition is None or partition.idle:
+                    number = int(np.searchsorted(group.positions, done))
+                    first = int(group.positions[number]) if number < len(group.positions) else end
+                    if first == done:
+                        self._activate(group.name)
+                    else:
+                        until = min(until, first)
+            woken, self._rests = self._rests, False
+            if woken:
+                yield Wake(done + 1)
+            yield from self._taken(times, groups, done, until, woken=woken)
+            done = until
+        for place, decision in due:
+            yield from self._repeat(place, decision)
+
+    def rest(self, names: Iterable[str]) -> Iterator[Event]:
+        """Decide that partitions are idle, and yield what follows."""
+        chosen = [name for name in names if name in self._members and not self._members[name].idle]
+        if chosen:
+            self.pending.clear()
+            counts = {name: each.count for name, each in self._members.items()}
+            yield from self._repeat(0, Decision(self._decided, tuple(sorted(chosen)), counts))
+
+    def settle(self) -> Iterator[Event]:
+        """Repeat the decisions that are due without further tuples, and yield what follows."""
+        for place, decision in list(self._due(())):
+            yield from self._repeat(place, decision)
+
+    def assign(self, names: Collection[str]) -> Iterator[Event]:
+        """Read these partitions and no others from now on. New ones begin with the watermark."""
+        if self._members.keys() == set(names):
+            return
+        self._members = {name: self._members.get(name) or PartitionTime(self._begin()) for name in names}
+        yield from self._changed(0)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of tuples of each partition that is not idle."""
+        return {name: each.count for name, each in self._members.items() if not each.idle}
+
+    @property
+    def decided(self) -> int:
+        """The number of decisions so far."""
+        return self._decided
+
+    def take_ahead(self) -> int:
+        """Return the number of times that were far ahead of their partition since the last call."""
+        ahead, self._ahead = self._ahead, 0
+        return ahead
+
+    def give_up(self, at_end: Collection[str]) -> None:
+        """Forget the pending decisions if one needs tuples that a partition no longer has.
+
+        Args:
+            at_end: the partitions that were read to their end.
+        """
+        members = self._members
+        if any(
+            name in at_end and name in members and members[name].count < count
+            for decision in self.pending
+            for name, count in decision.counts.items()
+        ):
+            self.pending.clear()
+
+    def dump(self) -> dict[str, Any]:
+        """Return the state as JSON (EV43)."""
+        members = {name: each.dump() for name, each in self._members.items()}
+        return {"partitions": members, "decided": self._decided, "rests": self._rests}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Restore a state that `dump` returned, or one without partitions, which begin with the watermark (EV45)."""
+        if (members := state.get("partitions")) is None:
+            self._members = {WHOLE: PartitionTime(self._begin())}
+        else:
+            self._members = {name: PartitionTime.loaded(each) for name, each in members.items()}
+        self._decided, self._rests = state.get("decided", 0), state.get("rests", False)
+
+    def _forget_whole(self) -> None:
+        """Forget the partition of a source that names none, unless it had tuples."""
+        if WHOLE in self._members and not self._members[WHOLE].count:
+            del self._members[WHOLE]
+
+    def _activate(self, name: str) -> None:
+        """Begin a partition, or end its idleness."""
+        if name in self._members:
+            self._members[name].idle = False
+        else:
+            self._members[name] = PartitionTime(self._begin())
+
+    def _taken(
+        self, times: np.ndarray, groups: Iterable[_Group], first: int, last: int, *, woken: bool
+    ) -> Iterator[Least]:
+        """Take the times of some tuples, whose partitions are active, and yield the rises that follow.
+
+        With `woken` the first tuple has ended the idleness of all partitions; its partition is the only active one.
+        """
+        olds: list[np.ndarray] = []
+        news: list[np.ndarray] = []
+        places: list[np.ndarray] = []
+        for name, positions in groups:
+            begin, end = np.searchsorted(positions, (first, last))
+            if begin == end:
+                continue
+            mine, partition = positions[begin:end], self._members[name]
+            before = partition.greatest
+            reached, ahead = partition.enter(times[mine], self._lag, self._guard)
+            self._ahead += ahead
+            former = np.r_[before, reached[:-1]]
+            rises = reached > former
+            rises[0] |= woken and reached[0] != NO_TIME
+            olds.append(former[rises])
+            news.append(reached[rises])
+            places.append(mine[rises] + 1)
+        active = [each.greatest for each in self._members.values() if not each.idle]
+        if len(active) == 1:
+            yield Least(places[0], news[0])
+        else:
+            yield Least(*least_steps(np.concatenate(olds), np.concatenate(places), min(active)))
+
+    def _due(self, groups: Iterable[_Group]) -> Iterator[tuple[int, Decision]]:
+        """Yield the pending decisions that are due within a batch, with their places."""
+        positions = dict(groups)
+        for decision in self.pending:
+            place = 0
+            for name, count in decision.counts.items():
+                partition = self._members.get(name)
+                lacking = count - (0 if partition is None else partition.count)
+                if lacking > 0:
+                    if lacking > len(positions.get(name, ())):
+                        return
+                    place = max(place, int(positions[name][lacking - 1]) + 1)
+            yield place, decision
+
+    def _repeat(self, place: int, decision: Decision) -> Iterator[Event]:
+        """Let the partitions of a decision be idle, unless they had further tuples."""
+        for name in decision.idle:
+            partition = self._members.get(name)
+            if partition is not None and partition.count <= decision.counts[name]:
+                partition.idle = True
+        self._decided = decision.number + 1
+        self.pending = [each for each in self.pending if each.number >= self._decided]
+        self.made.append(decision)
+        yield from self._changed(place)
+
+    def _changed(self, place: int) -> Iterator[Event]:
+        """Yield what follows when other partitions are active than before."""
+        active = [each.greatest for each in self._members.values() if not each.idle]
+        if not active:
+            if not self._rests:
+                self._rests = True
+                yield Rest(place)
+            return
+        if self._rests:
+            self._rests = False
+            yield Wake(place)
+        if (least := min(active)) != NO_TIME:
+            yield Least(np.array([place]), np.array([least]))
+
+
+def merged_clocks(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return a state with the partitions of several ones, to carry over; empty if they have no partitions.
+
+    A partition of several states takes the least of its times. There is nothing to repeat, so counts begin anew.
+    """
+    found: dict[str, PartitionTime] = {}
+    for state in states:
+        for name, stored in state.get("partitions", {}).items():
+            each = PartitionTime.loaded(stored)
+            each.count = 0
+            if name not in found or each.greatest < found[name].greatest:
+                found[name] = each
+    return {"partitions": {name: each.dump() for name, each in found.items()}} if found else {}
+
+
+def _groups(count: int, codes: np.ndarray | None, names: Sequence[str]) -> list[_Group]:
+    if codes is None:
+        return [_Group(WHOLE, np.arange(count))]
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=len(names)))
+    parts = np.split(order, ends[:-1])
+    return [_Group(name, part) for name, part in zip(names, parts, strict=True) if len(part)]

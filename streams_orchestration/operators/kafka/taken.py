@@ -1,0 +1,66 @@
+"""The result of one read of a KafkaSource."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.kafka.offsets import Partition, Positions
+from streams_orchestration.operators.libraries import np, pa
+
+
+class Piece(NamedTuple):
+    """The decoded tuples of consecutive messages."""
+
+    tuples: TupleBatch
+    bad: Sequence[tuple[Any, str]]
+    """The messages that could not be decoded, each with the reason."""
+    newest: float
+    """The time of the last message, in seconds since 1970."""
+    partitions: pa.DictionaryArray | None = None
+    """The partition of each tuple; None outside of event time."""
+
+
+class Taken(NamedTuple):
+    """The result of reading from an offset."""
+
+    positions: Positions
+    """The next offset of each partition after reading."""
+    read: dict[Partition, tuple[int, int]]
+    """The first offset read of each partition, and the one after the last."""
+    tuples: TupleBatch | None = None
+    bad: Sequence[tuple[Any, str]] = ()
+    newest: float | None = None
+    """The time of the newest message, in seconds since 1970; None without messages."""
+    ended: frozenset[Partition] = frozenset()
+    """The partitions that had no further message then."""
+    partitions: pa.DictionaryArray | None = None
+    """The partition of each tuple; None outside of event time."""
+
+    def nbytes(self) -> int:
+        """Return the size of the tuples in bytes."""
+        return 0 if self.tuples is None else self.tuples.nbytes
+
+
+def partition_name(partition: Partition) -> str:
+    """Return the name of a partition in the clock of its source."""
+    return f"{partition[0]}/{partition[1]}"
+
+
+def partitions_of_messages(messages: Sequence[Any], partitions: Iterable[Partition]) -> pa.DictionaryArray:
+    """Return the names of the partitions of messages.
+
+    Args:
+        messages: the messages.
+        partitions: all partitions that they may be of.
+    """
+    codes = {partition: code for code, partition in enumerate(partitions)}
+    of = np.fromiter((codes[each.topic(), each.partition()] for each in messages), np.int32, len(messages))
+    return pa.DictionaryArray.from_arrays(of, [partition_name(each) for each in codes])
+
+
+def joined(pieces: Sequence[Piece]) -> pa.DictionaryArray | None:
+    """Return the partitions of the tuples of all pieces; None outside of event time."""
+    found = [piece.partitions for piece in pieces if piece.partitions is not None]
+    return pa.chunked_array(found).unify_dictionaries().combine_chunks() if found else None
