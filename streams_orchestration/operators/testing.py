@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -93,6 +93,7 @@ class OperatorHarness:
                 declared_role(self.context, event_time) if isinstance(event_time, str) else event_time
             )
             self.context.set_watermark = self._set_watermark
+            self.context.assign = self._assign
         self.consistent = 0
         if trigger:
             self.context.region = RegionRole(0, start=True, trigger=True)
@@ -118,6 +119,9 @@ class OperatorHarness:
 
     def _set_watermark(self, watermark: int) -> None:
         self._watermarks.set(watermark)
+
+    def _assign(self, names: Collection[str]) -> None:
+        self._watermarks.assign(names)
 
     def _send_watermarks(self, port: int, steps: Watermarks) -> None:
         schema = self.context.outputs[port] or pa.schema([])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from streams_orchestration.operators.batch import TupleBatch
@@ -76,6 +76,11 @@ class TrialWatermarks:
         """Send the watermark that an operator in the mode `manual` sets."""
         if self._own is not None:
             self._sent(self._own.set(watermark))
+
+    def assign(self, names: Collection[str]) -> None:
+        """Let a source read these partitions from now on."""
+        if self._own is not None:
+            self._sent(self._own.assign(names))
 
     def call(self, operator: Operator, process: Callable[[TupleBatch], None], batch: TupleBatch, port: int) -> None:
         """Call an operator with tuples and watermarks that arrive at a port, and send on what becomes of these."""

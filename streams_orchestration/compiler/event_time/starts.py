@@ -82,6 +82,12 @@ def _missing(operator: LogicalOperator, attribute: str) -> tuple[str, str]:
 def _of_the_guard(operator: LogicalOperator, annotation: EventTimeAnnotation) -> Iterator[tuple[str, str]]:
     """Check the keys of the guard against times far ahead (EV53)."""
     if annotation.ahead_of is None:
+        if annotation.max_ahead is not None and annotation.max_ahead <= annotation.lag:
+            yield (
+                "SO0401",
+                f"maxAhead ({annotation.max_ahead:g} s) is not above the lag ({annotation.lag:g} s), so that tuples in "
+                "order would be far ahead of the watermark",
+            )
         return
     if annotation.max_ahead is None:
         yield "SO0809", "aheadOf has no effect without maxAhead"

@@ -90,7 +90,7 @@ class OperatorWatermark:
             codes = batch.partitions.indices.to_numpy(zero_copy_only=False)
             names = [str(each) for each in batch.partitions.dictionary.to_pylist()]
         steps = self.clock.advance(self._trusted(tuples), codes, names)
-        if self.jumped is None and before is not None and steps is not None:
+        if self.jumped is None and steps is not None and self.role.max_ahead is None:
             self._note_jump(before, steps, tuples)
         return batch if steps is batch.watermarks else batch.with_watermarks(steps)
 
@@ -111,19 +111,21 @@ class OperatorWatermark:
             times = np.where(ahead, NO_TIME, times)
         return times
 
-    def _note_jump(self, before: int, steps: Watermarks, tuples: pa.RecordBatch) -> None:
-        day, values = _DAY_SECONDS * self.role.ticks, steps.values[steps.values != IDLE]
-        places = steps.places[steps.values != IDLE]
-        far = np.diff(np.r_[before, values].astype(np.float64)) > day
-        if self.role.max_ahead is None and far.any():
-            first = int(far.argmax())
-            former = before if first == 0 else int(values[first - 1])
-            days = (int(values[first]) - former) / day
+    def _note_jump(self, before: int | None, steps: Watermarks, tuples: pa.RecordBatch) -> None:
+        """Describe the first step by which the watermark rises by more than a day."""
+        told = steps.values != IDLE
+        places, values = steps.places[told], steps.values[told]
+        if not len(values):
+            return
+        rises = np.diff(np.r_[values[0] if before is None else before, values].astype(np.float64))
+        days = rises / (_DAY_SECONDS * self.role.ticks)
+        first = int((days > 1).argmax())
+        if days[first] > 1:
             place = int(places[first])
             at = f" at tuple {place} of {tuples.num_rows}: {described_tuple(tuples, place - 1)}" if place else ""
             self.jumped = (
-                f"the watermark jumps by {days:,.1f} days{at}; tuples with earlier times are late from here on. If "
-                f"times of {self.role.attribute} can be wrong, give eventTime a maxAhead"
+                f"the watermark jumps by {days[first]:,.1f} days{at}; tuples with earlier times are late from here on. "
+                f"If times of {self.role.attribute} can be wrong, give eventTime a maxAhead"
             )
 
     def warning(self) -> str | None:

@@ -149,6 +149,15 @@ def test_all_keys_are_kept_in_the_logical_graph():
     assert annotation == EventTimeAnnotation("at", None, 1.0, 0.1, 30.0, 3600.0, 5, "dt", "ignore", 60.0)
 
 
+@pytest.mark.parametrize("lag", [5, 7])
+def test_a_guard_that_all_tuples_in_order_would_meet_is_refused(lag: float):
+    with pytest.raises(CompileError) as refusal:
+        compiled({"schemas": SCHEMAS, "graph": [source("A", {**AT, "lag": lag, "maxAhead": 5}), sink("K", "A")]})
+    (found,) = [each for each in refusal.value.diagnostics if each.severity == "error"]
+    assert found.code == "SO0401"
+    assert f"maxAhead (5 s) is not above the lag ({lag} s)" in found.message
+
+
 def test_a_control_port_that_closes_no_loop_counts():
     gate = {
         "name": "G",

@@ -14,6 +14,8 @@ import pytest
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.kafka import reader
 from streams_orchestration.operators.standard.kafka_source import KafkaSource
+from streams_orchestration.operators.testing import OperatorHarness
+from streams_orchestration.operators.watermarks import Watermark
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.kafka import PASSWORD, Broker
 
@@ -164,6 +166,29 @@ def test_metadata_are_attributes(kafka: Broker, tmp_path: Path):
     )
     run(bench)
     assert bench.rows() == [("value", "key", topic, b"abc", None, moment)]
+
+
+def test_the_watermark_of_a_topic_is_the_least_of_its_partitions(kafka: Broker, tmp_path: Path):
+    topic = kafka.topic(3)
+    rows = [(partition, 10 * at + partition) for partition in range(3) for at in range(20)]
+    kafka.send(topic, [json.dumps({"n": at}).encode() for _, at in rows], partition=[each for each, _ in rows])
+    bench = OperatorHarness(
+        KafkaSource, outputs=["n bigint, p int"], results=tmp_path, event_time="n",
+        parameters={"brokers": kafka.address, "topic": topic, "until": "latest", "metadata": {"p": "partition"}},
+    )  # fmt: skip
+    offset, exhausted = {}, False
+    while not exhausted:
+        offset, exhausted = bench.produce(offset, 7)
+    watermark, greatest = -1, {0: -1, 1: -1, 2: -1}
+    for item in bench.items():
+        if isinstance(item, Watermark):
+            watermark = item.value
+            assert watermark == min(greatest.values())
+        else:
+            assert isinstance(item, tuple)
+            assert item[0] >= watermark, "nothing is late that is in order in its partition"
+            greatest[item[1]] = max(greatest[item[1]], item[0])
+    assert watermark == 190
 
 
 def test_only_committed_transactions_are_read_and_their_marks_do_not_hold_up_the_end(kafka: Broker, tmp_path: Path):
