@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.console.exporting import draw_html
 from streams_orchestration.console.plans.compilers import Compilers
 from streams_orchestration.console.reader import Reader
@@ -32,7 +33,7 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_a_width_is_changed_and_the_plans_are_compared(browser: Any, plans: str):
     seen = Seen(browser)
     page = seen.open(plans)
-    seen.expect(".stage").to_have_count(7)
+    seen.expect(".stage").to_have_count(len(STAGES))
     seen.expect(operator("P[2]")).to_have_count(0)
     width = page.locator('[name="width:P"]')
     width.fill("3")

@@ -147,7 +147,7 @@ def test_a_broker_that_is_away_is_waited_for(broker: Broker, tmp_path: Path):
     with receiving(source):
         assert reported(source, "error").startswith(f"{broker.url}: cannot be reached")
         made.produce()
-        assert made.operator.pause() == 0.5  # type: ignore[attr-defined]
+        assert made.operator.pause() >= 0.5  # type: ignore[attr-defined]
         broker.start()
         reported(source, "place")
 
