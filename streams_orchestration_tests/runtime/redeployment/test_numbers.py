@@ -120,7 +120,8 @@ def test_every_pe_is_explained_by_its_number_though_some_are_missing():
         text = json.dumps(explain(running, f"PE {pe.id}").document())
         assert all(names[operator] in text for operator in pe.operators)
         assert f"PE {pe.id}" in json.dumps(explain(running, names[pe.operators[0]]).document())
-    progress = Progress(after.options, None, after.logical, after.physical, after.regions, after.fusion)
+    stages = (after.logical, after.physical, after.regions, after.event_time, after.fusion)
+    progress = Progress(after.options, None, *stages)
     table = FUSION_STAGE.summary(as_deployed(progress, before))
     assert FUSION_STAGE.summary(running) == table
 
