@@ -81,14 +81,8 @@ def test_its_error_is_the_one_that_comes(tmp_path: Path):
 
 @pytest.mark.parametrize("method", re.findall(r"`(?:app\.)?(\w+)\(", PAGE))
 def test_every_method_that_it_names_exists(method: str):
-    from streams_orchestration.builder import Application, Column, Stream, functions, port
+    from streams_orchestration import builder
     from streams_orchestration.builder.streams import Invoked
 
-    places = (Application, Stream, Invoked, Column, functions)
-    assert any(hasattr(each, method) for each in places) or method in (
-        port.__name__,
-        abs.__name__,
-        "col",
-        "lit",
-        "when",
-    )
+    places = (builder, builder.Application, builder.Stream, Invoked, builder.Column, builder.functions)
+    assert any(hasattr(each, method) for each in places) or method == abs.__name__
