@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Operator, Punctuation
+from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard.delay import Delay
 from streams_orchestration.operators.standard.gate import Gate
@@ -46,7 +46,7 @@ def switch(**parameters: Any) -> OperatorHarness:
 
 
 def shown(harness: OperatorHarness, attribute: int) -> list[Any]:
-    return [MARK if isinstance(item, Punctuation) else item[attribute] for item in harness.items()]
+    return [item[attribute] if isinstance(item, tuple) else MARK for item in harness.items()]
 
 
 def waits(queue: deque[Any], item: Any, number: int) -> int:

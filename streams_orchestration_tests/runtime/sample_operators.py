@@ -97,25 +97,25 @@ class Holding(Operator):
     stateful = True
 
     def setup(self) -> None:
-        self.held: list[pa.RecordBatch] = []
+        self.kept: list[pa.RecordBatch] = []
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        self.held.append(batch.arrow)
+        self.kept.append(batch.arrow)
 
     def drain(self) -> None:
-        for batch in self.held:
+        for batch in self.kept:
             self.submit(TupleBatch(batch))
-        self.held = []
+        self.kept = []
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         if mark is Punctuation.FINAL:
             self.drain()
 
     def checkpoint(self) -> State:
-        return {"held": pa.Table.from_batches(self.held)} if self.held else {}
+        return {"held": pa.Table.from_batches(self.kept)} if self.kept else {}
 
     def restore(self, state: State) -> None:
-        self.held = state["held"].to_batches() if "held" in state else []
+        self.kept = state["held"].to_batches() if "held" in state else []
 
 
 class RefusingParameters(Parameters):
