@@ -193,7 +193,7 @@ class Operator:
             time: the time of the timer in ticks.
         """
 
-    def held(self) -> int | None:
+    def held_time(self) -> int | None:
         """Return the least event time in ticks among tuples that the operator keeps and may submit later, or None.
 
         The watermark that an operator in the mode `heldInput` sends on does not pass it (EV62).

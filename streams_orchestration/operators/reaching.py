@@ -19,7 +19,8 @@ _PRODUCT = f"{__name__.rpartition('.')[0]}."
 def looks_at_watermark(operator: Operator) -> bool:
     """Return True if the operator may do something at steps of its watermark, or look at the watermark in `process`.
 
-    No `process` of a standard operator looks at it, except for one that handles the steps, too.
+    A standard operator looks at it in `process` only if it handles the steps, too, so its methods decide. The code of
+    any other operator may look.
     """
     kind = type(operator)
     handles = timers_of(operator) is not None or kind.on_watermark is not Operator.on_watermark
@@ -51,7 +52,7 @@ def reach_steps(
     for step in (None,) if steps is None else steps.singly():
         if step is not None and step.values[0] != IDLE:
             call(partial(reach_watermark, operator, int(step.values[0])))
-        held = call(operator.held) if keeps_tuples else None
+        held = call(operator.held_time) if keeps_tuples else None
         send(watermark.passed(step, held))
 
 

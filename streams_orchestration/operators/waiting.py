@@ -142,7 +142,7 @@ class WaitingOperator(Operator):
         if begin < len(batch) or begin == 0:
             self.submit(batch.slice(begin))
 
-    def held(self) -> int | None:
+    def held_time(self) -> int | None:
         """Return the least event time of a waiting tuple."""
         log = self.waiting.log
         return least_time(log.take(log.places()), self.context.event_time)

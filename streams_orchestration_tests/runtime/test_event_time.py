@@ -13,7 +13,7 @@ from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import sink
-from streams_orchestration_tests.runtime.event_times import in_event_time, met_by, through, timed, timed_file
+from streams_orchestration_tests.runtime.event_times import Timed, in_event_time, met_by, through, timed, timed_file
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import redeploy, run_some
 
@@ -118,24 +118,26 @@ def test_a_redeploy_keeps_the_watermarks(tmp_path: Path, turns: int, pes: int):
     assert shown(local) == met_by(TUPLES, 1000)
 
 
+def merged(directory: Path, others: list[Timed], width: int) -> list[dict[str, Any]]:
+    """Two sources -> (parallel by key: Union) -> a merge that shows watermarks -> sink."""
+    by_key = {"parallel": {"width": width, "partitionBy": [{"port": "Rows", "attributes": ["k"]}]}}
+    return [
+        timed("Rows", timed_file(directory / "rows.parquet", TUPLES), lag=4.0),
+        timed("Others", timed_file(directory / "others.parquet", others), lag=9.0),
+        through("Both", "Union", "Rows", "Others", annotations=by_key),
+        through("Met", "Meeting", "Both", schema="Met"),
+        sink("Out", "Met"),
+    ]
+
+
 @pytest.mark.parametrize("turns", [1, 3, 6])
 @pytest.mark.parametrize("widths", [(1, 3), (3, 2)])
 def test_a_redeploy_with_other_channels_keeps_the_watermarks(tmp_path: Path, turns: int, widths: tuple[int, int]):
-    file, other = timed_file(tmp_path / "rows.parquet", TUPLES), timed_file(tmp_path / "others.parquet", TUPLES[::2])
-
-    def wide(width: int) -> list[dict[str, Any]]:
-        by_key = {"parallel": {"width": width, "partitionBy": [{"port": "Rows", "attributes": ["k"]}]}}
-        return [
-            timed("Rows", file, lag=4.0),
-            timed("Others", other, lag=9.0),
-            through("Both", "Union", "Rows", "Others", annotations=by_key),
-            through("Met", "Meeting", "Both", schema="Met"),
-            sink("Out", "Met"),
-        ]
-
-    local = LocalApplication(Home(tmp_path / "home"), in_event_time(wide(widths[0]), fusion="manual", pes=2), 7)
+    local = LocalApplication(
+        Home(tmp_path / "home"), in_event_time(merged(tmp_path, TUPLES[::2], widths[0]), fusion="manual", pes=2), 7
+    )
     run_some(local, turns)
-    redeploy(local, in_event_time(wide(widths[1]), fusion="manual", pes=3))
+    redeploy(local, in_event_time(merged(tmp_path, TUPLES[::2], widths[1]), fusion="manual", pes=3))
     local.run()
     met = shown(local)
     assert sorted(n for *_, n, watermark in met if watermark != END) == sorted(n for *_, n in [*TUPLES, *TUPLES[::2]])
@@ -170,21 +172,11 @@ def test_a_sink_is_complete_up_to_the_watermark_of_its_visible_epoch(tmp_path: P
 
 @pytest.mark.parametrize("widths", [(1, 3), (3, 2), (2, 2)])
 def test_a_stream_that_has_ended_holds_nothing_back_after_a_redeploy(tmp_path: Path, widths: tuple[int, int]):
-    file, ended = timed_file(tmp_path / "rows.parquet", TUPLES), timed_file(tmp_path / "others.parquet", TUPLES[:2])
-
-    def wide(width: int) -> list[dict[str, Any]]:
-        by_key = {"parallel": {"width": width, "partitionBy": [{"port": "Rows", "attributes": ["k"]}]}}
-        return [
-            timed("Rows", file, lag=4.0),
-            timed("Others", ended, lag=4.0),
-            through("Both", "Union", "Rows", "Others", annotations=by_key),
-            through("Met", "Meeting", "Both", schema="Met"),
-            sink("Out", "Met"),
-        ]
-
-    local = LocalApplication(Home(tmp_path / "home"), in_event_time(wide(widths[0]), fusion="manual", pes=2), 7)
+    local = LocalApplication(
+        Home(tmp_path / "home"), in_event_time(merged(tmp_path, TUPLES[:2], widths[0]), fusion="manual", pes=2), 7
+    )
     run_some(local, 3)
-    redeploy(local, in_event_time(wide(widths[1]), fusion="manual", pes=3))
+    redeploy(local, in_event_time(merged(tmp_path, TUPLES[:2], widths[1]), fusion="manual", pes=3))
     local.run()
     met = shown(local)
     assert [row for row in met if row[0] < row[3] < END] == []

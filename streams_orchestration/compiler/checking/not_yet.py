@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streams_orchestration.compiler.event_time.uses import uses_of
-from streams_orchestration.compiler.logical_graph import LogicalOperator
+from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
+from streams_orchestration.compiler.stage_results import EventTimeMap
+from streams_orchestration.compiler.walks import reached
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.operators.event_time.clause import (
     CalendarWindow,
@@ -41,6 +43,32 @@ def refused_imports(graph: PhysicalGraph) -> Iterator[Diagnostic]:
     for name, location in dict.fromkeys((link.name, link.location) for link in graph.imports if _asks(link.parameters)):
         message = "eventTime of an Import compiles, and does not run yet"
         yield Diagnostic.of(CODE, message, operator=name, location=location)
+
+
+def refused_queries(logical: LogicalGraph, physical: PhysicalGraph, event_time: EventTimeMap) -> Iterator[Diagnostic]:
+    """Yield a finding for each query of Spark's behind which event time is used, since it sends no watermarks yet.
+
+    Its panes, say, would only come at the end of the stream.
+    """
+    model_of = {each.operator: physical.operators[each.operator].logical for each in event_time.operators}
+    producers = {
+        each.operator: [physical.connections[number].source for number in each.connections]
+        for each in event_time.operators
+    }
+    using = [number for number, model in model_of.items() if _uses_event_time(logical.operators[model])]
+    upstream = reached((source for number in using for source in producers[number]), producers)
+    for model in sorted({model_of[number] for number in upstream}):
+        operator = logical.operators[model]
+        if operator.engine == "dataframe":
+            message = "a query of Spark's sends no watermarks yet, and an operator behind it uses event time"
+            yield Diagnostic.of(CODE, message, operator=operator.name, location=operator.location)
+
+
+def _uses_event_time(operator: LogicalOperator) -> bool:
+    try:
+        return any(True for _ in uses_of(operator))
+    except WindowClauseError:
+        return False  # a finding of the stage
 
 
 def _asks(parameters: dict[str, object]) -> bool:

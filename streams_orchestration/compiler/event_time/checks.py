@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from streams_orchestration.compiler.event_time.attributes import attribute_type
 from streams_orchestration.compiler.event_time.ends import EventTimeIndex
@@ -17,6 +17,7 @@ from streams_orchestration.compiler.event_time.uses import (
     windows_in,
 )
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
+from streams_orchestration.compiler.walks import reached, reversed_
 from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.operators.event_time.clause import WindowClauseError, misordered, refuse_event_time_parts
@@ -120,9 +121,9 @@ class _Checks:
 
     def behind_annotations(self, reach: Reach) -> Iterator[Diagnostic]:
         """Look at the operators behind each annotation: its use, late results, and calls for each tuple."""
-        consumers: dict[int, list[int]] = {}
+        consumers: dict[int, list[int]] = {number: [] for number in sorted(reach.operators)}
         for ends in reach.connections:
-            consumers.setdefault(ends.source, []).append(ends.target)
+            consumers[ends.source].append(ends.target)
         using = [number for number in self.using if number in reach.operators]
         leading = _leading(using, consumers)
         possible = [number for number in reach.operators if may_use(self.logical, self.logical.operators[number])]
@@ -153,32 +154,14 @@ class _Checks:
 
     def many_calls(self, operator: LogicalOperator, consumers: dict[int, list[int]]) -> Iterator[Diagnostic]:
         """Yield a warning if watermarks at every tuple reach operators that are called for each slice of tuples."""
-        seen, waiting = {operator.index}, [operator.index]
-        sliced: list[str] = []
-        for number in waiting:
-            for consumer in consumers.get(number, ()):
-                if consumer not in seen:
-                    seen.add(consumer)
-                    waiting.append(consumer)
-                    model = self.logical.operators[consumer]
-                    if not places_watermarks(model):
-                        sliced.append(model.name)
+        behind = [self.logical.operators[number] for number in sorted(reached(consumers[operator.index], consumers))]
+        sliced = [each.name for each in behind if not places_watermarks(each)]
         if sliced:
             names = ", ".join(sliced[:_SHOWN]) + (" and others" if len(sliced) > _SHOWN else "")
             yield _at(operator, "SO0808", f"minimumGap is 0, and {names} would be called for every single tuple")
 
 
-def _leading(operators: Sequence[int], consumers: dict[int, list[int]]) -> set[int]:
-    """Return the operators in front of some operators."""
-    producers: dict[int, list[int]] = {}
-    for source, targets in consumers.items():
-        for target in targets:
-            producers.setdefault(target, []).append(source)
-    found = set[int]()
-    waiting = list(operators)
-    while waiting:
-        for source in producers.get(waiting.pop(), ()):
-            if source not in found:
-                found.add(source)
-                waiting.append(source)
-    return found
+def _leading(operators: Iterable[int], consumers: Mapping[int, Sequence[int]]) -> set[int]:
+    """Return all operators upstream of the given ones."""
+    producers = reversed_(consumers)
+    return reached((source for operator in operators for source in producers[operator]), producers)

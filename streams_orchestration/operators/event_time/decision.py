@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A decision of a clock. A reset that goes back before it repeats it behind the same tuples."""
+    """A decision that partitions of a source are idle.
+
+    After a reset to an earlier cut, it is made again behind the same tuples.
+    """
 
     number: int
     """The number of decisions of the source before it."""

@@ -183,9 +183,11 @@ class OperatorWatermark:
 
     def microseconds(self) -> dict[str, int]:
         """Return the watermarks of the connections in microseconds; `IDLE` for one without, and `END` as it is."""
-        factor = 1_000_000 // self.role.ticks
         reached = {name: IDLE if value is None else value for name, value in self.entries.values.items()}
-        return {name: value if value in (IDLE, END) else value * factor for name, value in reached.items()}
+        return {
+            name: value if value in (IDLE, END) else value * 1_000_000 // self.role.ticks
+            for name, value in reached.items()
+        }
 
     def assign(self, names: Collection[str]) -> Watermarks | None:
         """Return the watermarks that follow when a source reads other partitions from now on; None without any."""

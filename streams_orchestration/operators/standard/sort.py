@@ -281,7 +281,7 @@ class Sort(Operator):
         self._wait(new, np.zeros(new.num_rows, np.int64))
         self._submit(together.take(pa.array(leaving)), sort=False)
 
-    def held(self) -> int | None:
+    def held_time(self) -> int | None:
         """Return the least event time of a waiting tuple."""
         return least_time(self.waiting.take(self.waiting.places()), self.context.event_time)
 

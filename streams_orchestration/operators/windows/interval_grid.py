@@ -61,7 +61,7 @@ class Grid(Protocol):
         ...
 
     def end(self, panes: np.ndarray) -> np.ndarray:
-        """Return the tick behind every pane."""
+        """Return the end of each pane, which is the first tick after it."""
         ...
 
     def complete(self, watermarks: np.ndarray) -> np.ndarray:

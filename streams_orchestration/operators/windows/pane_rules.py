@@ -123,7 +123,13 @@ class Panes(Protocol):
         ...
 
     def absorb(self, state: Mapping[str, Any], before: np.ndarray, after: np.ndarray) -> None:
-        """Add the panes of partitions of another state, given by their numbers there and the new ones."""
+        """Add the panes of some partitions of another state.
+
+        Args:
+            state: the other state, as `dump` returned it.
+            before: the numbers of these partitions in the other state.
+            after: the numbers that they get here.
+        """
         ...
 
 

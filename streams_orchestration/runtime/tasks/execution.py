@@ -167,7 +167,8 @@ class TaskRun:
                     item = selected(item, condition, reader.inputs[port], reader.time_zone)
                     if not len(item) and item.watermarks is None:
                         continue
-                item.connection = segment.stream
+                if self.program.operators[operator].entries:
+                    item.connection = segment.stream
             self._enter(operator, port, item)
 
     def _source(self, name: str) -> tuple[OperatorProgram, SourceOperator]:

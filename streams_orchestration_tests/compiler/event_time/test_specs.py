@@ -272,6 +272,31 @@ def test_parts_that_do_not_run_yet_are_refused_when_deployed(
     assert [each.message for each in refused] == [f"{part} compiles, and does not run yet"]
 
 
+QUERY = {"name": "Q", "operator": "Sql", "outputs": [{"stream": "Q", "schema": "T"}]}
+PANES = {
+    "name": "G",
+    "operator": "Aggregate",
+    "inputs": ["Q"],
+    "outputs": [{"stream": "G", "schema": "n bigint"}],
+    "parameters": {"window": "timeInterval, intervalDuration(5.0)", "output": {"n": "Count()"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("behind", "annotated", "refused"),
+    [([PANES, sink("K", "G")], False, True), ([PANES, sink("K", "G")], True, True), ([sink("K", "Q")], False, False)],
+)
+def test_a_query_that_would_have_to_send_watermarks_is_refused(
+    behind: list[dict[str, Any]], annotated: bool, refused: bool
+):
+    query = {**QUERY, "inputs": ["A"], "parameters": {"query": "SELECT * FROM A"}}
+    if annotated:
+        query["annotations"] = {"eventTime": AT}
+    done = sound({"graph": [source("A", None if annotated else AT), query, *behind]})
+    found = [each for each in check_operators(done) if each.code == "SO5012"]
+    assert [each.operator for each in found] == ["Q"] * refused
+
+
 def test_a_drawing_shows_where_event_time_begins_and_goes():
     cut = {
         "name": "Cut",

@@ -16,6 +16,8 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.event_time.calling import call_between
 from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.event_time.entries import Entries
+from streams_orchestration.operators.event_time.role import EventTimeRole
+from streams_orchestration.operators.event_time.watermark import OperatorWatermark
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 from streams_orchestration_tests.specs import CASES
 
@@ -161,3 +163,11 @@ def test_an_operator_is_called_between_watermarks(count: int, cuts: list[int]):
     for n in range(count + 1):
         wanted += [("w", n)] * int((marks.places == n).sum()) + ([n] if n < count else [])
     assert seen == wanted
+
+
+@pytest.mark.parametrize(("ticks", "value"), [(1_000, 5_000), (1_000_000, 5_000_000), (1_000_000_000, 5_000_000_999)])
+def test_watermarks_of_a_sink_are_microseconds_in_every_resolution(ticks: int, value: int):
+    sink = OperatorWatermark(EventTimeRole("at", ticks, "inputWatermark", 0, 1, (0,)), ["A", "B", "C"])
+    sink.entries.enter("A", Watermarks.of((0, value)), 0)
+    sink.entries.enter("B", Watermarks.of((0, END)), 0)
+    assert sink.microseconds() == {"A": 5_000_000, "B": END, "C": IDLE}
