@@ -2169,3 +2169,107 @@ def collect_list(e: Value, n: Value, /) -> Summary:
     `CollectList(e, n)` of `Aggregate`.
     """
     return Summary("CollectList", e, n)
+
+
+def count_all() -> Summary:
+    """Count the tuples of all groups of the window.
+
+    `CountAll()` of `Aggregate`.
+    """
+    return Summary("CountAll")
+
+
+def count_groups() -> Summary:
+    """Count the groups of the window.
+
+    `CountGroups()` of `Aggregate`.
+    """
+    return Summary("CountGroups")
+
+
+def count_by_group() -> Summary:
+    """Return the number of tuples in each group of the window, in the order of the groups.
+
+    `CountByGroup()` of `Aggregate`.
+    """
+    return Summary("CountByGroup")
+
+
+def any(e: Value, /) -> Summary:
+    """Return the value of some tuple, which is the last one.
+
+    `Any(e)` of `Aggregate`.
+    """
+    return Summary("Any", e)
+
+
+def collect(e: Value, /) -> Summary:
+    """Return all values in order of arrival; all of them are kept as state.
+
+    `Collect(e)` of `Aggregate`.
+    """
+    return Summary("Collect", e)
+
+
+def collect_distinct(e: Value, /) -> Summary:
+    """Return the different values, in the order of their first arrival.
+
+    `CollectDistinct(e)` of `Aggregate`.
+    """
+    return Summary("CollectDistinct", e)
+
+
+def count_by_distinct(e: Value, /) -> Summary:
+    """Return how often each different value came, in the order of `CollectDistinct`.
+
+    `CountByDistinct(e)` of `Aggregate`.
+    """
+    return Summary("CountByDistinct", e)
+
+
+def min_count(e: Value, /) -> Summary:
+    """Count the tuples with the smallest value.
+
+    `MinCount(e)` of `Aggregate`.
+    """
+    return Summary("MinCount", e)
+
+
+def max_count(e: Value, /) -> Summary:
+    """Count the tuples with the largest value.
+
+    `MaxCount(e)` of `Aggregate`.
+    """
+    return Summary("MaxCount", e)
+
+
+def collect_arg_min(e: Value, by: Value, /) -> Summary:
+    """Return the different values of the first argument in the tuples with the smallest `by`.
+
+    `CollectArgMin(e, by)` of `Aggregate`.
+    """
+    return Summary("CollectArgMin", e, by)
+
+
+def collect_arg_max(e: Value, by: Value, /) -> Summary:
+    """Return the different values of the first argument in the tuples with the largest `by`.
+
+    `CollectArgMax(e, by)` of `Aggregate`.
+    """
+    return Summary("CollectArgMax", e, by)
+
+
+def sample_std_dev(e: Value, /) -> Summary:
+    """Return the standard deviation of a sample, as `StdDev` does.
+
+    `SampleStdDev(e)` of `Aggregate`.
+    """
+    return Summary("SampleStdDev", e)
+
+
+def population_std_dev(e: Value, /) -> Summary:
+    """Return the standard deviation of a population, as `StdDevPop` does.
+
+    `PopulationStdDev(e)` of `Aggregate`.
+    """
+    return Summary("PopulationStdDev", e)

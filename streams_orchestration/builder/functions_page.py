@@ -16,6 +16,7 @@ from streams_orchestration.operators.standard.output_functions import (
     EXAMPLE_ROWS,
     EXAMPLE_SCHEMA,
     OUTPUT_FUNCTIONS,
+    STREAMS_FUNCTIONS,
     OutputFunction,
 )
 from streams_orchestration.operators.standard.pane_functions import PANE_FUNCTIONS
@@ -60,6 +61,18 @@ The examples are over tuples of the type `{schema}`:
 |---|---|---|---|
 {rows}
 
+These functions of IBM Streams are there besides; their results do not depend on Spark.
+
+| function | value | null | example |
+|---|---|---|---|
+{further}
+
+With `functions: streams` an `Aggregate` computes as IBM Streams does. Then a result has the type of its argument: sums
+of integers wrap around, `Sum` joins texts, the mean of integers is exact and truncated, and that of floats is a running
+mean, whose last digits may differ from the sum divided by the count. Counts are `int`, `ArgMin` and `ArgMax` take the
+first of several tuples, and the deviation of one value is 0. The arguments of `ArgMin` and `ArgMax` are in the order
+above; SPL writes `by` first.
+
 An `Aggregate` with a [window of event time](reference.md#windows-of-event-time) has functions over the pane besides. A
 time has the type of the event-time attribute.
 
@@ -84,9 +97,10 @@ def functions_page() -> str:
         rows = "\n".join(map(_row, listed))
         parts.append(f"## {group.heading}\n\n| function | description | example |\n|---|---|---|\n{rows}\n")
     rows = "\n".join(map(_output_row, OUTPUT_FUNCTIONS))
+    further = "\n".join(map(_output_row, STREAMS_FUNCTIONS))
     panes = "\n".join(f"| `{each.name}() -> {each.gives}` | {each.summary} |" for each in PANE_FUNCTIONS.values())
     tuples = ", ".join(f"`({', '.join(map(_sql, row))})`" for row in EXAMPLE_ROWS)
-    parts.append(_OUTPUT.format(schema=EXAMPLE_SCHEMA, tuples=tuples, rows=rows, panes=panes))
+    parts.append(_OUTPUT.format(schema=EXAMPLE_SCHEMA, tuples=tuples, rows=rows, further=further, panes=panes))
     return "\n".join(parts)
 
 

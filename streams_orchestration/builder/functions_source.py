@@ -9,7 +9,11 @@ from pathlib import Path
 from streams_orchestration.expressions.catalog import GROUPS
 from streams_orchestration.expressions.functions.choices import CHOICES
 from streams_orchestration.expressions.table import Form, Function, FunctionSignature
-from streams_orchestration.operators.standard.output_functions import OUTPUT_FUNCTIONS, OutputFunction
+from streams_orchestration.operators.standard.output_functions import (
+    OUTPUT_FUNCTIONS,
+    STREAMS_FUNCTIONS,
+    OutputFunction,
+)
 
 PAGE = Path(__file__).with_name("functions.py")
 _HEAD = '''"""The functions of expressions over columns, and the output functions of `Aggregate`.
@@ -29,7 +33,7 @@ def source() -> str:
     """Return the text of the module."""
     functions = [each for group in GROUPS for each in group.functions]
     parts = [_function(each) for each in (*functions, *CHOICES) if python_name(each.name)]
-    summaries = [_summary(each) for each in OUTPUT_FUNCTIONS]
+    summaries = [_summary(each) for each in (*OUTPUT_FUNCTIONS, *STREAMS_FUNCTIONS)]
     return "\n\n".join([_HEAD, *parts, *summaries])
 
 

@@ -23,7 +23,10 @@ def Aggregate(
     partition_by: Sequence[Any] | None = None,
     output: Mapping[str, Any] | None = None,
     time_attribute: str | None = None,
+    functions: Literal["spark", "streams"] | None = None,
+    take_last: bool | Reference | None = None,
     aggregate_incomplete_windows: bool | Reference | None = None,
+    at_end: Literal["submit", "drop"] | None = None,
     aggregate_evicted_partitions: bool | Reference | None = None,
     refinement: Literal["accumulating", "discarding", "retracting"] | None = None,
 ) -> Use:
@@ -36,7 +39,10 @@ def Aggregate(
         partition_by: Attributes whose values each have their own window.
         output: Maps an attribute to an output function such as Average(e). Other attributes come from groupBy and partitionBy.
         time_attribute: Timestamp attribute by which time(...) windows are ordered.
-        aggregate_incomplete_windows: Also submit tumbling windows that the end of the stream cuts off.
+        functions: System whose output functions are used. streams: results have the type of the argument, integers wrap around, means of integers are truncated, counts are int, and of extreme tuples the first one counts.
+        take_last: Take each attribute without a function from the last tuple of the group, by its name.
+        aggregate_incomplete_windows: Tumbling windows: also submit windows that the end of the stream cuts off; false by default. Sliding windows: also submit a window that was never full before; true by default.
+        at_end: drop: at the end of the stream, drop punct() windows that no marker has closed.
         aggregate_evicted_partitions: Also submit tumbling windows of partitions that are evicted.
         refinement: Content of a firing of a pane that has fired before: all tuples, those since, or all of them behind retractions of the results before.
     """
@@ -49,7 +55,10 @@ def Aggregate(
             "partitionBy": partition_by,
             "output": output,
             "timeAttribute": time_attribute,
+            "functions": functions,
+            "takeLast": take_last,
             "aggregateIncompleteWindows": aggregate_incomplete_windows,
+            "atEnd": at_end,
             "aggregateEvictedPartitions": aggregate_evicted_partitions,
             "refinement": refinement,
         },

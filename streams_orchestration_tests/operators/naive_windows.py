@@ -50,3 +50,15 @@ def sliding(
             fired.append(window)
             since = 0
         yield fired
+
+
+def full(rows: list[Row], evict: dict[str, float], value: Value = len) -> bool:
+    """Whether the window has held its count of tuples, or has evicted one by its delta."""
+    if "count" in evict:
+        return len(rows) >= evict["count"]
+    window: list[Row] = []
+    for row in rows:
+        if window and value(row) - value(window[0]) > evict["delta"]:
+            return True
+        window = [*window, row]
+    return False

@@ -96,6 +96,32 @@ def test_tumbling_windows_are_those_of_the_definition(
     assert repr(actual) == repr(expected)
 
 
+@given(ROWS, CUTS, SIZES, SIZES, st.booleans(), st.booleans())
+@examples(120)
+def test_sliding_windows_are_left_out_before_they_were_full_once(
+    data: list[Row], cuts: list[int], evict: dict[str, Any], trigger: dict[str, Any], partitioned: bool, restarts: bool
+):
+    more: dict[str, Any] = {"partitionBy": ["p"]} if partitioned else {}
+    clause = f"sliding, {policy(evict)}, {policy(trigger)}" + (", partitioned" if partitioned else "")
+    actual = run(bench(clause, aggregateIncompleteWindows=False, **more), data, cuts, restarts)
+    expected: list[Any] = []
+    parts: dict[Any, Any] = defaultdict(list)
+    for row in data:
+        part = parts[row[0] if partitioned else ""]
+        before = naive.full(part, evict, time_of)
+        part.append(row)
+        if before if "delta" in trigger else naive.full(part, evict, time_of):
+            for window in list(naive.sliding(part, evict, trigger, time_of))[-1]:
+                expected += [*summary(window, partitioned=partitioned), Punctuation.WINDOW]
+    assert repr(actual) == repr(expected)
+
+
+def test_windows_that_no_marker_has_closed_are_dropped_at_the_end():
+    data = [("x", "a", 1, 0), ("x", "a", 2, 0)]
+    dropping = bench("tumbling, punct()", atEnd="drop").send(data[:1]).mark().send(data[1:]).end()
+    assert [row[1] for row in dropping.rows()] == [1]
+
+
 def test_windows_that_the_end_closes_come_in_one_batch():
     """There are no markers between them."""
     totals = bench("tumbling, count(9), partitioned", partitionBy=["p"], aggregateIncompleteWindows=True)
@@ -214,7 +240,11 @@ def test_a_null_time_is_an_error_of_the_data():
         ("tumbling, count(5), partitioned", {}, "partitionBy and a window that is 'partitioned' go together"),
         ("tumbling, count(5)", {"partitionBy": ["p"]}, "partitionBy and a window that is 'partitioned' go together"),
         ("tumbling, count(5), partitioned", {"partitionBy": ["q"]}, "partitionBy: the input stream has no attribute q"),
-        ("sliding, count(5)", {"aggregateIncompleteWindows": True}, "goes with tumbling windows only"),
+        (
+            "tumbling, punct()",
+            {"aggregateIncompleteWindows": True, "atEnd": "drop"},
+            "submits windows at the end, and atEnd: drop drops them",
+        ),
         ("tumbling, count(5)", {"aggregateEvictedPartitions": True}, "tumbling windows whose partitions are given up"),
         ("sliding, count(5), partitioned, partitionCout(5)", {}, "gives up no partitions.*partitionCount"),
         ("sliding, count(5), partitioned, partitionCount(0)", {}, "'0' in partitionCount.* is not a positive integer"),

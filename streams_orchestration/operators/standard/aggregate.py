@@ -16,6 +16,8 @@ from streams_orchestration.operators.standard.aggregate_columns import compile_a
 from streams_orchestration.operators.standard.aggregate_parameters import AggregateParameters, aggregate_window
 from streams_orchestration.operators.standard.event_time_groups import EventTimeGroups, GroupsOfPanes, keeps_panes
 from streams_orchestration.operators.standard.group_results import GroupResults
+from streams_orchestration.operators.standard.number_measure import WindowCount
+from streams_orchestration.operators.standard.value_measures import Reached
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema, normalised
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding, names_in
@@ -40,13 +42,13 @@ class Aggregate(Operator):
 
     Parameters = AggregateParameters
     stateful = True
-    free_parameters = frozenset(("aggregate_incomplete_windows", "aggregate_evicted_partitions", "on_error"))
+    free_parameters = frozenset(("aggregate_incomplete_windows", "aggregate_evicted_partitions", "at_end", "on_error"))
 
     @classmethod
     def state_attributes(cls, parameters: AggregateParameters) -> Collection[str] | None:
-        """Return the attributes that tumbling windows use; None for sliding windows, which store whole tuples."""
+        """Return the attributes that tumbling windows use; None for sliding windows, and with `takeLast`."""
         window = aggregate_window(parameters.window)
-        if isinstance(window, Window) and not window.tumbling:
+        if parameters.take_last or (isinstance(window, Window) and not window.tumbling):
             return None
         attributes = [*parameters.group_by, *parameters.partition_by, *cls._attributes_of_window(parameters)]
         return names_in(*map(name_token, attributes), *parameters.output.values())
@@ -76,7 +78,8 @@ class Aggregate(Operator):
         """Return True if a state stays valid; of a window of event time, the ages and the refinement may change."""
         one, other = aggregate_window(before.window), aggregate_window(after.window)
         if isinstance(one, Window) or isinstance(other, Window):
-            return super().keeps_state(before, after)
+            same = super().keeps_state(before, after)
+            return same and (isinstance(one, Window) and (one.tumbling or before.full_only == after.full_only))
         free = {*cls.free_parameters, "window", "refinement"}
         same = before.model_dump(exclude=free) == after.model_dump(exclude=free)
         return same and keeps_panes(one, before.refinement, other, after.refinement)
@@ -135,7 +138,8 @@ class Aggregate(Operator):
         if self.eviction is not None:
             types = [pa.int64()]
         self.tumbling = TumblingWindows(eviction, types, eviction.value_type(source))
-        self.sliding = SlidingWindows(eviction, trigger, source, types, self._current_partitions)
+        full_only = self.parameters.full_only
+        self.sliding = SlidingWindows(eviction, trigger, source, types, self._current_partitions, full_only=full_only)
         running = {f"count {name}": pa.int64() for name in self.measures}
         running |= {f"value {name}": measure.state_type for name, measure in self.measures.items()}
         self.groups = KeyedState(key_schema([pa.int64(), *self.keys.types]), pa.schema(running))
@@ -209,6 +213,7 @@ class Aggregate(Operator):
         keys = {name: normalised(tuples.column(name).take(rows)) for name in self.keys.names}
         whole = Evaluated(TupleBatch(grouped))
         reached = {name: each.over(whole, groups.starts, groups.ends) for name, each in self.measures.items()}
+        self._count_windows(reached, groups.windows)
         result, there = self.results.tuples(keys, reached, firings.at[groups.windows])
         bounds = np.searchsorted(groups.windows[there], np.arange(count + 1)).tolist()
         for first, last in itertools.pairwise(bounds):
@@ -263,6 +268,7 @@ class Aggregate(Operator):
             name: measure.result(*(column[done] for column in self._running(name)))
             for name, measure in self.measures.items()
         }
+        self._count_windows(reached, np.repeat(np.arange(len(sizes)), sizes))
         result, there = self.results.tuples(keys, reached, np.repeat(at, sizes))
         sizes, position = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[there], minlength=len(sizes)), 0
         if not mark:
@@ -275,6 +281,12 @@ class Aggregate(Operator):
             self.groups.clear()
         else:
             self.groups.delete_rows(done)
+
+    def _count_windows(self, reached: dict[str, Reached], windows: np.ndarray) -> None:
+        """Replace the counts of groups by those of their windows, for the functions that count windows."""
+        for name, measure in self.measures.items():
+            if isinstance(measure, WindowCount):
+                reached[name] = measure.of_windows(reached[name], windows)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Close `punct()` windows at a window marker, and windows that may be submitted incomplete at the final one."""
@@ -291,7 +303,8 @@ class Aggregate(Operator):
             if not len(closed):
                 self.punctuate(mark)
         elif mark is Punctuation.FINAL:
-            if punctuated or self.parameters.aggregate_incomplete_windows:
+            incomplete = self.window.tumbling and bool(self.parameters.aggregate_incomplete_windows)
+            if incomplete or (punctuated and self.parameters.at_end == "submit"):
                 self._end_windows(self.tumbling.close(), mark=False)
             self.reset_to_initial_state()
 

@@ -22,6 +22,7 @@ from streams_orchestration.operators.standard.aggregate_parameters import (
     aggregate_window,
 )
 from streams_orchestration.operators.standard.measure import parse_measure
+from streams_orchestration.operators.standard.number_measure import WindowCount
 from streams_orchestration.operators.standard.pane_functions import PaneFunction, parse_pane_function
 from streams_orchestration.operators.standard.value_measures import Measure
 from streams_orchestration.operators.windows.clause import Window
@@ -69,6 +70,7 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
         if name not in target.names:
             message = f"output: the output stream has no attribute {name}{nearest(name, target.names)}"
             report(UnknownAttributeError(message))
+    output = _assigned(context, parameters)
     measures, functions = _functions(context, parameters, window)
     time = None
     if window is not None and not isinstance(window, Window) and context.event_time is not None:
@@ -77,10 +79,10 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
     columns: dict[str, Expression] = {}
     for field in target:
         name, measure, function = field.name, measures.get(field.name), functions.get(field.name)
-        if name not in (*parameters.output, *parameters.group_by, *parameters.partition_by):
+        if name not in (*output, *parameters.group_by, *parameters.partition_by):
             message = f"output: nothing says what {name} is; give it a function, or put it into groupBy"
             report(ValueError(message))
-        elif name in measures or name in functions or (name not in parameters.output and name in source.names):
+        elif name in measures or name in functions or (name not in output and name in source.names):
             kind = (
                 measure.result_type if measure else function.result_type(time) if function else source.field(name).type
             )
@@ -91,9 +93,9 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
                     f"output.{name}: the value is {type_name(kind)}, "
                     f"the output stream's attribute is {type_name(field.type)}"
                 )
-                report(FaultyExpressionError(message, f"output.{name}", parameters.output.get(name, "")))
+                report(FaultyExpressionError(message, f"output.{name}", output.get(name, "")))
                 continue
-            text = parameters.output.get(name, name_token(name))
+            text = output.get(name, name_token(name))
             value = column_expression(name, kind, f"output.{name}", text, context.zone)
             columns[name] = value.assigned(field.type, required=name in context.required_at())
     window = aggregate_window(parameters.window) if window is None else window
@@ -116,12 +118,13 @@ def _functions(
     """Return the functions over tuples, and those over panes."""
     measures: dict[str, Measure] = {}
     functions: dict[str, PaneFunction] = {}
-    for name, text in parameters.output.items():
+    source = context.inputs[0]
+    for name, text in _assigned(context, parameters).items():
         place = f"output.{name}"
         with reported():
             function = parse_pane_function(text, place)
             if function is None:
-                measures[name] = parse_measure(text, context.inputs[0], place, context.zone)
+                measures[name] = parse_measure(text, source, place, context.zone, parameters.functions)
             elif isinstance(window, Window):
                 message = (
                     f"{place}: {function.name}() goes with windows of event time, as 'timeInterval, "
@@ -131,6 +134,9 @@ def _functions(
             else:
                 functions[name] = function
                 note(place, text, f"{function.name}()".__str__)
+            if not isinstance(window, Window) and isinstance(measures.get(name), WindowCount):
+                message = f"{place}: {text!r} goes with windows by order of arrival, not with those of event time"
+                raise FaultyExpressionError(message, place, text)
             if isinstance(window, SessionWindow) and name in measures and measures[name].by_arrival:
                 message = (
                     f"{place}: {text!r} goes by the order of arrival, which session windows do not keep; they take "
@@ -138,6 +144,17 @@ def _functions(
                 )
                 raise FaultyExpressionError(message, place, text)
     return measures, functions
+
+
+def _assigned(context: OperatorContext, parameters: AggregateParameters) -> dict[str, str]:
+    """Return the functions by attribute, with `Last` of the attributes that `takeLast` adds."""
+    source, taken = context.inputs[0], dict[str, str]()
+    if parameters.take_last:
+        known = {*parameters.output, *parameters.group_by, *parameters.partition_by}
+        for field in context.output_schema():
+            if field.name not in known and field.name in source.names:
+                taken[field.name] = f"Last({name_token(field.name)})"
+    return parameters.output | taken
 
 
 def _check_nulls_of_failed_groups(context: OperatorContext, parameters: AggregateParameters) -> None:

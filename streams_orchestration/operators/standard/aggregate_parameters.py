@@ -14,6 +14,7 @@ from streams_orchestration.operators.event_time.clause import (
     parse_event_time_window,
 )
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
+from streams_orchestration.operators.standard.streams_functions import Functions
 from streams_orchestration.operators.windows.clause import Window, parse_window
 
 PaneWindow = IntervalWindow | SessionWindow | CalendarWindow
@@ -53,12 +54,31 @@ class AggregateParameters(ExpressionParameters):
     time_attribute: str | None = Field(
         default=None, alias="timeAttribute", description="Timestamp attribute by which time(...) windows are ordered."
     )
-    aggregate_incomplete_windows: bool = Field(
-        default=False,
-        alias="aggregateIncompleteWindows",
-        description="Also submit tumbling windows that the end of the stream cuts off.",
+    functions: Functions = Field(
+        default="spark",
+        description=(
+            "System whose output functions are used. streams: results have the type of the argument, integers wrap "
+            "around, means of integers are truncated, counts are int, and of extreme tuples the first one counts."
+        ),
     )
-
+    take_last: bool = Field(
+        default=False,
+        alias="takeLast",
+        description="Take each attribute without a function from the last tuple of the group, by its name.",
+    )
+    aggregate_incomplete_windows: bool | None = Field(
+        default=None,
+        alias="aggregateIncompleteWindows",
+        description=(
+            "Tumbling windows: also submit windows that the end of the stream cuts off; false by default. Sliding "
+            "windows: also submit a window that was never full before; true by default."
+        ),
+    )
+    at_end: Literal["submit", "drop"] = Field(
+        default="submit",
+        alias="atEnd",
+        description="drop: at the end of the stream, drop punct() windows that no marker has closed.",
+    )
     aggregate_evicted_partitions: bool = Field(
         default=False,
         alias="aggregateEvictedPartitions",
@@ -85,8 +105,8 @@ class AggregateParameters(ExpressionParameters):
         if self.refinement != "accumulating":
             message = f"refinement: {self.refinement} goes with windows of event time, which fire more than once"
             raise ValueError(message)
-        if self.aggregate_incomplete_windows and not window.tumbling:
-            message = "aggregateIncompleteWindows goes with tumbling windows only"
+        if self.at_end == "drop" and self.aggregate_incomplete_windows and window.tumbling:
+            message = "aggregateIncompleteWindows: true submits windows at the end, and atEnd: drop drops them"
             raise ValueError(message)
         if self.aggregate_evicted_partitions and not (window.tumbling and window.partitions):
             message = (
@@ -96,6 +116,11 @@ class AggregateParameters(ExpressionParameters):
             raise ValueError(message)
         return self
 
+    @property
+    def full_only(self) -> bool:
+        """True if sliding windows are submitted only once they have been full."""
+        return self.aggregate_incomplete_windows is False
+
     def _suit_event_time(self) -> None:
         """Check the parameters beside a window of event time."""
         if self.time_attribute is not None:
@@ -104,6 +129,7 @@ class AggregateParameters(ExpressionParameters):
         for name, given in (
             ("aggregateIncompleteWindows", self.aggregate_incomplete_windows),
             ("aggregateEvictedPartitions", self.aggregate_evicted_partitions),
+            ("atEnd: drop", self.at_end == "drop"),
         ):
             if given:
                 message = f"{name} does not go with a window of event time, whose panes all fire at the stream's end"

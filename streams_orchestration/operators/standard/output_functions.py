@@ -162,3 +162,114 @@ OUTPUT_FUNCTIONS: tuple[OutputFunction, ...] = (
     ),
 )
 """All output functions in the order of the documentation."""
+
+_EMPTY = "Null is left out; empty without a value."
+_NONE = "Null is left out; 0 without a value."
+
+STREAMS_FUNCTIONS: tuple[OutputFunction, ...] = (
+    OutputFunction(
+        "CountAll",
+        (),
+        ("CountAll() -> bigint",),
+        "Count the tuples of all groups of the window.",
+        "Every tuple counts.",
+        (("CountAll()", 4),),
+    ),
+    OutputFunction(
+        "CountGroups",
+        (),
+        ("CountGroups() -> bigint",),
+        "Count the groups of the window.",
+        "Null makes a group of its own.",
+        (("CountGroups()", 1),),
+    ),
+    OutputFunction(
+        "CountByGroup",
+        (),
+        ("CountByGroup() -> array<bigint>",),
+        "Return the number of tuples in each group of the window, in the order of the groups.",
+        "Every tuple counts.",
+        (("CountByGroup()", [4]),),
+    ),
+    OutputFunction(
+        "Any",
+        ("e",),
+        ("Any(e any) -> type of e",),
+        "Return the value of some tuple, which is the last one.",
+        _TAKEN,
+        (("Any(s)", "c"),),
+    ),
+    OutputFunction(
+        "Collect",
+        ("e",),
+        ("Collect(e any) -> array<type of e>",),
+        "Return all values in order of arrival; all of them are kept as state.",
+        "Null is a value; empty without a tuple.",
+        (("Collect(n)", [3, None, 1, 3]),),
+    ),
+    OutputFunction(
+        "CollectDistinct",
+        ("e",),
+        ("CollectDistinct(e ordered) -> array<type of e>",),
+        "Return the different values, in the order of their first arrival.",
+        _EMPTY,
+        (("CollectDistinct(n)", [3, 1]),),
+    ),
+    OutputFunction(
+        "CountByDistinct",
+        ("e",),
+        ("CountByDistinct(e ordered) -> array<bigint>",),
+        "Return how often each different value came, in the order of `CollectDistinct`.",
+        _EMPTY,
+        (("CountByDistinct(n)", [2, 1]),),
+    ),
+    OutputFunction(
+        "MinCount",
+        ("e",),
+        ("MinCount(e ordered) -> bigint",),
+        "Count the tuples with the smallest value.",
+        _NONE,
+        (("MinCount(n)", 1),),
+    ),
+    OutputFunction(
+        "MaxCount",
+        ("e",),
+        ("MaxCount(e ordered) -> bigint",),
+        "Count the tuples with the largest value.",
+        _NONE,
+        (("MaxCount(n)", 2),),
+    ),
+    OutputFunction(
+        "CollectArgMin",
+        ("e", "by"),
+        ("CollectArgMin(e any, by ordered) -> array<type of e>",),
+        "Return the different values of the first argument in the tuples with the smallest `by`.",
+        "Null in `by` is left out; empty without a value.",
+        (("CollectArgMin(s, n)", ["a"]),),
+    ),
+    OutputFunction(
+        "CollectArgMax",
+        ("e", "by"),
+        ("CollectArgMax(e any, by ordered) -> array<type of e>",),
+        "Return the different values of the first argument in the tuples with the largest `by`.",
+        "Null in `by` is left out; empty without a value.",
+        (("CollectArgMax(s, n)", ["b", "c"]),),
+    ),
+    OutputFunction(
+        "SampleStdDev",
+        ("e",),
+        ("SampleStdDev(e number) -> double",),
+        "Return the standard deviation of a sample, as `StdDev` does.",
+        "Null is left out; null for fewer than two values.",
+        (("SampleStdDev(n)", 1.1547005383792517),),
+    ),
+    OutputFunction(
+        "PopulationStdDev",
+        ("e",),
+        ("PopulationStdDev(e number) -> double",),
+        "Return the standard deviation of a population, as `StdDevPop` does.",
+        _LEFT_OUT,
+        (("PopulationStdDev(n)", 0.9428090415820634),),
+    ),
+)
+"""The functions of IBM Streams that Spark lacks, in the order of the documentation."""

@@ -178,7 +178,7 @@ class ValueMeasure:
         return self.function.takes_null or row[-1] is not None
 
 
-def _rank(value: Any) -> tuple[bool, Any]:
+def rank(value: Any) -> tuple[bool, Any]:
     """Return a sort key that orders values as Spark does, with NaN above all numbers."""
     return (True, 0) if isinstance(value, float) and math.isnan(value) else (False, value)
 
@@ -204,11 +204,13 @@ def _anything(_kind: pa.DataType) -> bool:
     return True
 
 
-def _listed(types: Sequence[pa.DataType]) -> pa.DataType:
+def listed(types: Sequence[pa.DataType]) -> pa.DataType:
+    """Return the type of a list of the first argument's values."""
     return pa.list_(types[0])
 
 
-def _first_type(types: Sequence[pa.DataType]) -> pa.DataType:
+def first_type(types: Sequence[pa.DataType]) -> pa.DataType:
+    """Return the type of the first argument."""
     return types[0]
 
 
@@ -237,7 +239,7 @@ def _extreme(*, largest: bool) -> tuple[Callable[[Any, Sequence[Any]], Any], Cal
         value = row[0]
         if state is None:
             return [value]
-        new, old = _rank(value), _rank(state[0])
+        new, old = rank(value), rank(state[0])
         return [value] if (new > old if largest else new < old) else state
 
     return step, step  # the other state is a list of its value, as a tuple is
@@ -247,7 +249,7 @@ def _extreme_by(*, largest: bool) -> tuple[Callable[[Any, Sequence[Any]], Any], 
     def step(state: Any, row: Sequence[Any]) -> Any:
         value, by = row
         if state is not None:
-            new, old = _rank(by), _rank(state["by"])
+            new, old = rank(by), rank(state["by"])
             if new < old if largest else new > old:
                 return state
         return {"value": value, "by": by}
@@ -257,12 +259,13 @@ def _extreme_by(*, largest: bool) -> tuple[Callable[[Any, Sequence[Any]], Any], 
 
 def _distinct(state: Any, row: Sequence[Any]) -> Any:
     """Add a value to the set of distinct values. A state that was restored is a list."""
-    known = state if isinstance(state, set) else {_same(each) for each in state or ()}
-    known.add(_same(row[0]))
+    known = state if isinstance(state, set) else {same(each) for each in state or ()}
+    known.add(same(row[0]))
     return known
 
 
-def _same(value: Any) -> Any:
+def same(value: Any) -> Any:
+    """Return a value that equals itself, so that NaN counts as one value."""
     return math.nan if isinstance(value, float) and math.isnan(value) else value
 
 
@@ -301,29 +304,29 @@ ORDERED, ANY, NUMBER = (is_ordered,), (_anything,), (_is_number,)
 
 VALUE_FUNCTIONS: dict[str, ValueFunction] = {
     "Min": ValueFunction(
-        ORDERED, _listed, _first_type, *_LEAST, _only,
+        ORDERED, listed, first_type, *_LEAST, _only,
     ),
     "Max": ValueFunction(
-        ORDERED, _listed, _first_type, *_MOST, _only,
+        ORDERED, listed, first_type, *_MOST, _only,
     ),
     "First": ValueFunction(
-        ANY, _listed, _first_type, lambda state, row: state or [row[0]], lambda one, _: one, _only, takes_null=True,
+        ANY, listed, first_type, lambda state, row: state or [row[0]], lambda one, _: one, _only, takes_null=True,
         by_arrival=True,
     ),
     "Last": ValueFunction(
-        ANY, _listed, _first_type, lambda _, row: [row[0]], lambda _, other: other, _only, takes_null=True,
+        ANY, listed, first_type, lambda _, row: [row[0]], lambda _, other: other, _only, takes_null=True,
         by_arrival=True,
     ),
     "ArgMin": ValueFunction(
-        (_anything, is_ordered), _pair, _first_type, *_LEAST_BY,
+        (_anything, is_ordered), _pair, first_type, *_LEAST_BY,
         lambda state, _: None if state is None else state["value"], by_arrival=True,
     ),
     "ArgMax": ValueFunction(
-        (_anything, is_ordered), _pair, _first_type, *_MOST_BY,
+        (_anything, is_ordered), _pair, first_type, *_MOST_BY,
         lambda state, _: None if state is None else state["value"], by_arrival=True,
     ),
     "CountDistinct": ValueFunction(
-        ORDERED, _listed, _bigint, _distinct, lambda one, other: {*map(_same, one), *map(_same, other)},
+        ORDERED, listed, _bigint, _distinct, lambda one, other: {*map(same, one), *map(same, other)},
         lambda state, _: 0 if state is None else len(state),
     ),
     "StdDev": ValueFunction(
@@ -346,7 +349,7 @@ def collect_list(limit: int) -> ValueFunction:
         return known
 
     return ValueFunction(
-        ANY, _listed, _listed, step, lambda one, other: [*one, *other][:limit],
+        ANY, listed, listed, step, lambda one, other: [*one, *other][:limit],
         lambda state, _: [] if state is None else state, by_arrival=True,
     )  # fmt: skip
 
@@ -388,11 +391,7 @@ def _together(one: Any, other: Any) -> Any:
 
 
 DECIMAL_FUNCTIONS: dict[str, ValueFunction] = {
-    "Sum": ValueFunction(
-        (_is_decimal,), _totals, _precision(10, 0), _total, _together, _sum_of,
-    ),
-    "Average": ValueFunction(
-        (_is_decimal,), _totals, _precision(4, 4), _total, _together, _mean_of,
-    ),
+    "Sum": ValueFunction((_is_decimal,), _totals, _precision(10, 0), _total, _together, _sum_of),
+    "Average": ValueFunction((_is_decimal,), _totals, _precision(4, 4), _total, _together, _mean_of),
 }  # fmt: skip
 """The functions of decimals, whose results are decimals."""

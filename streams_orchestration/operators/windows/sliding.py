@@ -51,6 +51,8 @@ class SlidingWindows:
         schema: pa.Schema,
         partition: Sequence[pa.DataType],
         partitions: Partitions,
+        *,
+        full_only: bool = False,
     ) -> None:
         """Create without tuples.
 
@@ -60,13 +62,18 @@ class SlidingWindows:
             schema: the schema of the tuples.
             partition: the types of a partition's key; none if there is only one partition.
             partitions: returns the partitions of tuples that are already in windows.
+            full_only: leave out triggers before the partition's window was full, that is, before it has held as many
+                tuples as its count, or before a tuple was evicted by a delta.
         """
         self.eviction = eviction
         self.trigger = trigger
         self._partitions_of = partitions
         self.log = TupleLog(schema, {"partition": np.int64, "value": eviction.value_type(schema).to_pandas_dtype()})
         """Notes of each tuple: its partition's row, and the value that the eviction policy compares."""
+        self._full_only = full_only
         values = [("since", pa.int64()), ("mark", trigger.value_type(schema)), ("marked", pa.bool_())]
+        if full_only:
+            values.append(("full", pa.bool_()))
         self.partitions = KeyedState(key_schema(partition), pa.schema(values))
         """For each partition: the tuples since its last trigger, and the value of the last trigger by delta, if any."""
         self._renumbered = 0
@@ -96,6 +103,9 @@ class SlidingWindows:
             fires, starts, ends = self._counted(rows, arrivals, lows)
         else:
             fires, starts, ends = self._moved(rows, arrivals, lows, self.trigger.values(batch), int(came[0]))
+        if self._full_only:
+            kept = self._after_full(rows, arrivals, lows)[fires]
+            fires, starts, ends = fires[kept], starts[kept], ends[kept]
         left = np.arange(len(arrivals.places)) < np.repeat(lows[arrivals.news[1:] - 1], np.diff(arrivals.bounds))
         at = arrivals.places[arrivals.new[fires]] - came[0]
         in_order = np.argsort(at)
@@ -122,6 +132,24 @@ class SlidingWindows:
             return np.maximum(arrivals.bounds[arrivals.owners], arrivals.new + 1 - int(self.eviction.size))
         values = comparable(self.log.notes["value"][arrivals.places])
         return left_by(values, arrivals.bounds, arrivals.new, self.eviction.size)
+
+    def _after_full(self, rows: np.ndarray, arrivals: _Arrivals, lows: np.ndarray) -> np.ndarray:
+        """Return for each new tuple whether a trigger at it counts, and note which partitions have been full.
+
+        A trigger by count comes after the tuple is inserted, and one by delta before.
+        """
+        column = self.partitions.column("full")
+        if self.eviction.attribute is None:
+            full = arrivals.new + 1 - lows >= self.eviction.size
+        else:
+            full = lows > arrivals.bounds[arrivals.owners]
+        # once full is always full
+        ever = np.maximum.accumulate(np.where(full, np.arange(len(full)), -1)) >= arrivals.news[arrivals.owners]
+        ever |= column[rows][arrivals.owners]
+        before = np.r_[False, ever[:-1]]
+        before[arrivals.news[:-1]] = column[rows]
+        column[rows] = ever[arrivals.news[1:] - 1]
+        return ever if self.trigger.attribute is None else before
 
     def _counted(self, rows: np.ndarray, arrivals: _Arrivals, lows: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the tuples that trigger by count, and the ranges of their windows, which include them."""
