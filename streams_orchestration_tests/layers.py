@@ -21,7 +21,7 @@ COMPILER_LAYERS = (
     *("brief", "options", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),
     *("logical_graph", "physical_graph", "components", "stage_results", "fusion_fingerprint", "implementations"),
     *("column_uses", "query_columns", "column_sources", "column_influences", "pe_program", "deployment_plan"),
-    *("compilation", "sections", "stage"),
+    *("reading", "compilation", "sections", "stage"),
     *(
         "logical",
         "parallel",
@@ -46,12 +46,27 @@ RUNTIME_LAYERS = (
 )
 """The same within the runtime: what all its packages share, the packages, and what others use of it."""
 SPL_LAYERS = {
-    "spl": ("language", "types"),
+    "spl": ("language", "types", "adl"),
     "spl.language": (
         *("tokens", "tree", "definitions", "recovery", "type_expressions", "expressions", "statements", "invocations"),
         *("parsing", "printing", "definition_printing"),
     ),
-    "spl.types": ("types", "joining", "casts", "literals", "text"),
+    "spl.types": ("types", "joining", "casts", "literals", "text", "written", "columns"),
+    "spl.adl": (
+        *(
+            "errors",
+            "elements",
+            "bundles",
+            "graph",
+            "parts",
+            "newer",
+            "older",
+            "reading",
+            "placing",
+            "submission",
+            "document",
+        ),
+    ),
 }
 """The same within SPL and its packages: reading from the smallest parts up, then types."""
 INNER = {"operators": OPERATOR_LAYERS, "compiler": COMPILER_LAYERS, "runtime": RUNTIME_LAYERS} | SPL_LAYERS

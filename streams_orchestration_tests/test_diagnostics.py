@@ -44,6 +44,9 @@ def written(case: dict[str, Any], path: Path) -> Path:
     elif "python" in case:
         path = path.with_suffix(".py")
         path.write_text(case["python"], encoding="utf-8")
+    elif "adl" in case:
+        path = path.with_suffix(".adl")
+        path.write_text(case["adl"], encoding="utf-8")
     elif "spec" in case:
         path.write_text(text(case), encoding="utf-8")
     return path
@@ -62,8 +65,9 @@ def marked(case: dict[str, Any]) -> tuple[str, str]:
     for key in ("profile", "problem", "decision"):
         if MARK in case.get(key, ""):
             return f"{key}.yaml" if key != "problem" else "spec.yaml", case[key]
-    if "python" in case:
-        return "spec.py", case["python"]
+    for key, name in (("python", "spec.py"), ("adl", "spec.adl")):
+        if key in case:
+            return name, case[key]
     return "spec.yaml", text(case) if "spec" in case else ""
 
 

@@ -45,9 +45,10 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.drawing.drawing import draw_svg
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.reading import load_application
 from streams_orchestration.model import application as model
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.model.loading import application_from_mapping, load_application
+from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.model.standard import STANDARD
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from streams_orchestration.compiler.checking.deployable import Deployable, deplo
 from streams_orchestration.compiler.checking.left_out import queries_of
 from streams_orchestration.compiler.compiling import violations
 from streams_orchestration.compiler.options import GivenOptions, Options
+from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
-from streams_orchestration.model.loading import read_application
 from streams_orchestration.runtime import api
 
 Finding = dict[str, Any]

@@ -17,9 +17,9 @@ from streams_orchestration.compiler.compilation import Compilation, CompileError
 from streams_orchestration.compiler.compiling import compile_read, compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import compile_error_document, plan_text
+from streams_orchestration.compiler.reading import ReadSpec, read_application
 from streams_orchestration.model.collector import uncollected
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.model.loading import ReadSpec, read_application
 from streams_orchestration.runtime import api
 
 

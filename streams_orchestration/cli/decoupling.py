@@ -24,9 +24,9 @@ from streams_orchestration.compiler.decoupling.decision_document import decision
 from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.profiles.costs import measured_costs
+from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.model.decoupling_document import problem_from_mapping, read_problem
 from streams_orchestration.model.document import read_document
-from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import is_python
 
 

@@ -18,7 +18,7 @@ from streams_orchestration.cli.restoring import place_of, require_origin, restor
 from streams_orchestration.cli.starting import compiled_to_run, deployed_options, locked_start, nothing_kept, ready
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions
-from streams_orchestration.model.loading import ReadSpec, read_application
+from streams_orchestration.compiler.reading import ReadSpec, read_application
 from streams_orchestration.runtime import api
 
 

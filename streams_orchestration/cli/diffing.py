@@ -14,6 +14,7 @@ from streams_orchestration.cli.invocation import write_json
 from streams_orchestration.cli.outcomes import outcome_table
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.compiler.redeployment.comparison import (
     Comparison,
     compare,
@@ -21,7 +22,6 @@ from streams_orchestration.compiler.redeployment.comparison import (
     restart_rows,
     width_rows,
 )
-from streams_orchestration.model.loading import read_application
 
 
 def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_: str, output: Path | None) -> None:

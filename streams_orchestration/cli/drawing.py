@@ -12,7 +12,7 @@ from streams_orchestration.cli.invocation import current, write_json, write_outp
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.drawing.drawing import draw_svg, draw_text
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.model.loading import read_application
+from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.model.python_file import file_of, specs_in
 from streams_orchestration.orchestration.lineage import lineage_document, render_lineage
 from streams_orchestration.runtime import api

@@ -20,8 +20,8 @@ from streams_orchestration.compiler.explain import (
     is_code,
 )
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.model.loading import read_application
 from streams_orchestration.runtime import api
 
 

@@ -21,8 +21,8 @@ from streams_orchestration.cli.starting import compiled_to_run, locked_start, re
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions, Options
+from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.model.loading import read_application
 from streams_orchestration.runtime import api
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from streams_orchestration.compiler.brief import plural
-from streams_orchestration.model.loading import ReadSpec
+from streams_orchestration.compiler.reading import ReadSpec
 from streams_orchestration.runtime import api
 
 

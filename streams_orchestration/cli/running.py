@@ -25,7 +25,7 @@ from streams_orchestration.cli.starting import (
 from streams_orchestration.cli.terminal import results
 from streams_orchestration.compiler.fingerprint import difference, fingerprint
 from streams_orchestration.compiler.options import GivenOptions
-from streams_orchestration.model.loading import read_application
+from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.runtime import api
 
 

@@ -11,8 +11,8 @@ from streams_orchestration.cli.messages import note, report_diagnostics, warning
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable, with_findings_of_operators
 from streams_orchestration.compiler.compilation import Compilation, CompileError
 from streams_orchestration.compiler.options import GivenOptions, Options
+from streams_orchestration.compiler.reading import ReadSpec
 from streams_orchestration.compiler.redeployment.kept_options import fitting, options_of
-from streams_orchestration.model.loading import ReadSpec
 from streams_orchestration.model.secrets import without_secrets
 from streams_orchestration.runtime import api
 

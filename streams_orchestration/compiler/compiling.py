@@ -9,13 +9,13 @@ from pathlib import Path
 from streams_orchestration.compiler.compilation import Compilation, CompileError, Progress
 from streams_orchestration.compiler.misleading import ALL, in_doubt, misled, trusted
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.reading import ReadSpec, read_application
 from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.collector import uncollected
 from streams_orchestration.model.declarations import check_declarations
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of, in_order
-from streams_orchestration.model.loading import ReadSpec, read_application
 from streams_orchestration.model.scopes import check_names
 
 

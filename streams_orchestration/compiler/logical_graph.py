@@ -292,5 +292,7 @@ class LogicalGraph:
     host_pools: tuple[HostPool, ...] = ()
     submission: dict[str, Any] = field(default_factory=dict[str, Any])
     description: str = ""
+    plan_only: str = ""
+    """The reason why the application compiles and does not run; empty for one that can run."""
     time_zone: str = "UTC"
     """The time zone of expressions and queries, an IANA name."""

@@ -13,6 +13,7 @@ from streams_orchestration.model.operators import OperatorModel
 from streams_orchestration.model.placement import Config, HostPoolDeclaration
 from streams_orchestration.model.values import (
     ApplicationName,
+    DefinitionName,
     Flag,
     Identifier,
     Name,
@@ -99,12 +100,14 @@ class Application(Element):
     spec_version: Annotated[Literal[1], BeforeValidator(_version)] = 1
     application: ApplicationName
     description: Text = ""
+    plan_only: Text = ""
+    """The reason why the application compiles and does not run; empty for one that can run."""
     time_zone: TimeZone = "UTC"
     """The time zone of local times in expressions and queries."""
     submission: dict[Identifier, SubmissionValue] = Field(default_factory=dict)
     schemas: dict[Identifier, Text] = Field(default_factory=dict)
-    operators: dict[Identifier, OperatorModel] = Field(default_factory=dict)
-    composites: dict[Identifier, Composite] = Field(default_factory=dict)
+    operators: dict[DefinitionName, OperatorModel] = Field(default_factory=dict)
+    composites: dict[DefinitionName, Composite] = Field(default_factory=dict)
     host_pools: tuple[HostPoolDeclaration, ...] = ()
     annotations: Annotations = Annotations()
     """Annotations of the main composite; only `threading` is allowed."""

@@ -34,6 +34,7 @@ _SECTIONS = {
     "SO04": "Annotations and configs",
     "SO05": "Parallel expansion",
     "SO06": "Decoupling problems",
+    "SO07": "Applications of IBM Streams",
     "SO08": "Event time",
     "SO10": "Consistent regions",
     "SO11": "Fusion",

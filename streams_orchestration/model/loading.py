@@ -1,10 +1,8 @@
-"""Reading an application: from a file or a mapping, with all its errors at once."""
+"""Validation of a document: the application in it, with all errors at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -13,9 +11,8 @@ from streams_orchestration.model.application import Application
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.declarations import check_declarations
 from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic, errors_of, in_order
-from streams_orchestration.model.document import LocatedList, LocatedMapping, read_document
+from streams_orchestration.model.document import LocatedList, LocatedMapping
 from streams_orchestration.model.names import nearest, nearest_name
-from streams_orchestration.model.python_file import file_of, is_python, read_python
 from streams_orchestration.model.scopes import check_names
 from streams_orchestration.model.secrets import HIDDEN, names_secret
 from streams_orchestration.model.values import show
@@ -28,60 +25,25 @@ _CONTAINERS = {"model_type": "a mapping", "dict_type": "a mapping", "tuple_type"
 _SCALARS = {"bool_type": "true or false", "int_type": "an integer", "string_type": "a text", "float_type": "a number"}
 
 
-def load_application(path: str | Path) -> Application:
-    """Load the application of a spec file in YAML or Python (`app.py`, `app.py:name`).
-
-    Raises:
-        ApplicationError: the file cannot be read or the application has errors; all are reported, each with its line.
-    """
-    read = read_application(path)
-    return _without_errors(read.application, read.diagnostics)
-
-
 def application_from_mapping(mapping: Mapping[str, Any]) -> Application:
     """Load an application from a mapping, which has the same keys and shorthands as a spec in YAML.
 
     Raises:
         ApplicationError: the application has errors; all are reported.
     """
-    return _without_errors(*validate_document(mapping))
+    return without_errors(*validate_document(mapping))
 
 
-def _without_errors(application: Application | None, diagnostics: Iterable[Diagnostic]) -> Application:
+def without_errors(application: Application | None, diagnostics: Iterable[Diagnostic]) -> Application:
+    """Return the application.
+
+    Raises:
+        ApplicationError: there is none, or some of the diagnostics are errors.
+    """
     diagnostics = tuple(diagnostics)
     if application is None or errors_of(diagnostics):
         raise ApplicationError(in_order(diagnostics))
     return application
-
-
-@dataclass(frozen=True, slots=True)
-class ReadSpec:
-    """A spec file after it was read."""
-
-    path: Path
-    """The path of the spec; for a spec in Python it may end with the name of a variable (`app.py:name`)."""
-    application: Application | None
-    """The application without the unusable parts of the spec; None if no part is usable."""
-    diagnostics: tuple[Diagnostic, ...]
-    """The findings on the spec's text, names and declarations."""
-
-    @property
-    def name(self) -> str:
-        """The application's name, or the name of the file if no part of the spec is usable."""
-        return file_of(self.path).stem if self.application is None else self.application.application
-
-
-def read_application(path: str | Path) -> ReadSpec:
-    """Read a spec file in YAML or Python; never raises.
-
-    Unusable parts of the spec are left out of the application, so that the compiler can find more errors at once.
-    """
-    file = Path(path)
-    tree, diagnostics = read_python(file) if is_python(file) else read_document(file)
-    if tree is None:
-        return ReadSpec(file, None, tuple(diagnostics))
-    application, more = validate_document(tree, f"{file}:1")
-    return ReadSpec(file, application, (*diagnostics, *more))
 
 
 def validate_document(tree: Any, location: str = "") -> tuple[Application | None, list[Diagnostic]]:

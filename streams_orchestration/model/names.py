@@ -15,6 +15,16 @@ LONGEST_NAME = 200
 """The most characters in the full name of an operator or stream, since names of files contain it and more."""
 
 
+def application_name_of(text: str) -> str:
+    """Return the name of an application that is made from another text, such as the name of a main composite.
+
+    >>> application_name_of("com.acme::Main")
+    'com_acme_Main'
+    """
+    name = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")[:63]
+    return name if APPLICATION_NAME.fullmatch(name) else f"_{name}"[:63]
+
+
 def nearest_name(word: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar to a word; None only if no name is known."""
     candidates = sorted(known)

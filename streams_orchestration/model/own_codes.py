@@ -1,8 +1,8 @@
 """Codes of conditions that have no message id in IBM Streams: `SO` and four digits.
 
 Ranges: 00 reading the file, 01 names and streams, 02 values, 03 schemas and ports, 04 annotations and configs,
-05 expansion, 06 decoupling problems and, from 0620 on, decisions, 10 regions, 11 fusion, 12 threading, 13 copying, 20
-and up everything after the compiler.
+05 expansion, 06 decoupling problems and, from 0620 on, decisions, 07 applications of IBM Streams, 08 event time,
+10 regions, 11 fusion, 12 threading, 13 copying, 20 and up everything after the compiler.
 """
 
 from __future__ import annotations
@@ -269,6 +269,14 @@ OWN_CODES: dict[str, Code] = {
     "SO0625": error(
         "A decoupling decision lets PEs feed one another in a loop: none of them could end, or close an epoch.",
         "Let streams go forward only: put what is behind the moved operators on a machine of its own, or move it, too.",
+    ),
+    "SO0740": error(
+        "The application compiles and does not run, since its operators have no parameters and no logic.",
+        "Compile and run the files of SPL that it was compiled from.",
+    ),
+    "SO0741": error(
+        "The compiled application of IBM Streams cannot be read.",
+        "Name the .adl or .sab file that the compiler of Streams wrote, undamaged, of version 3 to 6.",
     ),
     "SO0801": error(
         "A length of event time is no whole number of ticks of the event-time attribute.",

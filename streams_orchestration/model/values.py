@@ -21,6 +21,7 @@ _REFERENCE = re.compile(r"\$\{[^{}]*\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _UID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_DEFINITION = re.compile(r"([A-Za-z_]\w*(\.[A-Za-z_]\w*)*::)?[A-Za-z_]\w*(#[1-9][0-9]*)?", re.ASCII)
 _IMPLEMENTATION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
@@ -125,7 +126,12 @@ Name = Annotated[Text, AfterValidator(_named(_NAME, "letters, digits, _ and -, n
 Uid = Annotated[Text, AfterValidator(_named(_UID, "names with dots between them, as in Out.Counts"))]
 """The identity of an invocation across redeploys. Its former full logical name is allowed, so it may be renamed."""
 Identifier = Annotated[Text, AfterValidator(_named(_IDENTIFIER, IDENTIFIER_RULE))]
-"""The name of an operator, a composite or a submission-time value."""
+"""The name of a submission-time value or a schema."""
+DefinitionName = Annotated[
+    Text,
+    AfterValidator(_named(_DEFINITION, f"{IDENTIFIER_RULE}; a namespace may stand before it, as in my.space::Name")),
+]
+"""The name of an operator or composite, perhaps with a namespace; `#2` marks a second content of the same name."""
 ApplicationName = Annotated[Text, AfterValidator(_named(APPLICATION_NAME, APPLICATION_RULE))]
 """The name of an application."""
 TimeZone = Annotated[Text, AfterValidator(_time_zone)]

@@ -15,10 +15,10 @@ import networkx as nx
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.compiler.stage import DEPLOYMENT
 from streams_orchestration.compiler.stages import STAGES, WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageMissingError
 from streams_orchestration.orchestration.asset_keys import (

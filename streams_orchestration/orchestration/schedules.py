@@ -10,10 +10,10 @@ import dagster as dg
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_read
 from streams_orchestration.compiler.fingerprint import fingerprint
+from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.compiler.stages import WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.model.loading import read_application
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.definition_names import Verb, job_name
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key

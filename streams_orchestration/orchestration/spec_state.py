@@ -16,8 +16,8 @@ from typing import TypeVar
 
 import dagster as dg
 
+from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.model.diagnostics import Diagnostic, errors_of, in_order
-from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import file_of, is_python
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.orchestration.artifacts import SPEC

@@ -13,11 +13,11 @@ from streams_orchestration.compiler.compilation import Compilation, Progress, St
 from streams_orchestration.compiler.compiling import compute
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import section
+from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.compiler.stage import DEPLOYMENT, Stage
 from streams_orchestration.model.diagnostics import Diagnostic, errors_of, in_order
-from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageDocument, StageMissingError, plain
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, own_key

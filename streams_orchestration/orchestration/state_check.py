@@ -4,9 +4,9 @@
 import dagster as dg
 
 from streams_orchestration.compiler.compiling import compile_read
+from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.diagnostics import ApplicationError, errors_of
-from streams_orchestration.model.loading import read_application
 from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.deployments import preview_compiled
 from streams_orchestration.orchestration.previews import KEEPS_STATE, problems, redeploy_metadata, severity

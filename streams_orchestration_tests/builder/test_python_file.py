@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import file_of, may_be_spec, specs_in
 
 SHOP = """

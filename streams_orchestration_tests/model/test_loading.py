@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration.compiler.reading import load_application, read_application
 from streams_orchestration.model.application import InputBinding, OutputBinding
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.model.loading import application_from_mapping, load_application, read_application
+from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration_tests.model.spec_texts import FULL
 from streams_orchestration_tests.specs import read
 

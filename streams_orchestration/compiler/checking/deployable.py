@@ -59,6 +59,8 @@ def findings_here(done: Stages, notes: dict[int, list[Noted]] | None = None) -> 
     # loads the code of operators, which applications that are only compiled do without
     from streams_orchestration.compiler.checking.checking import check_operators
 
+    if done.logical is not None and done.logical.plan_only:
+        return (Diagnostic.of("SO0740", f"the application only compiles: {done.logical.plan_only}"),)
     plan = need(done.deployment)
     found = tuple(check_operators(done, notes))
     if plan.refusal and not errors_of(found):

@@ -107,6 +107,7 @@ class _Builder:
             host_pools=tuple(HostPool(pool.name, pool.tags, pool.size) for pool in self.application.host_pools),
             submission=dict(self.substitution.values),
             description=self.application.description,
+            plan_only=self.application.plan_only,
             time_zone=self.application.time_zone,
         )
 
@@ -313,6 +314,8 @@ class _Builder:
             ("composites", "composite", application.composites.keys() - used_operators),
         )
         for key, noun, names in unused:
+            if key == "submission" and application.plan_only:
+                continue  # parameters and logic use them, and they are not there
             for name in sorted(names):
                 location = application.location(key, name)
                 self.diagnostics.append(Diagnostic.of("SO0111", f"the {noun} {name} is not used", location=location))

@@ -14,11 +14,11 @@ from streams_orchestration.compiler.logical.stage import LOGICAL_STAGE
 from streams_orchestration.compiler.logical_graph import ParallelRegion
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.stage import PARALLEL_STAGE
+from streams_orchestration.compiler.reading import ReadSpec
 from streams_orchestration.compiler.regions.stage import REGIONS_STAGE
 from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import errors_of
-from streams_orchestration.model.loading import ReadSpec
 
 
 def options_of(deployed: Compilation) -> Options:

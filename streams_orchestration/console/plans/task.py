@@ -12,6 +12,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_read
 from streams_orchestration.compiler.documents import dump
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.reading import ReadSpec, read_application
 from streams_orchestration.compiler.redeployment.comparison import compare
 from streams_orchestration.compiler.redeployment.kept_options import fitting, options_of
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
@@ -23,7 +24,6 @@ from streams_orchestration.console.plans.documents import (
     stages_document,
 )
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.model.loading import ReadSpec, read_application
 from streams_orchestration.operators.implementation import ImplementationError
 from streams_orchestration.runtime import api
 

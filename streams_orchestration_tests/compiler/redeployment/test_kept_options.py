@@ -10,8 +10,8 @@ import pytest
 
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import GivenOptions, Options
+from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.compiler.redeployment.kept_options import fitting, options_of
-from streams_orchestration.model.loading import read_application
 from streams_orchestration_tests.compiler.assignments import assignment
 
 SPEC = """

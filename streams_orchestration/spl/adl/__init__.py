@@ -1,0 +1,1 @@
+"""Applications that IBM Streams has compiled: ADL files and application bundles, read as documents of ours."""

@@ -1,0 +1,169 @@
+"""The graph of a compiled application, the same for both generations of ADL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from streams_orchestration.spl.types.types import Tuple
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a connection: a port of an operator or composite, by the index of that instance."""
+
+    instance: int
+    port: int
+    is_input: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The queue of a threaded port; `size` is None where the file gives none."""
+
+    policy: str
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class InputPort:
+    """An input port. Those of composites have no name, and none of the properties of operators."""
+
+    sources: tuple[End, ...]
+    name: str = ""
+    mutable: bool = False
+    control: bool = False
+    queue: Queue | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPort:
+    """An output port.
+
+    Attributes:
+        sources: for a composite the port within it that produces the stream; empty for an operator.
+        stream: the full name of the stream; empty for a composite.
+    """
+
+    sources: tuple[End, ...] = ()
+    name: str = ""
+    stream: str = ""
+    type: Tuple | None = None
+    mutable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The tags by which operators are placed together or apart, for PEs or for hosts."""
+
+    colocation: tuple[str, ...] = ()
+    exlocation: tuple[str, ...] = ()
+    isolation: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.colocation or self.exlocation or self.isolation)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The configs of an operator, after inheritance."""
+
+    partitions: Group = Group()
+    hosts: Group = Group()
+    host: str | None = None
+    pool: str | None = None
+    restartable: bool | None = None
+    relocatable: bool | None = None
+    checkpoint: float | str | None = None
+    """Seconds between checkpoints, `operatorDriven`, or None without checkpoints."""
+    single_threaded: bool = True
+    """True if one thread at a time submits tuples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of an annotation: its text, or the index of the submission-time value that supplies it."""
+
+    text: str
+    type: str
+    submission: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceAnnotation:
+    """An annotation of the source; those that the compiler of Streams adds begin with a lower-case tag, too."""
+
+    tag: str
+    values: dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An operator or a composite in the graph."""
+
+    index: int
+    name: str
+    """The full name, dotted, without that of the application."""
+    kind: str
+    line: int
+    inputs: tuple[InputPort, ...]
+    outputs: tuple[OutputPort, ...]
+    annotations: tuple[SourceAnnotation, ...] = ()
+    children: tuple[Instance, ...] | None = None
+    """The instances in a composite; None for an operator."""
+    settings: Settings = Settings()
+    parameters: dict[str, object] = field(default_factory=dict[str, object])
+    """The parameters of an Import or Export; ADL has none of other operators."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A host pool."""
+
+    name: str
+    tags: tuple[str, ...]
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Splitter:
+    """The routing of one input port of a parallel region: `RoundRobin`, `Hash` over attributes, or `Broadcast`."""
+
+    port: int
+    kind: str
+    attributes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A parallel region: the instance that is replicated, and its width or the submission-time value of it."""
+
+    instance: int
+    line: int
+    width: int | None
+    submission: int | None
+    splitters: tuple[Splitter, ...]
+    host_tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionTimeValue:
+    """A submission-time value; `default` is the literal of SPL that the file gives, or None."""
+
+    name: str
+    composite: str
+    default: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledApplication:
+    """All that a plan needs of a compiled application."""
+
+    name: str
+    main: Instance
+    pools: tuple[Pool, ...]
+    regions: tuple[Region, ...]
+    submission: dict[int, SubmissionTimeValue]
+    sources: tuple[str, ...]
+    """The names of the files of SPL that the application was compiled from."""
+    pes: tuple[tuple[str, ...], ...] = ()
+    """The names of the operators of each PE, where the file has fused them already."""

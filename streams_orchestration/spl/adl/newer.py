@@ -1,0 +1,122 @@
+"""The instances of an ADL of IBM Streams 4.2 to 6 (`application/v4200`), which is not fused yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from streams_orchestration.spl.adl.elements import Element
+from streams_orchestration.spl.adl.errors import AdlError
+from streams_orchestration.spl.adl.graph import InputPort, Instance, OutputPort
+from streams_orchestration.spl.adl.parts import (
+    annotations_of,
+    composite_inputs,
+    composite_outputs,
+    ends,
+    export_parameters,
+    import_parameters,
+    in_order,
+    pool_names,
+    queue_of,
+    settings_of,
+    tuple_types,
+    type_at,
+)
+from streams_orchestration.spl.types.types import Tuple
+
+_OPERATOR = "primitiveOperInstance"
+_IMPORT = "primitiveImportOperInstance"
+_EXPORT = "primitiveExportOperInstance"
+_COMPOSITE = "compositeOperInstance"
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The tables of an application that its instances refer to by index."""
+
+    kinds: Mapping[int, str]
+    composites: Mapping[int, str]
+    types: Mapping[int, Tuple]
+    pools: Mapping[int, str]
+
+    def kind(self, instance: Element) -> str:
+        table = self.composites if instance.name == _COMPOSITE else self.kinds
+        index = instance.number("definitionIndex")
+        if index not in table:
+            message = f"<{instance.name}> refers to the definition {index}, which is not there"
+            raise AdlError(message, instance.line)
+        return table[index]
+
+
+def main_of_newer(application: Element) -> Instance:
+    """Return the main composite of an application.
+
+    Raises:
+        AdlError: the file is damaged.
+    """
+    tables = _Tables(
+        _by_index(application, "primitiveOperDefinitions", "primitiveOperDefinition"),
+        _by_index(application, "composites", "compositeOperDefinitions", "compositeOperDefinition"),
+        tuple_types(application),
+        pool_names(application),
+    )
+    mains = list(application.all("composites", "compositeOperInstances", _COMPOSITE))
+    if len(mains) != 1:
+        message = f"an application has one main composite, and this one {len(mains)}"
+        raise AdlError(message, application.line)
+    return _instance(mains[0], tables)
+
+
+def _by_index(application: Element, *path: str) -> dict[int, str]:
+    return {each.number("index"): each.required("kind") for each in application.all(*path)}
+
+
+def _instance(element: Element, tables: _Tables) -> Instance:
+    if element.name == _COMPOSITE:
+        inputs, outputs = composite_inputs(element), composite_outputs(element)
+    else:
+        inputs, outputs = _inputs(element), _outputs(element, tables)
+    parameters: dict[str, object] = {}
+    if element.name == _IMPORT:
+        parameters = import_parameters(element)
+    elif element.name == _EXPORT:
+        parameters = export_parameters(element, "streamName")
+    inner = [each for each in element.children if each.name in (_OPERATOR, _IMPORT, _EXPORT, _COMPOSITE)]
+    return Instance(
+        element.number("index"),
+        element.required("name"),
+        tables.kind(element),
+        element.line,
+        inputs,
+        outputs,
+        annotations_of(element),
+        tuple(_instance(each, tables) for each in inner) if element.name == _COMPOSITE else None,
+        settings_of(element, tables.pools),
+        parameters,
+    )
+
+
+def _inputs(operator: Element) -> tuple[InputPort, ...]:
+    return tuple(
+        InputPort(
+            ends(port.all("connections", "connection")),
+            port.required("name"),
+            port.flag("isMutable"),
+            port.flag("isControl"),
+            queue_of(port),
+        )
+        for port in in_order(operator.all("inputPorts", "port"))
+    )
+
+
+def _outputs(operator: Element, tables: _Tables) -> tuple[OutputPort, ...]:
+    return tuple(
+        OutputPort(
+            (),
+            port.required("name"),
+            port.required("streamName"),
+            type_at(tables.types, port),
+            port.flag("isMutable"),
+        )
+        for port in in_order(operator.all("outputPorts", "port"))
+    )

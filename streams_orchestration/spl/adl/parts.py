@@ -1,0 +1,226 @@
+"""Parts of an ADL that both generations write in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from streams_orchestration.spl.adl.elements import Element
+from streams_orchestration.spl.adl.errors import AdlError
+from streams_orchestration.spl.adl.graph import (
+    End,
+    Group,
+    InputPort,
+    OutputPort,
+    Queue,
+    Settings,
+    SourceAnnotation,
+    Value,
+)
+from streams_orchestration.spl.language.tokens import string_value
+from streams_orchestration.spl.types.types import Attribute, Tuple
+from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
+
+
+def numbers(elements: Iterable[Element]) -> list[int]:
+    """Return the numbers that are the texts of elements.
+
+    Raises:
+        AdlError: a text is no number.
+    """
+    found: list[int] = []
+    for each in elements:
+        text = each.text.strip()
+        if not (text.isascii() and text.isdigit()):
+            message = f"<{each.name}> holds a number from 0, not {text!r}"
+            raise AdlError(message, each.line)
+        found.append(int(text))
+    return found
+
+
+def tuple_types(application: Element) -> dict[int, Tuple]:
+    """Return the tuple types of an application by index.
+
+    Raises:
+        AdlError: an attribute has a type that is none of SPL.
+    """
+    types: dict[int, Tuple] = {}
+    for each in application.all("tupleTypes", "tupleType"):
+        attributes: list[Attribute] = []
+        for attribute in each.all("attribute"):
+            try:
+                attributes.append(Attribute(attribute.required("name"), type_of_text(attribute.required("type"))))
+            except WrittenTypeError as error:
+                raise AdlError(str(error), attribute.line) from error
+        types[each.number("index")] = Tuple(tuple(attributes))
+    return types
+
+
+def type_at(types: Mapping[int, Tuple], port: Element) -> Tuple:
+    """Return the tuple type of a port.
+
+    Raises:
+        AdlError: the file has no type of the index that the port gives.
+    """
+    index = port.number("tupleTypeIndex")
+    if index not in types:
+        message = f"there is no <tupleType> with the index {index}"
+        raise AdlError(message, port.line)
+    return types[index]
+
+
+def ends(connections: Iterable[Element]) -> tuple[End, ...]:
+    """Return the ends that connections lead to."""
+    return tuple(
+        End(each.number("operIndex"), each.number("portIndex"), each.required("portKind") == "input")
+        for each in connections
+    )
+
+
+def composite_inputs(instance: Element) -> tuple[InputPort, ...]:
+    """Return the input ports of a composite, in order."""
+    ports = in_order(instance.all("inputPorts", "port"))
+    return tuple(InputPort(ends(port.all("incomingConnections", "connection"))) for port in ports)
+
+
+def composite_outputs(instance: Element) -> tuple[OutputPort, ...]:
+    """Return the output ports of a composite, in order."""
+    ports = in_order(instance.all("outputPorts", "port"))
+    return tuple(OutputPort(ends(port.all("incomingConnections", "connection"))) for port in ports)
+
+
+def in_order(ports: Iterable[Element]) -> list[Element]:
+    """Return ports sorted by index."""
+    return sorted(ports, key=lambda port: port.number("index"))
+
+
+def queue_of(port: Element) -> Queue | None:
+    """Return the queue of a threaded port, or None."""
+    queue = port.first("threadedPort")
+    if queue is None:
+        return None
+    size = queue.number("queueSize") if "queueSize" in queue.attributes else None
+    return Queue(queue.required("congestionPolicy"), size)
+
+
+def annotations_of(instance: Element) -> tuple[SourceAnnotation, ...]:
+    """Return the annotations of an instance."""
+    return tuple(
+        SourceAnnotation(
+            each.required("tag"),
+            {
+                value.required("key"): Value(
+                    value.text.strip(),
+                    value.attributes.get("type", ""),
+                    value.number("submissionTimeValueIndex")
+                    if "submissionTimeValueIndex" in value.attributes
+                    else None,
+                )
+                for value in each.all("value")
+            },
+        )
+        for each in instance.all("splAnnotation")
+    )
+
+
+def settings_of(operator: Element, pools: Mapping[int, str]) -> Settings:
+    """Return the configs of an operator.
+
+    Args:
+        operator: its `primitiveOperInstance` or `operInstance`.
+        pools: the names of the host pools by index.
+    """
+    resources = operator.first("resources")
+    host = None if resources is None else resources.first("hostLocation")
+    pool = None if resources is None else resources.first("poolLocation")
+    checkpoint = operator.first("checkpointing")
+    return Settings(
+        partitions=_group(operator.first("partitions")),
+        hosts=_group(resources),
+        host=None if host is None else host.required("hostname"),
+        pool=None if pool is None else pools.get(pool.number("poolIndex")),
+        restartable=_flag_or_none(operator, "restartable"),
+        relocatable=_flag_or_none(operator, "relocatable"),
+        checkpoint=None if checkpoint is None else _checkpoint(checkpoint),
+        single_threaded=_flag_or_none(operator, "singleThreadedOnOutputs") is not False,
+    )
+
+
+def _group(parent: Element | None) -> Group:
+    if parent is None:
+        return Group()
+    return Group(
+        tuple(each.required("colocId") for each in parent.all("coLocation")),
+        tuple(each.required("exlocId") for each in parent.all("exLocation")),
+        parent.flag("isolation"),
+    )
+
+
+def _flag_or_none(element: Element, name: str) -> bool | None:
+    return element.flag(name) if name in element.attributes else None
+
+
+def _checkpoint(element: Element) -> float | str:
+    if element.required("policy") == "operatorDriven":
+        return "operatorDriven"
+    try:
+        return float(element.required("period"))
+    except ValueError as error:
+        message = "the period of checkpoints is a number of seconds"
+        raise AdlError(message, element.line) from error
+
+
+def pool_names(application: Element) -> dict[int, str]:
+    """Return the names of the host pools but the default one, by index."""
+    pools = application.all("hostpools", "hostpool")
+    return {each.number("index"): each.required("name") for each in pools if each.required("name") != "$default"}
+
+
+def import_parameters(source: Element) -> dict[str, object]:
+    """Return the parameters of an Import, from the element that holds its subscription."""
+    parameters: dict[str, object] = {}
+    by_name, by_property = source.first("nameBasedImport"), source.first("propertyBasedImport")
+    if by_name is not None:
+        parameters["application"] = by_name.required("applicationName")
+        parameters["streamId"] = by_name.required("streamName")
+    elif by_property is not None:
+        parameters["subscription"] = by_property.required("subscription")
+    if "filter" in source.attributes:
+        parameters["filter"] = source.attributes["filter"]
+    return parameters
+
+
+def export_parameters(source: Element, name: str) -> dict[str, object]:
+    """Return the parameters of an Export: the attribute `name` is the stream's id, or it has properties."""
+    parameters: dict[str, object] = {}
+    if name in source.attributes:
+        parameters["streamId"] = source.attributes[name]
+    else:
+        parameters["properties"] = {
+            each.required("name"): _property(each) for each in source.all("properties", "property")
+        }
+    if "congestionPolicy" in source.attributes:
+        parameters["congestionPolicy"] = source.attributes["congestionPolicy"]
+    return parameters
+
+
+def _property(element: Element) -> object:
+    kind = element.required("type")
+    values = [_literal(value.text.strip(), kind) for value in element.all("value")]
+    return values if kind.startswith("list") else (values[0] if values else "")
+
+
+def _literal(text: str, kind: str) -> object:
+    if "int" in kind:
+        return int(text) if text.lstrip("-").isdigit() else text
+    if "float" in kind:
+        try:
+            return float(text)
+        except ValueError:
+            return text
+    return unquoted(text)
+
+
+def unquoted(text: str) -> str:
+    """Return a literal of a string without its quotes; a text without quotes as it is."""
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
+    return string_value(text) if quoted else text
