@@ -25,10 +25,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="Seed of the first run.")
     parser.add_argument("--runs", type=int, default=1, help="Number of runs; each has the next seed.")
     parser.add_argument("--piece", type=int, metavar="FAULTS", help="Run seeds of all shapes until there were so many.")
-    parser.add_argument("--faults", type=int, default=30, help="Faults of each run.")
+    parser.add_argument("--faults", type=int, default=120, help="Most faults of each run.")
     parser.add_argument("--shape", choices=sorted(SHAPES), default="diamond", help="Shape of the application.")
     parser.add_argument("--variant", type=int, default=0, help="Which application of the shape.")
-    parser.add_argument("--rate", type=float, default=0.02, help="Part of the steps that have a fault.")
+    parser.add_argument("--rate", type=float, default=0.06, help="Part of the steps that have a fault.")
     parser.add_argument("--kind", choices=sorted(KINDS), nargs="+", default=tuple(KINDS), help="Kinds of faults.")
     parser.add_argument("--mutant", choices=sorted(MUTANTS), help="Run the product with this fault in it.")
     parser.add_argument("--until-wrong", action="store_true", help="Stop after the first run that is wrong.")
@@ -39,7 +39,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="Print a line of JSON for each run.")
     given = parser.parse_args()
     if given.piece:
-        return min(search(given.seed, given.piece, ("--faults", str(given.faults), "--rate", str(given.rate))), 1)
+        return min(search(given.seed, given.piece, ("--faults", str(given.faults))), 1)
     with MUTANTS[given.mutant].installed() if given.mutant else contextlib.nullcontext():
         return _replay(given) if given.replay else _simulate(given)
 

@@ -7,15 +7,15 @@ database to roll back.
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from unittest.mock import patch
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import NullPool
 
 from streams_orchestration.runtime.catalog import catalog as catalogs
 from streams_orchestration.runtime.catalog import changes, start_lock
@@ -24,11 +24,14 @@ from streams_orchestration.runtime.catalog.changes import ANYTHING, Bell
 from streams_orchestration.runtime.catalog.sqlite import SqliteDatabase
 from streams_orchestration.runtime.hosts import relay
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.simulation.connections import LightConnection, Statements
 from streams_orchestration_tests.simulation.scheduler import Scheduler, Signal, SimulatedProcess
 from streams_orchestration_tests.simulation.worlds import Local
 
 LOCKED, GONE, BROKEN = "database is locked", "unable to open database file", "disk I/O error"
 FULL = "database or disk is full"
+STATEMENTS = Statements(json.loads)
+"""The statements of all runs of this process."""
 
 
 class Bells:
@@ -98,15 +101,18 @@ class SharedFile:
         self._writer: sqlite3.Connection | None = None
         self._freed = Signal()
         self._open: dict[sqlite3.Connection, SimulatedProcess | None] = {}
-        self.engine = create_engine(
-            "sqlite://", creator=self._connect, poolclass=QueuePool, pool_size=0, hide_parameters=True,
-            json_deserializer=SqliteDatabase._json.__get__(self),
-        )  # fmt: skip
+        self._idle: list[sqlite3.Connection] = []
+        self.statements = STATEMENTS
         self.name = str(path)
-        event.listen(self.engine, "begin", self._begin)
-        event.listen(self.engine, "before_cursor_execute", self._execute)
-        dialect: Any = self.engine.dialect
-        dialect.do_commit, dialect.do_rollback = self._commit, self._roll_back
+
+    def make(self) -> Engine:
+        """Return an engine of SQLAlchemy's, which makes the tables."""
+        engine = create_engine("sqlite://", creator=self._connect, poolclass=NullPool)
+        event.listen(engine, "begin", lambda connection: self.begin(connection.connection.dbapi_connection, "create"))
+        dialect: Any = engine.dialect
+        dialect.do_commit = lambda proxied: self.commit(proxied.dbapi_connection)
+        dialect.do_rollback = lambda proxied: self.roll_back(proxied.dbapi_connection)
+        return engine
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=0.0, check_same_thread=False, isolation_level=None)
@@ -114,30 +120,43 @@ class SharedFile:
         connection.execute("PRAGMA synchronous=OFF")
         return connection
 
-    def _begin(self, connection: Connection) -> None:
-        mode = connection.get_execution_options().get("mode", "read")
-        raw: Any = connection.connection.dbapi_connection
+    def take(self) -> sqlite3.Connection:
+        """Return an idle connection of the driver."""
+        return self._idle.pop() if self._idle else self._connect()
+
+    def give_back(self, raw: sqlite3.Connection) -> None:
+        """Keep an idle connection of the driver."""
+        self._idle.append(raw)
+
+    def close(self) -> None:
+        """Close the connections that are idle."""
+        while self._idle:
+            self._idle.pop().close()
+
+    def begin(self, raw: sqlite3.Connection, mode: str) -> None:
+        """Begin a transaction."""
         self.scheduler.step(f"begin {mode}")
         if self.scheduler.now < self.away_until:
-            raise _error(GONE)
+            raise sqlite3.OperationalError(GONE)
         current = self.scheduler.current
         process = current.process if current else None
         if mode != "read":
             if self.is_full():
-                raise _error(FULL)
+                raise sqlite3.OperationalError(FULL)
             until = self.scheduler.now + BUSY_SECONDS
             while self._writer is not None:
                 if not self.scheduler.wait(self._freed, max(until - self.scheduler.now, 0.0)):
-                    raise _error(LOCKED)
+                    raise sqlite3.OperationalError(LOCKED)
             self._writer = raw
         self._open[raw] = process
         raw.execute("BEGIN" if mode == "read" else "BEGIN IMMEDIATE")
 
-    def _execute(self, *_: Any) -> None:
+    def execute(self) -> None:
+        """Step before a statement."""
         self.scheduler.step("statement")
 
-    def _commit(self, proxied: Any) -> None:
-        raw: sqlite3.Connection = proxied.dbapi_connection
+    def commit(self, raw: sqlite3.Connection) -> None:
+        """Commit a transaction, whose connection may be lost meanwhile."""
         writes = self._writer is raw
         self.scheduler.step("commit" if writes else "end of reading")
         lost = self.lose_next if writes else None
@@ -156,8 +175,8 @@ class SharedFile:
         if lost == "after":
             raise sqlite3.OperationalError(BROKEN)
 
-    def _roll_back(self, proxied: Any) -> None:
-        raw: sqlite3.Connection = proxied.dbapi_connection
+    def roll_back(self, raw: sqlite3.Connection) -> None:
+        """Roll a transaction back."""
         raw.rollback()
         self._close(raw)
 
@@ -174,17 +193,13 @@ class SharedFile:
             self._close(raw)
 
 
-def _error(reason: str) -> OperationalError:
-    return OperationalError("BEGIN", None, sqlite3.OperationalError(reason))
-
-
 class SimulatedDatabase(SqliteDatabase):
     """The shared file, as one `Catalog` has it."""
 
     def __init__(self, shared: SharedFile) -> None:
         self._shared = shared
         self.path, self.name, self._busy_seconds = shared.path, shared.name, BUSY_SECONDS
-        self.engine = _Undisposed(shared.engine)  # type: ignore[assignment]
+        self.engine = _Undisposed(shared)  # type: ignore[assignment]
 
     def bell(self) -> Bell:
         """Return a listener to the bell of the file."""
@@ -202,8 +217,19 @@ class SimulatedDatabase(SqliteDatabase):
 class _Undisposed:
     """The engine of all processes, which one of them cannot dispose of."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.connect = engine.connect
+    def __init__(self, shared: SharedFile) -> None:
+        self._shared = shared
+
+    def connect(self) -> Self:
+        """Return what makes a connection with options."""
+        return self
+
+    def execution_options(self, mode: str, unit: str) -> LightConnection | Connection:
+        """Return a connection for a transaction."""
+        return self._shared.make().connect() if mode == "create" else LightConnection(self._shared, mode)
+
+    def close(self) -> None:
+        """Do nothing."""
 
     def dispose(self) -> None:
         """Do nothing."""
@@ -223,4 +249,4 @@ def installed(scheduler: Scheduler, home: Home) -> Iterator[SharedFile]:
         patch.object(relay, "ring", bells.ring),
     ):
         yield shared
-    shared.engine.dispose()
+    shared.close()

@@ -13,8 +13,11 @@ True
 from __future__ import annotations
 
 import random
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate
 
 Made = dict[str, dict[int, int]]
 """Stream -> number of the choice in it -> the option that was taken; those that took option 0 are left out."""
@@ -57,7 +60,13 @@ class Choices:
             choose = self._streams.get(stream)
             if choose is None:
                 choose = self._streams[stream] = random.Random(f"{self._seed} {stream}")
-            (option,) = choose.choices(range(len(weights)), weights)
+            sums = _sums(tuple(weights))
+            option = bisect_right(sums, choose.random() * sums[-1], 0, len(sums) - 1)
         if option:
             self.made.setdefault(stream, {})[number] = option
         return option
+
+
+@lru_cache(maxsize=1_000)
+def _sums(weights: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(accumulate(weights))

@@ -73,6 +73,11 @@ class Faults:
         if current is not None and not current.process.alive:
             self.scheduler.leave()
 
+    def cease(self) -> None:
+        """End the faults that last for a time."""
+        self.shared.away_until = self.disk.full_until = 0.0
+        self.shared.lose_next = None
+
     def release(self) -> None:
         """Let processes go on whose condition holds; called after each commit."""
         for process, condition in tuple(self.held):

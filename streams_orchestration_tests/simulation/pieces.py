@@ -14,6 +14,8 @@ from streams_orchestration_tests.chaos.shapes import SHAPES
 PROGRAM = (sys.executable, "-m", "streams_orchestration_tests.simulation", "--json")
 RUNS = 8
 """Runs of one process, which keeps all threads of processes that were killed."""
+RATES = ("0.06", "0.02", "0.12")
+"""Parts of the steps that have a fault: with many of them an application hardly comes from one epoch to the next."""
 VARIANTS = 4
 """Applications of a shape that are searched, each with other rates and periods."""
 
@@ -35,7 +37,10 @@ def search(seed: int, faults: int, options: tuple[str, ...] = ()) -> int:
         if total["faults"] >= faults:
             break
         shape, variant = shapes[number % len(shapes)], number // len(shapes) % VARIANTS
-        case = ("--seed", str(seed + number * RUNS), "--runs", str(RUNS), "--shape", shape, "--variant", str(variant))
+        case = (
+            *("--seed", str(seed + number * RUNS), "--runs", str(RUNS), "--shape", shape, "--variant", str(variant)),
+            *("--rate", RATES[number % len(RATES)]),
+        )
         done = subprocess.run([*PROGRAM, *case, *options], check=False, capture_output=True, text=True)
         verdicts: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
         if len(verdicts) < RUNS:

@@ -207,9 +207,14 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
 
     faults.start = start
     start()
-    scheduler.run(lambda: bool(over or checks.wrong) or not faults.count, COURSE_SECONDS)
+
+    def ended() -> bool:
+        return bool(over or checks.wrong or any(not _is_expected(error) for _, error in scheduler.crashes))
+
+    scheduler.run(lambda: ended() or not faults.count, COURSE_SECONDS)
     faults.count = 0
-    scheduler.run(lambda: bool(over or checks.wrong), END_SECONDS)
+    scheduler.run(ended, END_SECONDS)
+    faults.cease()
     verdict.wrong += checks.wrong
     if not verdict.wrong and over != ["completed"]:
         verdict.wrong.append(over[0] if over else f"it does not come to its end: {_where(home, name)}")
