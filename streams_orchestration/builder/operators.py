@@ -529,6 +529,7 @@ def Gate(
     max_unacked_tuple_count: int | Reference,
     on_error: Literal["fail", "skip", "route"] | None = None,
     num_tuples_to_ack: str | Column | int | Reference | None = None,
+    at_end: Literal["submit", "drop"] | None = None,
 ) -> Use:
     """Passes a tuple while fewer than `maxUnackedTupleCount` earlier tuples are unacknowledged.
 
@@ -536,10 +537,16 @@ def Gate(
         max_unacked_tuple_count: Most tuples that may have passed without being acknowledged.
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         num_tuples_to_ack: An expression over input port 1: the number of tuples that one of its tuples acknowledges.
+        at_end: Tuples that still wait when acknowledgements end: submit or drop them.
     """
     return named_use(
         "Gate",
-        {"maxUnackedTupleCount": max_unacked_tuple_count, "onError": on_error, "numTuplesToAck": num_tuples_to_ack},
+        {
+            "maxUnackedTupleCount": max_unacked_tuple_count,
+            "onError": on_error,
+            "numTuplesToAck": num_tuples_to_ack,
+            "atEnd": at_end,
+        },
     )
 
 
@@ -738,6 +745,13 @@ def Join(
     equality_rhs: Sequence[Any] | None = None,
     match: str | Column | None = None,
     algorithm: Literal["inner", "leftOuter", "rightOuter", "outer"] | None = None,
+    partition_by_lhs: Sequence[Any] | None = None,
+    partition_by_rhs: Sequence[Any] | None = None,
+    absent: Literal["nulls", "defaults"] | None = None,
+    default_tuple_lhs: Mapping[str, Any] | None = None,
+    default_tuple_rhs: Mapping[str, Any] | None = None,
+    window_markers: bool | Reference | None = None,
+    at_end: Literal["submit", "drop"] | None = None,
     output: Mapping[str, Any] | None = None,
     time_attribute: str | None = None,
 ) -> Use:
@@ -751,7 +765,14 @@ def Join(
         equality_lhs: Attributes of port 0 that are compared with those of equalityRHS.
         equality_rhs: Attributes of port 1 that are compared with those of equalityLHS.
         match: A further condition that a pair must meet.
-        algorithm: outer: a tuple that never matched is submitted with nulls when it leaves its window.
+        algorithm: outer: a tuple that never matched is submitted when it leaves its window, with what absent says for the other side; with more output ports, alone on port 1 (left) or the last one (right).
+        partition_by_lhs: Attributes of port 0 whose values each have their own window; goes with 'partitioned'.
+        partition_by_rhs: Attributes of port 1 whose values each have their own window; goes with 'partitioned'.
+        absent: Attributes of the side that is missing in an outer join: null, or 0, false, empty or the start of 1970.
+        default_tuple_lhs: Maps attributes of port 0 to constant expressions, in place of absent.
+        default_tuple_rhs: Maps attributes of port 1 to constant expressions, in place of absent.
+        window_markers: Submit a window marker after every tuple that gave something.
+        at_end: Tuples of an outer side that have not matched when both streams end: submit or drop them.
         output: Maps an attribute to an expression. Other attributes keep their values.
         time_attribute: Timestamp attribute of both streams by which time(...) windows are ordered.
     """
@@ -766,6 +787,13 @@ def Join(
             "equalityRHS": equality_rhs,
             "match": match,
             "algorithm": algorithm,
+            "partitionByLHS": partition_by_lhs,
+            "partitionByRHS": partition_by_rhs,
+            "absent": absent,
+            "defaultTupleLHS": default_tuple_lhs,
+            "defaultTupleRHS": default_tuple_rhs,
+            "windowMarkers": window_markers,
+            "atEnd": at_end,
             "output": output,
             "timeAttribute": time_attribute,
         },
@@ -1247,6 +1275,7 @@ def Sort(
     order: Literal["ascending", "descending"] | Sequence[Any] | None = None,
     partition_by: Sequence[Any] | None = None,
     time_attribute: str | None = None,
+    at_end: Literal["submit", "drop"] | None = None,
 ) -> Use:
     """Sorts windows. A tumbling window is submitted in order when it closes, followed by a window marker.
 
@@ -1257,6 +1286,7 @@ def Sort(
         order: ascending or descending, for all sort keys or for each.
         partition_by: Attributes whose values each have their own window.
         time_attribute: Timestamp attribute by which time(...) windows are ordered.
+        at_end: Tumbling windows that are open when the stream ends: submit or drop them. Sliding windows are submitted.
     """
     return named_use(
         "Sort",
@@ -1267,6 +1297,7 @@ def Sort(
             "order": order,
             "partitionBy": partition_by,
             "timeAttribute": time_attribute,
+            "atEnd": at_end,
         },
     )
 
@@ -1277,16 +1308,23 @@ def Split(
     index: str | Column | int | Reference | Sequence[Any] | None = None,
     file: str | None = None,
     key: str | Column | None = None,
+    repeat: bool | Reference | None = None,
+    unknown_key: Literal["drop", "fail"] | None = None,
 ) -> Use:
-    """Sends each tuple to output ports, at most once to each. The order of tuples is kept on every port.
+    """Sends each tuple to output ports, at most once to each unless `repeat` is true.
 
     Args:
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         index: An expression for the port number, modulo the number of ports. A tuple with a negative or null number is dropped.
         file: CSV file of keys with their ports: `UA,0,2`, `default,1`.
         key: An expression whose value, as text, is looked up in the file.
+        repeat: Send a tuple to a port as often as index, or the line of the file, names the port.
+        unknown_key: A tuple whose key is not in a file without a line `default`: drop it, or stop the application.
     """
-    return named_use("Split", {"onError": on_error, "index": index, "file": file, "key": key})
+    return named_use(
+        "Split",
+        {"onError": on_error, "index": index, "file": file, "key": key, "repeat": repeat, "unknownKey": unknown_key},
+    )
 
 
 def Sql(

@@ -20,6 +20,7 @@ from streams_orchestration.model.standard import STANDARD as SIGNATURES
 from streams_orchestration.operators.contract import Operator, SourceOperator
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
+from streams_orchestration.operators.standard.streams_defaults import STREAMS_DEFAULTS
 
 PAGE = Path("docs/standard-operators.md")
 EXAMPLES = Path("docs/standard-operators.yaml")
@@ -27,11 +28,18 @@ _HEAD = """\
 # Standard operators
 
 Every standard operator that runs, with its ports, parameters and state. [The reference](reference.md) says what they
-have in common: expressions, windows, files, brokers, databases and lakes.
+have in common: expressions, windows, files, brokers, databases and lakes. [What IBM Streams does
+otherwise](#differences-from-ibm-streams) is at the end.
 
 This page is written by `make docs` from the models of the operators, and from the examples in
 [`standard-operators.yaml`](standard-operators.yaml), which are compiled by a test; edit those.
 """
+_DIFFERENCES = (
+    "## Differences from IBM Streams",
+    "",
+    "What an operator does otherwise here when a parameter is left out, and the parameter with which it does the same.",
+    "",
+)
 _NOT_START = {
     "Custom": "May be in a consistent region, but cannot start one.",
     "FileSource": "May be in a consistent region, and start one unless it has an input port.",
@@ -46,7 +54,21 @@ def page() -> str:
     examples = yaml.safe_load(EXAMPLES.read_text(encoding="utf-8"))
     names = sorted(STANDARD, key=str.lower)
     links = textwrap.fill(" ".join(f"[{name}](#{name.lower()})" for name in names), _WIDTH, break_on_hyphens=False)
-    return "\n".join([_HEAD, links, "", *(_section(name, examples[name]["graph"]) for name in names)])
+    sections = (_section(name, examples[name]["graph"]) for name in names)
+    return "\n".join([_HEAD, links, "", *sections, *_differences()])
+
+
+def _differences() -> list[str]:
+    """Return the section on what IBM Streams does otherwise by default."""
+    rows = [
+        f"| {each.operator} | {_escaped(each.here)} | {_escaped(each.streams)} | {_written(each.parameters)} |"
+        for each in STREAMS_DEFAULTS
+    ]
+    return [*_DIFFERENCES, "| operator | here | in IBM Streams | as there with |", "|---|---|---|---|", *rows, ""]
+
+
+def _written(parameters: Mapping[str, Any]) -> str:
+    return ", ".join(f"`{name}: {json.dumps(value).strip(chr(34))}`" for name, value in parameters.items()) or "–"
 
 
 def _section(name: str, example: str) -> str:

@@ -82,6 +82,9 @@ def column_sources(
     Returns:
         Attribute -> its sources; empty for operators whose code computes the values.
     """
+    if kind == "Join" and output:  # the unmatched tuples of one side, alone
+        side = 1 if output == 2 or parameters.get("algorithm") == "rightOuter" else 0
+        return {name: {(side, name): frozenset({IDENTITY})} if name in ports[side] else {} for name in columns}
     scope = scope_of(kind, ports)
     assigned = _assigned(parameters, output) if kind in _ASSIGNING or kind in _JOINED else {}
     taken: Mapping[str, Any] = parameters.get("take") or {} if kind == "Lookup" else {}

@@ -97,7 +97,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "Import": ("Always", "", "cg"),
     "JavaOp": ("Never", "cw*", "Mg*"),
     "JobControlPlane": ("Always", "", ""),
-    "Join": ("WindowEvictionBound", "c c", "M M? M?"),
+    "Join": ("WindowEvictionBound", "c c", "Mg M? M?"),
     "KafkaSink": ("Always", "c", ""),
     "KafkaSource": ("Always", "", "M M?"),
     "KeyedAggregate": ("Always", "c", "M"),

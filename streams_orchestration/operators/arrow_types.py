@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import decimal
 import functools
 import re
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from streams_orchestration.model.schema import Attribute, Schema, parse_schema, quoted
 from streams_orchestration.operators.libraries import np, pa
@@ -144,6 +146,22 @@ def row_layout(schema: pa.Schema) -> tuple[int, tuple[int, ...]]:
     fixed = [pa.types.is_primitive(field.type) or pa.types.is_decimal(field.type) for field in schema]
     bits = sum(field.type.bit_width for field, simple in zip(schema, fixed, strict=True) if simple)
     return bits, tuple(position for position, simple in enumerate(fixed) if not simple)
+
+
+def default_value(kind: pa.DataType) -> Any:
+    """Return the value of a type that stands for nothing: 0, false, an empty text or list, the start of 1970."""
+    types = pa.types
+    if types.is_struct(kind):
+        return {part.name: default_value(part.type) for part in kind}
+    if types.is_list(kind) or types.is_map(kind):
+        return []
+    if is_text(kind):
+        return ""
+    if _is_binary(kind):
+        return b""
+    if types.is_boolean(kind):
+        return False
+    return decimal.Decimal(0) if types.is_decimal(kind) else 0
 
 
 def fits(kind: pa.DataType, target: pa.DataType) -> bool:

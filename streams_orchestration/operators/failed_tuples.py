@@ -174,7 +174,7 @@ class Sieve:
 
         Args:
             batch: the tuples from which `sift` made `sifted`, without a condition.
-            masks: for each output port, which of the tuples that passed go to it.
+            masks: for each output port, which of the tuples that passed go to it, or how often each goes to it.
             sifted: the tuples that passed, and the reasons of the others.
         """
         (tuples, failures), fits = sifted, True
@@ -189,7 +189,11 @@ class Sieve:
             failures = dict(sorted((failures | {int(passed[place]): unfit[place] for place in unfit}).items()))
         self.set_aside(batch.arrow, failures, batch.watermarks)
         for port, mask in enumerate(masks):
-            self._operator.submit(tuples.batch.filter(mask & fits), port)
+            if mask.dtype == bool:
+                self._operator.submit(tuples.batch.filter(mask & fits), port)
+            else:
+                places = np.repeat(np.arange(len(tuples)), mask * fits)
+                self._operator.submit(tuples.batch.take(places), port)
 
     def set_aside(
         self, tuples: pa.RecordBatch, failures: Mapping[int, str], watermarks: Watermarks | None = None

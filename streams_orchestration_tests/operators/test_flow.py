@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Operator, Punctuation
+from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard import throttle
 from streams_orchestration.operators.standard.punctor import Punctor
 from streams_orchestration.operators.standard.split import Split
@@ -41,6 +42,17 @@ def test_an_index_is_taken_modulo_the_ports_and_negative_ones_go_nowhere(data: l
 def test_several_indexes_send_a_tuple_to_several_ports_but_to_none_twice():
     split = Bench(Split, [ROW], [ROW] * 3, index=["n", "n + 1", 2]).send([("a", 0), ("b", 2)])
     assert [split.rows(port) for port in range(3)] == [[("a", 0), ("b", 2)], [("a", 0)], [("a", 0), ("b", 2)]]
+
+
+def test_a_port_that_is_named_twice_may_get_a_tuple_twice(tmp_path: Path):
+    split = Bench(Split, [ROW], [ROW] * 2, index=["n", "n + 2", 1], repeat=True).send([("a", 0), ("b", 1), ("c", -1)])
+    assert split.rows() == [("a", 0), ("a", 0)]
+    assert split.rows(1) == [("a", 0), ("b", 1), ("b", 1), ("b", 1), ("c", -1), ("c", -1)]
+    (tmp_path / "ports.csv").write_text("a,0,0,1\n")
+    split = Bench(Split, [ROW], [ROW] * 2, tmp_path, file="ports.csv", key="k", repeat=True, unknownKey="fail")
+    assert split.send([("a", 5)]).rows() == [("a", 5)] * 2
+    with pytest.raises(DataError, match=r"key: ports\.csv has no line for 'b', and no `default`"):
+        split.send([("b", 5)])
 
 
 def test_a_file_maps_keys_to_ports(tmp_path: Path):

@@ -115,3 +115,9 @@ def test_what_does_not_fit_is_refused(case: str):
     parameters, message = WRONG[case]
     with pytest.raises((ValueError, ValidationError), match=message):
         bench(**parameters)
+
+
+def test_a_tumbling_window_that_the_end_cuts_off_may_be_dropped():
+    parameters = {"window": "tumbling, count(2)", "sortBy": ["n"], "atEnd": "drop"}
+    sorting = OperatorHarness(Sort, ["n bigint"], ["n bigint"], parameters=parameters)
+    assert sorting.send([(3,), (1,), (2,)]).end().rows() == [(1,), (3,)]

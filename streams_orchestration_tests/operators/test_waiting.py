@@ -90,6 +90,11 @@ def test_a_tuple_is_delayed_until_one_comes_that_is_so_much_later(batches: list[
     assert shown(harness, 1) == [*wanted, *(item if item == MARK else item[1] for item in queue)]
 
 
+def test_what_waits_at_a_gate_when_acknowledgements_end_may_be_dropped():
+    assert len(gate().send([(at(0), 0), (at(0), 1), (at(0), 2)]).end().rows()) == 3
+    assert len(gate(atEnd="drop").send([(at(0), 0), (at(0), 1), (at(0), 2)]).end().rows()) == 2
+
+
 @given(arrivals=ARRIVALS, restarts=st.booleans())
 @examples(150)
 def test_so_many_tuples_pass_a_gate_as_were_acknowledged(arrivals: list[list[Any]], restarts: bool):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -33,6 +33,11 @@ class GateParameters(ExpressionParameters):
         alias="numTuplesToAck",
         description="An expression over input port 1: the number of tuples that one of its tuples acknowledges.",
     )
+    at_end: Literal["submit", "drop"] = Field(
+        default="submit",
+        alias="atEnd",
+        description="Tuples that still wait when acknowledgements end: submit or drop them.",
+    )
 
 
 class Gate(WaitingOperator):
@@ -48,7 +53,7 @@ class Gate(WaitingOperator):
     """
 
     Parameters = GateParameters
-    free_parameters = frozenset(("max_unacked_tuple_count", "num_tuples_to_ack", "on_error"))
+    free_parameters = frozenset(("max_unacked_tuple_count", "num_tuples_to_ack", "on_error", "at_end"))
 
     @classmethod
     def mentions(cls, parameters: GateParameters) -> Mentions | None:
@@ -108,7 +113,10 @@ class Gate(WaitingOperator):
         """
         super().on_punctuation(port, mark)
         if port == 1 and mark is Punctuation.FINAL:
-            self.release(len(self.waiting))
+            if self.parameters.at_end == "submit":
+                self.release(len(self.waiting))
+            else:
+                self.context.metrics.dropped.add(len(self.waiting))
             self.reset_to_initial_state()
 
     def checkpoint(self) -> State:

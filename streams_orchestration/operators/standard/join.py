@@ -2,148 +2,55 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
-
-from pydantic import Field, model_validator
+from typing import Any
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.arrow_types import default_value, type_name
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
-from streams_orchestration.operators.expressions import parse_condition
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
+from streams_orchestration.operators.evaluated import Evaluated
+from streams_orchestration.operators.expressions import parse_condition, parse_expression
+from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import reported
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.join_by_time import TimedJoin
+from streams_orchestration.operators.standard.join_parameters import SIDES, JoinParameters
 from streams_orchestration.operators.standard.join_side import JoinSide
 from streams_orchestration.operators.standard.join_within import TimedSide
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.operators.watermarks import Watermarks
-from streams_orchestration.operators.windows.clause import Policy, parse_window
+from streams_orchestration.operators.windows.clause import Policy
 
 PAIRS_AT_ONCE = 1_000_000
 """The largest number of candidate pairs formed at once when there are no equality attributes."""
-SIDES = ("LHS", "RHS")
-Bound = Annotated[float, Field(allow_inf_nan=False)]
-"""A number of seconds."""
-
-
-class JoinParameters(ExpressionParameters):
-    """The parameters of `Join`."""
-
-    window: str | list[str] | None = Field(
-        default=None,
-        description="Sliding window clause for both streams, or a list with one for each; needed without within.",
-    )
-    within: list[Bound] | None = Field(
-        default=None,
-        min_length=2,
-        max_length=2,
-        description=(
-            "Least and greatest time of a tuple of port 1 less that of its partner, in seconds of event time; in place "
-            "of window."
-        ),
-    )
-    discard_age: float = Field(
-        default=0.0,
-        ge=0,
-        alias="discardAge",
-        allow_inf_nan=False,
-        description="Seconds behind the watermark from which a tuple is dropped; goes with within.",
-    )
-    equality_lhs: list[str] = Field(
-        default_factory=list,
-        alias="equalityLHS",
-        description="Attributes of port 0 that are compared with those of equalityRHS.",
-    )
-    equality_rhs: list[str] = Field(
-        default_factory=list,
-        alias="equalityRHS",
-        description="Attributes of port 1 that are compared with those of equalityLHS.",
-    )
-    match: str | None = Field(default=None, description="A further condition that a pair must meet.")
-    algorithm: Literal["inner", "leftOuter", "rightOuter", "outer"] = Field(
-        default="inner",
-        description="outer: a tuple that never matched is submitted with nulls when it leaves its window.",
-    )
-    output: dict[str, str] = Field(
-        default_factory=dict, description="Maps an attribute to an expression. Other attributes keep their values."
-    )
-    time_attribute: str | None = Field(
-        default=None,
-        alias="timeAttribute",
-        description="Timestamp attribute of both streams by which time(...) windows are ordered.",
-    )
-
-    @model_validator(mode="after")
-    def _go_together(self) -> JoinParameters:
-        if len(self.equality_lhs) != len(self.equality_rhs):
-            message = "equalityLHS and equalityRHS have one attribute for another"
-            raise ValueError(message)
-        if self.window is not None and self.within is not None:
-            message = "window and within exclude each other"
-            raise ValueError(message)
-        if self.within is not None:
-            self._suit_event_time(self.within)
-            return self
-        if self.window is None:
-            message = "the parameter window is missing; only within, for event time, stands in its place"
-            raise ValueError(message)
-        if "discard_age" in self.model_fields_set:
-            message = "discardAge goes with within, which pairs tuples by event time"
-            raise ValueError(message)
-        clauses = [self.window] * 2 if isinstance(self.window, str) else self.window
-        windows = [parse_window(clause, least=0) for clause in clauses]
-        if len(windows) != 2:
-            message = "a window for each of the two streams is wanted"
-            raise ValueError(message)
-        triggered = any(clause.count("(") > 1 for clause in clauses)
-        if triggered or any(window.tumbling or window.partitioned for window in windows):
-            message = "Join needs sliding windows without a trigger and not partitioned, as in 'sliding, count(100)'"
-            raise ValueError(message)
-        return self
-
-    def _suit_event_time(self, within: list[float]) -> None:
-        if within[0] > within[1]:
-            message = f"within: {within[0]:g} is above {within[1]:g}; the least difference comes first"
-            raise ValueError(message)
-        if self.time_attribute is not None:
-            message = "timeAttribute does not go with within, whose attribute the annotation eventTime names"
-            raise ValueError(message)
-
-    def eviction(self, side: int) -> Policy:
-        """Return the policy that evicts tuples from the window of a stream.
-
-        Raises:
-            ValueError: there are no windows, since tuples meet by event time.
-        """
-        if self.window is None:
-            message = "there is no window; tuples meet within a distance of event time"
-            raise ValueError(message)
-        return parse_window(self.window if isinstance(self.window, str) else self.window[side], least=0).eviction
 
 
 class Join(Operator):
     """Adds each tuple to its window and pairs it with the tuples in the other window, in their order.
 
     In `match` and `output`, an attribute of one stream has its own name; an attribute of both is `lhs_name` or
-    `rhs_name`. A tuple of an outer side that leaves its window unmatched is submitted with nulls for the other side. At
-    the end of the streams all such tuples leave. Null equals nothing. Only the order in which the tuples of the two
+    `rhs_name`. A tuple of an outer side that leaves its window unmatched is submitted with nulls for the other side, or
+    with what `absent` and `defaultTupleLHS` say; at the end of the streams all such tuples leave, unless `atEnd` drops
+    them. Null equals nothing. Only the order in which the tuples of the two
     streams arrive decides which of them meet.
     """
 
     Parameters = JoinParameters
-    unsupported = REFUSED["Join"]
     stateful = True
-    free_parameters = frozenset(("match", "output", "algorithm", "window", "within", "discard_age", "on_error"))
+    free_parameters = frozenset(
+        (
+            *("match", "output", "algorithm", "window", "within", "discard_age", "on_error", "absent"),
+            *("default_tuple_lhs", "default_tuple_rhs", "window_markers", "at_end"),
+        )
+    )
 
     @classmethod
     def keeps_state(cls, before: JoinParameters, after: JoinParameters) -> bool:
@@ -162,9 +69,15 @@ class Join(Operator):
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: JoinParameters) -> Sharding:
         """Return how the state is divided: by any attributes, unless windows count the tuples of a channel."""
-        if parameters.window is not None and any(parameters.eviction(side).kind == "count" for side in (0, 1)):
-            return Sharding(refusal="is windows that count the tuples of one channel; delta and time go by values")
-        return Sharding(keys=tuple(tuple(schema.names) for schema in context.inputs))
+        keys: list[tuple[str, ...]] = []
+        for side, schema in enumerate(context.inputs):
+            counts = parameters.window is not None and parameters.eviction(side).kind == "count"
+            if counts and not parameters.partitions[side]:
+                return Sharding(
+                    refusal="is windows that count the tuples of one channel; delta, time and partitions go by values"
+                )
+            keys.append(tuple(parameters.partitions[side] if counts else schema.names))
+        return Sharding(keys=tuple(keys))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JoinParameters) -> None:
@@ -186,10 +99,27 @@ class Join(Operator):
                 message = f"equalityLHS: {left} is {one}, {right} of the other stream is {other}"
                 raise ValueError(message)
 
+    @staticmethod
+    def _check_partitions(context: OperatorContext, parameters: JoinParameters) -> None:
+        for side, names, schema in zip(SIDES, parameters.partitions, context.inputs, strict=True):
+            for name in names:
+                if name not in schema.names:
+                    message = f"partitionBy{side}: the stream has no attribute {name}{nearest(name, schema.names)}"
+                    raise UnknownAttributeError(message)
+                if pa.types.is_nested(kind := schema.field(name).type):
+                    message = f"partitionBy{side}: {name} is {type_name(kind)}, which cannot make partitions"
+                    raise ValueError(message)
+
     @classmethod
     def _compile(cls, context: OperatorContext, parameters: JoinParameters) -> tuple[list[Policy], Any, Assignments]:
         with reported():
             cls._check_equality(context, parameters)
+        with reported():
+            cls._check_partitions(context, parameters)
+        with reported():
+            cls._absent(context, parameters)
+        with reported():
+            cls._alone(context, parameters)
         target, joined = context.output_schema(), _joined_schema(context)
         check_failure_port(context, parameters, joined)
         text, zone = parameters.match, context.zone
@@ -199,6 +129,53 @@ class Join(Operator):
         policies = [parameters.eviction(side).resolved(schema, parameters.time_attribute) for side, schema in sides]
         return policies, match, assignments
 
+    @staticmethod
+    def _absent(context: OperatorContext, parameters: JoinParameters) -> list[pa.RecordBatch]:
+        """Return for each side a batch with the tuple that stands for a missing one."""
+        given = (parameters.default_tuple_lhs, parameters.default_tuple_rhs)
+        tuples: list[pa.RecordBatch] = []
+        nothing = Evaluated(TupleBatch(pa.RecordBatch.from_arrays([pa.nulls(1)], ["@"])))
+        for side, texts, schema in zip(SIDES, given, context.inputs, strict=True):
+            for name in texts:
+                if name not in schema.names:
+                    message = f"defaultTuple{side}: the stream has no attribute {name}{nearest(name, schema.names)}"
+                    raise UnknownAttributeError(message)
+            columns: list[pa.Array] = []
+            for field in schema:
+                if field.name in texts:
+                    place, given_text = f"defaultTuple{side}.{field.name}", texts[field.name]
+                    text = str(given_text).lower() if isinstance(given_text, bool) else str(given_text)
+                    constant = parse_expression(text, pa.schema([]), place, context.zone).assigned(field.type)
+                    columns.append(pa.array(nothing.value(constant).to_pylist(), field.type))
+                elif parameters.absent == "nulls":
+                    columns.append(pa.nulls(1, field.type))
+                else:
+                    columns.append(pa.array([default_value(field.type)], field.type))
+            tuples.append(pa.RecordBatch.from_arrays(columns, schema=schema))
+        return tuples
+
+    @staticmethod
+    def _alone(context: OperatorContext, parameters: JoinParameters) -> list[Assignments | None]:
+        """Return the output of unmatched tuples of each side; None where they go to port 0 with another tuple."""
+        ports = len(own_outputs(context, parameters))
+        if ports == 1:
+            return [None, None]
+        if ports != 1 + sum(parameters.outer):
+            message = (
+                f"algorithm: {parameters.algorithm} has {1 + sum(parameters.outer)} output ports or one, and not "
+                f"{ports}; ports behind the first one get the unmatched tuples of a side"
+            )
+            raise ValueError(message)
+        outputs: list[Assignments | None] = []
+        for side, schema in enumerate(context.inputs):
+            port = parameters.alone(side)
+            outputs.append(
+                Assignments({}, schema, context.output_schema(port), context.zone, context.required_at(port))
+                if parameters.outer[side]
+                else None
+            )
+        return outputs
+
     def setup(self) -> None:
         """Parse windows and expressions."""
         policies, self.match, self.assignments = self._compile(self.context, self.parameters)
@@ -206,8 +183,9 @@ class Join(Operator):
         self.matched = Sieve(self, [] if self.match is None else [self.match])
         self.computed = Sieve(self, self.assignments.expressions)
         keys = (self.parameters.equality_lhs, self.parameters.equality_rhs)
-        algorithm = self.parameters.algorithm
-        outer = (algorithm in ("leftOuter", "outer"), algorithm in ("rightOuter", "outer"))
+        self.absent = self._absent(self.context, self.parameters)
+        self.alone = self._alone(self.context, self.parameters)
+        outer = self.parameters.outer
         self.timed: TimedJoin | None = None
         """The tuples of both streams with `within`; windows are not used then."""
         if self.parameters.within is not None:
@@ -217,8 +195,10 @@ class Join(Operator):
             self.sides: Sequence[JoinSide | TimedSide] = self.timed.sides
             return
         self.windows = [
-            JoinSide(schema, policy, key, outer=kept)
-            for schema, policy, key, kept in zip(self.context.inputs, policies, keys, outer, strict=True)
+            JoinSide(schema, policy, key, partition, outer=kept)
+            for schema, policy, key, partition, kept in zip(
+                self.context.inputs, policies, keys, self.parameters.partitions, outer, strict=True
+            )
         ]
         self.sides = self.windows
 
@@ -259,7 +239,16 @@ class Join(Operator):
         order = np.lexsort((np.r_[np.zeros(len(left)), np.ones(len(here))], np.r_[left_at, here]))
         mine = np.r_[left, came[here]][order]
         theirs = np.r_[np.full(len(left), -1), there][order]
-        self._send(*((mine, theirs) if port == 0 else (theirs, mine)))
+        places = (mine, theirs) if port == 0 else (theirs, mine)
+        if not self.parameters.window_markers:
+            self._send(*places)
+            return
+        # a marker follows what each tuple gave
+        at = np.r_[left_at, here][order]
+        bounds = np.r_[0, np.flatnonzero(np.diff(at)) + 1, len(at)] if len(at) else np.zeros(1, np.int64)
+        for first, last in itertools.pairwise(bounds.tolist()):
+            if self._send(*(each[first:last] for each in places)):
+                self.punctuate(Punctuation.WINDOW)
 
     def _met(self, port: int, batch: pa.RecordBatch, here: np.ndarray, there: np.ndarray) -> np.ndarray | None:
         """Return which candidate pairs meet `match`, and set aside those for which it has no value.
@@ -284,13 +273,30 @@ class Join(Operator):
     def _join(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([*left.columns, *right.columns], schema=self.joined)
 
-    def _send(self, left: np.ndarray, right: np.ndarray, watermarks: Watermarks | None = None) -> None:
-        """Submit pairs of places in the two logs, -1 for none, with the watermarks among them."""
+    def _send(self, left: np.ndarray, right: np.ndarray, watermarks: Watermarks | None = None) -> bool:
+        """Submit pairs of places in the two logs, -1 for none, with the watermarks among them.
+
+        Returns True if anything was submitted.
+        """
         if not len(left) and watermarks is None:
-            return
-        tuples = [_taken(side.log, places) for side, places in zip(self.sides, (left, right), strict=True)]
-        pairs = self.computed(TupleBatch(self._join(*tuples), watermarks=watermarks))
-        self.submit(self.assignments.of(pairs))
+            return False
+        sent, places = 0, [left, right]
+        for number, (side, output) in enumerate(zip(self.sides, self.alone, strict=True)):
+            if output is None:
+                continue
+            lonely = places[1 - number] < 0
+            tuples = output.apply(side.log.take(places[number][lonely]))
+            self.submit(tuples, self.parameters.alone(number))
+            sent += len(tuples)
+            places = [each[~lonely] for each in places]
+            if watermarks is not None:
+                watermarks = watermarks.taken(np.flatnonzero(~lonely))
+        taken = [
+            _taken(side.log, each, absent) for side, each, absent in zip(self.sides, places, self.absent, strict=True)
+        ]
+        pairs = self.assignments.of(self.computed(TupleBatch(self._join(*taken), watermarks=watermarks)))
+        self.submit(pairs)
+        return sent + len(pairs) > 0
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Submit unmatched tuples of outer sides once both streams have ended."""
@@ -298,7 +304,7 @@ class Join(Operator):
             return
         self.windows[port].ended = True
         if all(side.ended for side in self.windows):
-            for number, side in enumerate(self.windows):
+            for number, side in enumerate(self.windows if self.parameters.at_end == "submit" else ()):
                 alone = side.alone()
                 nothing = np.full(len(alone), -1)
                 self._send(*((alone, nothing) if number == 0 else (nothing, alone)))
@@ -348,8 +354,11 @@ def _joined_schema(context: OperatorContext) -> pa.Schema:
     )
 
 
-def _taken(log: TupleLog, places: np.ndarray) -> pa.RecordBatch:
-    """Return the tuples at places of a log, with nulls for -1."""
+def _taken(log: TupleLog, places: np.ndarray, absent: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the tuples at places of a log, with the tuple `absent` for -1."""
     there = places >= 0
     tuples = log.take(places[there])
-    return tuples if there.all() else tuples.take(pa.array(np.cumsum(there) - 1, mask=~there))
+    if there.all():
+        return tuples
+    both = pa.concat_batches([tuples, absent])
+    return both.take(pa.array(np.where(there, np.cumsum(there) - 1, tuples.num_rows)))

@@ -25,7 +25,7 @@ _LOGS = {0: "0.tuples", 1: "1.tuples"}
 Match = Callable[[int, "pa.RecordBatch", "np.ndarray", "np.ndarray"], "np.ndarray | None"]
 """Returns which pairs meet the condition, given the input port, its tuples, rows of them and places in the other log;
 None if tuples have to be handled one by one, since a pair has failed."""
-Send = Callable[["np.ndarray", "np.ndarray", "Watermarks | None"], None]
+Send = Callable[["np.ndarray", "np.ndarray", "Watermarks | None"], bool]
 """Submits pairs of places in the two logs, -1 for none, with the watermarks among them."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.key_index import KeyIndex
-from streams_orchestration.operators.states.keys import key_batch, key_schema
+from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema
 from streams_orchestration.operators.states.rescaling import Route
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import FEW, TupleLog
@@ -20,9 +20,12 @@ from streams_orchestration.operators.windows.rescaling import divide_log
 class JoinSide:
     """The window of one stream. On an outer side, matched tuples are flagged."""
 
-    def __init__(self, schema: pa.Schema, policy: Policy, keys: list[str], *, outer: bool) -> None:
+    def __init__(
+        self, schema: pa.Schema, policy: Policy, keys: list[str], partition: Sequence[str] = (), *, outer: bool
+    ) -> None:
         self.policy = policy
         self.keys = keys
+        self.partition = partition
         self.outer = outer
         self.log = TupleLog(schema, {"key": np.int64, "value": policy.value_type(schema).to_pandas_dtype()})
         """For each tuple, the row of its key in the index (-1 if a part is null), and the value that the policy
@@ -80,6 +83,8 @@ class JoinSide:
         Returns:
             For unmatched tuples of an outer side: the index of the tuple that evicted each, and their positions.
         """
+        if self.partition:
+            return self._evict_partitions(came)
         places, count = self.log.places(), len(came)
         entering = np.arange(len(places) - count, len(places))
         if self.policy.kind == "count":
@@ -91,6 +96,30 @@ class JoinSide:
         self.log.remove(left)
         alone = np.flatnonzero(~self.log.flags[left]) if self.outer else np.zeros(0, np.int64)
         return np.searchsorted(lows, alone, side="right"), left[alone]
+
+    def _evict_partitions(self, came: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Do the same for each partition by itself; see `evict`."""
+        places, count = self.log.places(), len(came)
+        tuples = self.log.take(places)
+        heads, codes = distinct([tuples.column(name) for name in self.partition], len(places))
+        order = np.argsort(codes, kind="stable")
+        bounds = np.searchsorted(codes[order], np.arange(len(heads) + 1))
+        entering = np.flatnonzero(order >= len(places) - count)
+        owners = codes[order[entering]]
+        if self.policy.kind == "count":
+            lows = np.maximum(entering + 1 - int(self.policy.size), bounds[owners])
+        else:
+            lows = left_by(comparable(self.log.notes["value"][places[order]]), bounds, entering, self.policy.size)
+        ends = bounds[:-1].copy()
+        np.maximum.at(ends, owners, lows)
+        leaving = np.flatnonzero(np.arange(len(places)) < ends[codes[order]])
+        # lows ascend over all partitions, and those of a partition begin at its bound
+        at = order[entering[np.searchsorted(lows, leaving, side="right")]] - (len(places) - count)
+        in_order = np.lexsort((order[leaving], at))
+        at, left = at[in_order], places[order[leaving[in_order]]]
+        self.log.remove(np.sort(left))
+        alone = np.flatnonzero(~self.log.flags[left]) if self.outer else np.zeros(0, np.int64)
+        return at[alone], left[alone]
 
     def meet(self, places: np.ndarray) -> None:
         """Flag tuples as matched, if this is an outer side."""

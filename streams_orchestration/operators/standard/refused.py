@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-_NULLS = "attributes of the side that is missing are null; give them values in output, as in COALESCE(name, 'none')"
-_WHOLE = "windows of Join are not partitioned yet; put the Join into a parallel region that is partitioned by the key"
-
 _RECEIVED = {
     "blockSize": "there is no format block; framing says where a message ends",
     "compression": "messages are read as they come; decompress them in a Custom behind the source",
@@ -82,7 +79,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "hasDelayField": "a replay would write other delays",
         "writePunctuations": "rows are tuples only; have a Custom turn marks into tuples",
     },
-    "Join": {"defaultTupleLHS": _NULLS, "defaultTupleRHS": _NULLS, "partitionByLHS": _WHOLE, "partitionByRHS": _WHOLE},
     "Parse": {
         **_OF_ROWS,
         "blockSize": "there is no format block; bytes are rows that end with a line feed",

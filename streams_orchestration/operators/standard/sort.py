@@ -61,6 +61,13 @@ class SortParameters(ExpressionParameters):
     time_attribute: str | None = Field(
         default=None, alias="timeAttribute", description="Timestamp attribute by which time(...) windows are ordered."
     )
+    at_end: Literal["submit", "drop"] = Field(
+        default="submit",
+        alias="atEnd",
+        description=(
+            "Tumbling windows that are open when the stream ends: submit or drop them. Sliding windows are submitted."
+        ),
+    )
 
     @model_validator(mode="after")
     def _go_together(self) -> SortParameters:
@@ -120,7 +127,7 @@ class Sort(Operator):
 
     Parameters = SortParameters
     stateful = True
-    free_parameters = frozenset(("on_error",))
+    free_parameters = frozenset(("on_error", "at_end"))
 
     @classmethod
     def keeps_state(cls, before: SortParameters, after: SortParameters) -> bool:
@@ -291,7 +298,8 @@ class Sort(Operator):
             return
         if mark is Punctuation.FINAL:
             if self.window.tumbling:
-                self._close(self.tumbling.close(), mark=False)
+                if self.parameters.at_end == "submit":
+                    self._close(self.tumbling.close(), mark=False)
             else:
                 self._submit(self.waiting.take(self.waiting.places()), sort=True)
             self.reset_to_initial_state()

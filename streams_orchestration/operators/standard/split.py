@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from streams_orchestration.operators.arrow_types import is_text, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.errors import DataError, shortened
 from streams_orchestration.operators.expressions import parse_expression
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.libraries import compute as pc
@@ -34,9 +35,20 @@ class SplitParameters(ExpressionParameters):
     )
     file: str | None = Field(default=None, description="CSV file of keys with their ports: `UA,0,2`, `default,1`.")
     key: str | None = Field(default=None, description="An expression whose value, as text, is looked up in the file.")
+    repeat: bool = Field(
+        default=False, description="Send a tuple to a port as often as index, or the line of the file, names the port."
+    )
+    unknown_key: Literal["drop", "fail"] = Field(
+        default="drop",
+        alias="unknownKey",
+        description="A tuple whose key is not in a file without a line `default`: drop it, or stop the application.",
+    )
 
     @model_validator(mode="after")
     def _go_together(self) -> SplitParameters:
+        if self.file is None and self.unknown_key != "drop":
+            message = "unknownKey goes with file and key"
+            raise ValueError(message)
         if (self.file is None) != (self.key is None) or (self.index is None) == (self.file is None):
             message = "either index, or file and key are wanted"
             raise ValueError(message)
@@ -44,7 +56,10 @@ class SplitParameters(ExpressionParameters):
 
 
 class Split(Operator):
-    """Sends each tuple to output ports, at most once to each. The order of tuples is kept on every port."""
+    """Sends each tuple to output ports, at most once to each unless `repeat` is true.
+
+    The order of tuples is kept on every port.
+    """
 
     places_watermarks = True
     Parameters = SplitParameters
@@ -98,19 +113,23 @@ class Split(Operator):
         self.sieve.distribute(batch, list(masks), (tuples, failures))
 
     def _by_index(self, values: list[pa.Array]) -> np.ndarray:
-        masks = np.zeros((self.width, len(values[0])), bool)
+        counts = np.zeros((self.width, len(values[0])), np.int64)
         for array in values:
             numbers = pc.fill_null(pc.cast(array, pa.int64()), -1).to_numpy(zero_copy_only=False)
             valid = np.flatnonzero(numbers >= 0)
-            masks[numbers[valid] % self.width, valid] = True
-        return masks
+            counts[numbers[valid] % self.width, valid] += 1
+        return counts if self.parameters.repeat else counts > 0
 
     def _by_key(self, values: pa.Array) -> np.ndarray:
         encoded = pc.cast(values, pa.string()).dictionary_encode(null_encoding="encode")
-        masks = np.zeros((self.width, max(len(encoded.dictionary), 1)), bool)
+        counts = np.zeros((self.width, max(len(encoded.dictionary), 1)), np.int64)
         for code, key in enumerate(encoded.dictionary.to_pylist()):
-            masks[self.mapping.get(key, self.mapping.get(DEFAULT, [])), code] = True
-        return masks[:, encoded.indices.to_numpy(zero_copy_only=False)]
+            ports = self.mapping.get(key, self.mapping.get(DEFAULT))
+            if ports is None and self.parameters.unknown_key == "fail":
+                message = f"key: {self.parameters.file} has no line for {shortened(repr(key))}, and no `{DEFAULT}`"
+                raise DataError(message)
+            counts[:, code] = np.bincount(np.array(ports or [], np.int64), minlength=self.width)
+        return (counts if self.parameters.repeat else counts > 0)[:, encoded.indices.to_numpy(zero_copy_only=False)]
 
 
 def _read_mapping(context: OperatorContext, name: str, ports: int) -> dict[str, list[int]]:

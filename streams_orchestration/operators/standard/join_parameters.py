@@ -1,0 +1,173 @@
+"""The parameters of Join."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from streams_orchestration.operators.failed_tuples import ExpressionParameters
+from streams_orchestration.operators.windows.clause import Policy, parse_window
+
+SIDES = ("LHS", "RHS")
+Bound = Annotated[float, Field(allow_inf_nan=False)]
+"""A number of seconds."""
+
+
+class JoinParameters(ExpressionParameters):
+    """The parameters of `Join`."""
+
+    window: str | list[str] | None = Field(
+        default=None,
+        description="Sliding window clause for both streams, or a list with one for each; needed without within.",
+    )
+    within: list[Bound] | None = Field(
+        default=None,
+        min_length=2,
+        max_length=2,
+        description=(
+            "Least and greatest time of a tuple of port 1 less that of its partner, in seconds of event time; in place "
+            "of window."
+        ),
+    )
+    discard_age: float = Field(
+        default=0.0,
+        ge=0,
+        alias="discardAge",
+        allow_inf_nan=False,
+        description="Seconds behind the watermark from which a tuple is dropped; goes with within.",
+    )
+    equality_lhs: list[str] = Field(
+        default_factory=list,
+        alias="equalityLHS",
+        description="Attributes of port 0 that are compared with those of equalityRHS.",
+    )
+    equality_rhs: list[str] = Field(
+        default_factory=list,
+        alias="equalityRHS",
+        description="Attributes of port 1 that are compared with those of equalityLHS.",
+    )
+    match: str | None = Field(default=None, description="A further condition that a pair must meet.")
+    algorithm: Literal["inner", "leftOuter", "rightOuter", "outer"] = Field(
+        default="inner",
+        description=(
+            "outer: a tuple that never matched is submitted when it leaves its window, with what absent says for the "
+            "other side; with more output ports, alone on port 1 (left) or the last one (right)."
+        ),
+    )
+    partition_by_lhs: list[str] = Field(
+        default_factory=list,
+        alias="partitionByLHS",
+        description="Attributes of port 0 whose values each have their own window; goes with 'partitioned'.",
+    )
+    partition_by_rhs: list[str] = Field(
+        default_factory=list,
+        alias="partitionByRHS",
+        description="Attributes of port 1 whose values each have their own window; goes with 'partitioned'.",
+    )
+    absent: Literal["nulls", "defaults"] = Field(
+        default="nulls",
+        description=(
+            "Attributes of the side that is missing in an outer join: null, or 0, false, empty or the start of 1970."
+        ),
+    )
+    default_tuple_lhs: dict[str, Any] = Field(
+        default_factory=dict,
+        alias="defaultTupleLHS",
+        description="Maps attributes of port 0 to constant expressions, in place of absent.",
+    )
+    default_tuple_rhs: dict[str, Any] = Field(
+        default_factory=dict,
+        alias="defaultTupleRHS",
+        description="Maps attributes of port 1 to constant expressions, in place of absent.",
+    )
+    window_markers: bool = Field(
+        default=False,
+        alias="windowMarkers",
+        description="Submit a window marker after every tuple that gave something.",
+    )
+    at_end: Literal["submit", "drop"] = Field(
+        default="submit",
+        alias="atEnd",
+        description="Tuples of an outer side that have not matched when both streams end: submit or drop them.",
+    )
+    output: dict[str, str] = Field(
+        default_factory=dict, description="Maps an attribute to an expression. Other attributes keep their values."
+    )
+    time_attribute: str | None = Field(
+        default=None,
+        alias="timeAttribute",
+        description="Timestamp attribute of both streams by which time(...) windows are ordered.",
+    )
+
+    @model_validator(mode="after")
+    def _go_together(self) -> JoinParameters:
+        if len(self.equality_lhs) != len(self.equality_rhs):
+            message = "equalityLHS and equalityRHS have one attribute for another"
+            raise ValueError(message)
+        if self.window is not None and self.within is not None:
+            message = "window and within exclude each other"
+            raise ValueError(message)
+        if self.within is not None:
+            self._suit_event_time(self.within)
+            return self
+        if self.window is None:
+            message = "the parameter window is missing; only within, for event time, stands in its place"
+            raise ValueError(message)
+        if "discard_age" in self.model_fields_set:
+            message = "discardAge goes with within, which pairs tuples by event time"
+            raise ValueError(message)
+        clauses = [self.window] * 2 if isinstance(self.window, str) else self.window
+        windows = [parse_window(clause, least=0) for clause in clauses]
+        if len(windows) != 2:
+            message = "a window for each of the two streams is wanted"
+            raise ValueError(message)
+        triggered = any(clause.count("(") > 1 for clause in clauses)
+        if triggered or any(window.tumbling or window.partitions for window in windows):
+            message = "Join needs sliding windows without a trigger, as in 'sliding, count(100)'"
+            raise ValueError(message)
+        for side, window, names in zip(SIDES, windows, self.partitions, strict=True):
+            if window.partitioned != bool(names):
+                message = f"partitionBy{side} and a window that is 'partitioned' go together"
+                raise ValueError(message)
+        return self
+
+    @property
+    def partitions(self) -> tuple[list[str], list[str]]:
+        """The attributes of both streams whose values each have their own window."""
+        return self.partition_by_lhs, self.partition_by_rhs
+
+    @property
+    def outer(self) -> tuple[bool, bool]:
+        """True for each side whose unmatched tuples are submitted."""
+        return self.algorithm in ("leftOuter", "outer"), self.algorithm in ("rightOuter", "outer")
+
+    def alone(self, side: int) -> int:
+        """Return the output port for unmatched tuples of a side, if there is more than one for tuples."""
+        return 2 if side == 1 and self.algorithm == "outer" else 1
+
+    def _suit_event_time(self, within: list[float]) -> None:
+        if within[0] > within[1]:
+            message = f"within: {within[0]:g} is above {within[1]:g}; the least difference comes first"
+            raise ValueError(message)
+        for side, names in zip(SIDES, self.partitions, strict=True):
+            if names:
+                message = f"partitionBy{side} does not go with within, which has no windows; use equality{side}"
+                raise ValueError(message)
+        if self.window_markers or self.at_end != "submit":
+            message = f"{'windowMarkers' if self.window_markers else 'atEnd'} goes with window, and not with within"
+            raise ValueError(message)
+        if self.time_attribute is not None:
+            message = "timeAttribute does not go with within, whose attribute the annotation eventTime names"
+            raise ValueError(message)
+
+    def eviction(self, side: int) -> Policy:
+        """Return the policy that evicts tuples from the window of a stream.
+
+        Raises:
+            ValueError: there are no windows, since tuples meet by event time.
+        """
+        if self.window is None:
+            message = "there is no window; tuples meet within a distance of event time"
+            raise ValueError(message)
+        return parse_window(self.window if isinstance(self.window, str) else self.window[side], least=0).eviction

@@ -1,0 +1,104 @@
+"""Differences between the defaults of standard operators here and in IBM Streams, with the parameters that remove them.
+
+An application in SPL gets these parameters; one in YAML or Python may write them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class Difference(NamedTuple):
+    """A default of an operator that IBM Streams has otherwise."""
+
+    operator: str
+    here: str
+    streams: str
+    parameters: Mapping[str, Any]
+    """The parameters by which the operator does as in IBM Streams; empty if there are none."""
+    when: str = ""
+    """The condition under which they are written: `tumbling` or `sliding` windows, an `outer` join, a `file` of
+    keys; always by default."""
+
+
+STREAMS_DEFAULTS: tuple[Difference, ...] = (
+    Difference(
+        "Aggregate",
+        "Values and types of output functions are Spark's: sums of integers are bigint, means are double.",
+        "A result has the type of its argument; integers wrap around; counts are int.",
+        {"functions": "streams"},
+    ),
+    Difference(
+        "Aggregate",
+        "Every attribute has a function, or is in `groupBy` or `partitionBy`.",
+        "Other attributes come from the last tuple of the group.",
+        {"takeLast": True},
+    ),
+    Difference(
+        "Aggregate",
+        "A sliding window is submitted at every trigger.",
+        "Triggers before the window was full once are ignored, unless `aggregateIncompleteWindows` is true.",
+        {"aggregateIncompleteWindows": False},
+        "sliding",
+    ),
+    Difference(
+        "Aggregate",
+        "A `punct()` window is submitted at the end of the stream.",
+        "Nothing is submitted at the end.",
+        {"atEnd": "drop"},
+        "tumbling",
+    ),
+    Difference(
+        "Gate",
+        "Tuples that still wait when acknowledgements end are submitted.",
+        "They are lost.",
+        {"atEnd": "drop"},
+    ),
+    Difference(
+        "Join",
+        "No markers.",
+        "A window marker follows every tuple that gave something.",
+        {"windowMarkers": True},
+    ),
+    Difference(
+        "Join",
+        "What never matched on an outer side is submitted at the end.",
+        "Nothing is submitted at the end.",
+        {"atEnd": "drop"},
+    ),
+    Difference(
+        "Join",
+        "The missing side of an outer join is null.",
+        "It has the default of each type: 0, false, empty.",
+        {"absent": "defaults"},
+        "outer",
+    ),
+    Difference(
+        "Join",
+        "An unmatched tuple that leaves is submitted before the pairs of the tuple that evicts it.",
+        "It is submitted behind them, before the same marker.",
+        {},
+    ),
+    Difference(
+        "Sort",
+        "Open tumbling windows are submitted at the end of the stream.",
+        "They are dropped. Sliding windows are submitted, as here.",
+        {"atEnd": "drop"},
+        "tumbling",
+    ),
+    Difference(
+        "Split",
+        "A tuple is sent to a port once.",
+        "It is sent as often as a list, or the line of the file, names the port.",
+        {"repeat": True},
+    ),
+    Difference(
+        "Split",
+        "A tuple whose key is not in the file, which has no line `default`, is dropped.",
+        "It ends the application.",
+        {"unknownKey": "fail"},
+        "file",
+    ),
+)
+"""All differences, by operator."""
