@@ -46,12 +46,26 @@ RUNTIME_LAYERS = (
 )
 """The same within the runtime: what all its packages share, the packages, and what others use of it."""
 SPL_LAYERS = {
-    "spl": ("language", "types", "adl"),
+    "spl": ("language", "types", "programs", "adl"),
     "spl.language": (
         *("tokens", "tree", "definitions", "recovery", "type_expressions", "expressions", "statements", "invocations"),
         *("parsing", "printing", "definition_printing"),
     ),
     "spl.types": ("types", "joining", "casts", "literals", "text", "written", "columns"),
+    "spl.programs": ("errors", "values", "wrapping", "columns", "library"),
+    "spl.programs.library": (
+        *(
+            "registry",
+            "patterns",
+            "collection_types",
+            "spl_string",
+            "spl_collection",
+            "spl_collection_keys",
+            "spl_math",
+            "spl_time",
+            "spl_utility",
+        ),
+    ),
     "spl.adl": (
         *(
             "errors",

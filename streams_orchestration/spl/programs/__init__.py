@@ -1,0 +1,1 @@
+"""Programs: typed expressions and logic of SPL as functions over tuples and over batches."""

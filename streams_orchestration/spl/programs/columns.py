@@ -1,0 +1,151 @@
+"""Columns of Arrow as lists of values of SPL, and back."""
+
+from __future__ import annotations
+
+# pyright: standard
+import functools
+import itertools
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streams_orchestration.spl.programs.errors import RunError
+from streams_orchestration.spl.programs.values import default_of, freezing, plain_function, same
+from streams_orchestration.spl.types.types import (
+    BLOB,
+    BOOLEAN,
+    FLOATS,
+    INTEGERS,
+    SIGNED,
+    TIMESTAMP,
+    XML,
+    Collection,
+    Enumeration,
+    Optional,
+    Primitive,
+    Tuple,
+    Type,
+    is_string,
+)
+
+STAMP = pa.timestamp("ns", "UTC")
+
+
+@functools.lru_cache(maxsize=1024)
+def arrow_type(type_: Type) -> pa.DataType:
+    """Return the type of Arrow that holds the values of a type."""
+    match type_:
+        case Optional(content=content):
+            return arrow_type(content)
+        case Tuple(attributes=attributes):
+            return pa.struct([(each.name, arrow_type(each.type)) for each in attributes])
+        case Collection(kind="map", elements=(key, value)):
+            return pa.map_(arrow_type(key), arrow_type(value))
+        case Collection(elements=(element,)):
+            return pa.list_(arrow_type(element))
+        case Primitive() if type_ in INTEGERS:
+            return getattr(pa, f"{'' if type_ in SIGNED else 'u'}int{INTEGERS[type_]}")()
+        case Primitive() if type_ in FLOATS:
+            return getattr(pa, f"float{FLOATS[type_]}")()
+        case _:
+            kinds: dict[Type, pa.DataType] = {BOOLEAN: pa.bool_(), TIMESTAMP: STAMP, BLOB: pa.binary()}
+            return kinds.get(type_, pa.string())
+
+
+def is_carried(type_: Type) -> bool:
+    """Return True if programs run on values of a type; decimals, complex numbers and XML only compile."""
+    match type_:
+        case Optional(content=content):
+            return is_carried(content)
+        case Tuple(attributes=attributes):
+            return all(is_carried(each.type) for each in attributes)
+        case Collection(elements=elements):
+            return all(map(is_carried, elements))
+        case _ if is_string(type_) or isinstance(type_, Enumeration):
+            return True
+        case _:
+            return type_ in (BOOLEAN, TIMESTAMP, BLOB) or type_ in INTEGERS or type_ in FLOATS
+
+
+def values_of(array: pa.Array, type_: Type) -> list[Any]:
+    """Return the values of a column.
+
+    Raises:
+        RunError: a value is null, but its type is not optional.
+    """
+    if isinstance(type_, Optional):
+        return _optional_values(array, type_.content)
+    if array.null_count:
+        message = f"a value of type {type_} is null"
+        raise RunError(message)
+    match type_:
+        case Tuple(attributes=attributes):
+            names = [each.name for each in attributes]
+            columns = [values_of(array.field(each.name), each.type) for each in attributes]
+            return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        case Collection():
+            return _collections(array, type_)
+        case _ if is_string(type_) or type_ == XML or isinstance(type_, Enumeration):
+            return _texts(array)
+        case _ if type_ == TIMESTAMP:
+            return array.cast(STAMP).view(pa.int64()).to_numpy().tolist()
+        case _ if type_ == BLOB:
+            return array.to_pylist()
+        case _:
+            return array.to_numpy(zero_copy_only=False).tolist()
+
+
+def _texts(array: pa.Array) -> list[str]:
+    import polars as pl
+
+    series = pl.from_arrow(array)
+    assert isinstance(series, pl.Series)
+    return series.to_list()
+
+
+def _optional_values(array: pa.Array, content: Type) -> list[Any]:
+    if not array.null_count:
+        return values_of(array, content)
+    present = array.is_valid()
+    inner = iter(values_of(array.filter(present), content))
+    return [next(inner) if there else None for there in present.to_numpy(zero_copy_only=False).tolist()]
+
+
+def _collections(array: Any, type_: Collection) -> list[Any]:
+    offsets = array.offsets.to_numpy().tolist()
+    spans = itertools.pairwise(offsets)
+    if type_.kind == "map":
+        freeze, (key, value) = freezing(type_.elements[0]), type_.elements
+        keys, items = list(map(freeze, values_of(array.keys, key))), values_of(array.items, value)
+        return [dict(zip(keys[start:end], items[start:end], strict=True)) for start, end in spans]
+    values = values_of(array.values, type_.elements[0])
+    if type_.kind == "list":
+        return [values[start:end] for start, end in spans]
+    keys = list(map(freezing(type_.elements[0]), values))
+    return [dict.fromkeys(keys[start:end]) for start, end in spans]
+
+
+def array_of(values: list[Any], type_: Type) -> pa.Array:
+    """Return values as a column.
+
+    Raises:
+        RunError: a timestamp is outside of the years 1677 to 2262, or a string cannot be carried.
+    """
+    kind = arrow_type(type_)
+    plain = plain_function(type_)
+    try:
+        if type_ in INTEGERS or type_ in FLOATS:
+            return pa.array(np.array(values, kind.to_pandas_dtype()))
+        return pa.array(values if plain is same else list(map(plain, values)), kind)
+    except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError) as error:
+        message = f"a value of type {type_} cannot be carried: {error}"
+        raise RunError(message) from None
+
+
+def filled(array: pa.Array, type_: Type) -> pa.Array:
+    """Return a column of another system's with defaults for null, if its type is not optional."""
+    if isinstance(type_, Optional) or not array.null_count:
+        return array
+    return pc.fill_null(array, pa.scalar(plain_function(type_)(default_of(type_)), array.type))

@@ -1,0 +1,33 @@
+"""The built-in functions of SPL over Python values, a module for each namespace.
+
+>>> from streams_orchestration.spl.types.types import INT32, RSTRING
+>>> substring = builtin("substring", (RSTRING, INT32, INT32))
+>>> substring.make((RSTRING, INT32, INT32), RSTRING)("abcdef", 2, 3)
+'cde'
+"""
+
+from __future__ import annotations
+
+# pyright: standard
+from streams_orchestration.spl.programs.library import (
+    spl_collection,
+    spl_collection_keys,
+    spl_math,
+    spl_string,
+    spl_time,
+    spl_utility,
+)
+from streams_orchestration.spl.programs.library.registry import BUILTINS, Builtin
+from streams_orchestration.spl.types.types import Type
+
+_MODULES = (spl_string, spl_collection, spl_collection_keys, spl_math, spl_time, spl_utility)
+
+
+def builtin(name: str, types: tuple[Type, ...]) -> Builtin | None:
+    """Return the implementation of a built-in function for types of arguments; None if it has none."""
+    return next((each for when, each in BUILTINS.get(name, ()) if when(types)), None)
+
+
+def names() -> frozenset[str]:
+    """Return the names of all functions that have an implementation."""
+    return frozenset(BUILTINS)

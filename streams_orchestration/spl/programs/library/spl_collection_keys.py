@@ -1,0 +1,125 @@
+"""`spl.collection`: functions of sets and maps, which are dictionaries by the keys of their elements."""
+
+from __future__ import annotations
+
+# pyright: standard
+from collections.abc import Callable
+from typing import Any, cast
+
+from streams_orchestration.spl.programs.library.collection_types import (
+    LIST,
+    MAP,
+    SET,
+    bounded,
+    element_of,
+    kinds,
+    scalars,
+)
+from streams_orchestration.spl.programs.library.registry import plain, typed
+from streams_orchestration.spl.programs.values import copying, freezing, same
+from streams_orchestration.spl.types.types import Collection, Type
+
+
+@typed("has", when=kinds("set", "map"))
+def _has_key(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    freeze = freezing(element_of(types[0]))
+    return dict.__contains__ if freeze is same else lambda values, key: freeze(key) in values
+
+
+plain("has", when=LIST)(lambda values, wanted: wanted in values)
+
+
+@typed("insertM", when=SET)
+def _insert_set(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
+    freeze = freezing(element_of(types[0]))
+    if isinstance(types[1], Collection) and types[1] != element_of(types[0]):
+        change = _set_many(freeze, is_list=types[1].kind == "list")
+    else:
+
+        def change(values: dict[Any, None], new: Any) -> None:
+            values[freeze(new)] = None
+
+    return bounded(types[0], change)
+
+
+def _set_many(freeze: Callable[[Any], Any], *, is_list: bool) -> Callable[..., None]:
+    def change(values: dict[Any, None], new: Any) -> None:
+        for each in new:
+            values[freeze(each) if is_list else each] = None
+
+    return change
+
+
+@typed("insert", when=kinds("set", "map"))
+def _insert_copy(types: tuple[Type, ...], result: Type) -> Callable[..., Any]:
+    change = (_insert_set if cast("Collection", types[0]).kind == "set" else _insert_map)(types, result)
+
+    def insert(values: dict[Any, Any], *rest: Any) -> dict[Any, Any]:
+        changed = dict(values)
+        change(changed, *rest)
+        return changed
+
+    return insert
+
+
+@typed("insertM", when=MAP)
+def _insert_map(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
+    freeze = freezing(element_of(types[0]))
+
+    def change(values: dict[Any, Any], key: Any, value: Any) -> None:
+        values[freeze(key)] = value
+
+    return bounded(types[0], change)
+
+
+@typed("removeM", when=kinds("set", "map"))
+def _remove_key(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
+    freeze = freezing(element_of(types[0]))
+
+    def remove(values: dict[Any, Any], key: Any) -> None:
+        values.pop(freeze(key), None)
+
+    return remove
+
+
+@typed("remove", when=kinds("set", "map"))
+def _removed_key(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    freeze = freezing(element_of(types[0]))
+
+    def removed(values: dict[Any, Any], key: Any) -> dict[Any, Any]:
+        gone = freeze(key)
+        return {each: value for each, value in values.items() if each != gone}
+
+    return removed
+
+
+@typed("keys", when=MAP)
+def _keys(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    key = element_of(types[0])
+    return lambda values: scalars(values, key)
+
+
+@typed("values", when=MAP)
+def _values(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    copy = copying(cast("Collection", types[0]).elements[1])
+    return lambda values: [copy(value) for value in values.values()]
+
+
+@typed("toSet", when=LIST)
+def _to_set(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    freeze = freezing(element_of(types[0]))
+    return lambda values: dict.fromkeys(map(freeze, values))
+
+
+@typed("toList", when=SET)
+def _to_list(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    element = element_of(types[0])
+    return lambda values: scalars(values, element)
+
+
+plain("setUnion", "union")(lambda one, other: {**one, **other})
+plain("setIntersection", "intersection")(lambda one, other: {key: None for key in one if key in other})
+plain("setDifference", "difference")(lambda one, other: {key: None for key in one if key not in other})
+plain("setSymmetricDifference", "symmetricDifference")(
+    lambda one, other: {key: None for key in (*one, *other) if (key in one) != (key in other)}
+)

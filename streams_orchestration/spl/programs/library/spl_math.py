@@ -1,0 +1,167 @@
+"""`spl.math`: numbers.
+
+>>> from streams_orchestration.spl.types.types import FLOAT64
+>>> BUILTINS["round"][0][1].make((FLOAT64,), FLOAT64)(-2.5)
+-3.0
+"""
+
+from __future__ import annotations
+
+# pyright: standard
+import math
+from collections.abc import Callable
+from typing import Any
+
+from streams_orchestration.spl.programs.library.registry import BUILTINS, collections_first, plain, typed
+from streams_orchestration.spl.programs.wrapping import ordering, wrapper
+from streams_orchestration.spl.types.types import FLOATS, INTEGERS, Primitive, Type
+
+__all__ = ["BUILTINS"]
+
+
+def _of_scalars(types: tuple[Type, ...]) -> bool:
+    return not collections_first(types)
+
+
+def _float_function(name: str, function: Callable[..., float], at_fault: float = math.nan) -> None:
+    """Register a function of floats; where it has no value, C gives NaN or an infinity."""
+
+    def make(types: tuple[Type, ...], _: Type) -> Callable[..., float]:
+        wrap = wrapper(types[0])
+        narrow = isinstance(types[0], Primitive) and types[0] in FLOATS and FLOATS[types[0]] == 32
+
+        def call(*values: float) -> float:
+            try:
+                value = function(*values)
+            except ValueError:
+                return math.nan if any(map(math.isnan, values)) else at_fault
+            except OverflowError:
+                return math.inf
+            return wrap(value) if narrow else value
+
+        return call
+
+    typed(name, when=_of_scalars)(make)
+
+
+def _log(value: float, base: Callable[[float], float]) -> float:
+    return -math.inf if value == 0 else base(value)
+
+
+for _name, _function in {
+    "sqrt": math.sqrt,
+    "cbrt": math.cbrt,
+    "exp": math.exp,
+    "exp2": math.exp2,
+    "expm1": math.expm1,
+    "ln": lambda value: _log(value, math.log),
+    "log2": lambda value: _log(value, math.log2),
+    "log10": lambda value: _log(value, math.log10),
+    "log1p": lambda value: -math.inf if value == -1 else math.log1p(value),
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "atan2": math.atan2,
+    "sinh": math.sinh,
+    "cosh": math.cosh,
+    "tanh": math.tanh,
+    "asinh": math.asinh,
+    "acosh": math.acosh,
+    "atanh": math.atanh,
+    "hypot": math.hypot,
+    "copysign": math.copysign,
+    "fmod": math.fmod,
+    "remainder": math.remainder,
+    "toDegrees": math.degrees,
+    "toRadians": math.radians,
+}.items():
+    _float_function(_name, _function)
+
+
+def _is_number(types: tuple[Type, ...]) -> bool:
+    return len(types) == 1 and isinstance(types[0], Primitive) and (types[0] in FLOATS or types[0] in INTEGERS)
+
+
+def _rounding(name: str, function: Callable[[float], float]) -> None:
+    typed(name, when=_is_number)(
+        lambda types, _: (
+            (lambda value: value)
+            if types[0] in INTEGERS
+            else (lambda value: math.copysign(function(value), value) if math.isfinite(value) else value)
+        )
+    )
+
+
+_rounding("ceil", math.ceil)
+_rounding("floor", math.floor)
+_rounding("trunc", math.trunc)
+_rounding("integralPart", math.trunc)
+_rounding("round", lambda value: math.trunc(abs(value)) + (math.modf(abs(value))[0] >= 0.5))
+_rounding("rint", round)
+_rounding("nearbyint", round)
+plain("fractionalPart")(lambda value: math.modf(value)[0])
+
+
+@typed("log", when=_is_number)
+def _natural(types: tuple[Type, ...], result: Type) -> Callable[..., float]:
+    return BUILTINS["ln"][0][1].make(types, result)
+
+
+@typed("abs")
+def _abs(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    wrap = wrapper(types[0])
+    return abs if types[0] in FLOATS else lambda value: wrap(abs(value))
+
+
+@typed("sign")
+def _sign(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    number = float if types[0] in FLOATS else int
+    return lambda value: number((value > 0) - (value < 0))
+
+
+@typed("pow")
+def _pow(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    wrap, floats = wrapper(types[0]), types[0] in FLOATS
+
+    def power(base: Any, exponent: Any) -> Any:
+        if not floats:
+            return wrap(base**exponent) if exponent >= 0 else int(base in (1, -1)) * (base if exponent % 2 else 1)
+        try:
+            return wrap(math.pow(base, exponent))
+        except OverflowError:
+            return math.copysign(math.inf, base if exponent % 2 == 1 else 1.0)
+        except ValueError:
+            return math.inf if base == 0 else math.nan
+
+    return power
+
+
+@typed("max", when=_of_scalars)
+def _max(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    key = ordering(types[0])
+    return (lambda one, other: other if one < other else one) if key is None else (lambda *both: max(both, key=key))
+
+
+@typed("min", when=_of_scalars)
+def _min(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    key = ordering(types[0])
+    return (lambda one, other: other if other < one else one) if key is None else (lambda *both: min(both, key=key))
+
+
+plain("PI")(lambda: math.pi)
+plain("E")(lambda: math.e)
+plain("isNaN", "isnan")(math.isnan)
+plain("isInf", "isinf")(math.isinf)
+plain("isFinite", "isfinite")(math.isfinite)
+plain("isNormal")(lambda value: math.isfinite(value) and abs(value) >= 2.2250738585072014e-308)
+plain("bitCount")(int.bit_count)
+plain("random", run=True)(lambda run: run.random())
+
+
+@plain("srand", run=True)
+def srand(run: Any, seed: int) -> None:
+    """Seed the generator of random numbers."""
+    run.seed(seed)

@@ -1,0 +1,154 @@
+"""`spl.utility` and the rest: printing, tracing, the surroundings, hashes."""
+
+from __future__ import annotations
+
+# pyright: standard
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+from streams_orchestration.spl.programs.errors import RunError
+from streams_orchestration.spl.programs.library.registry import plain, typed
+from streams_orchestration.spl.programs.values import copying, plain_function, text_function
+from streams_orchestration.spl.types.types import Tuple, Type
+
+
+@plain("printString", run=True)
+def print_string(run: Any, text: str) -> None:
+    """Write a text."""
+    run.print(text)
+
+
+@plain("printStringLn", run=True)
+def print_line(run: Any, text: str) -> None:
+    """Write a text and a line break."""
+    run.print(text + "\n")
+
+
+@typed("print", run=True)
+def _print(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
+    text = text_function(types[0])
+    return lambda run, value: run.print(text(value))
+
+
+@typed("println", run=True)
+def _println(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
+    text = text_function(types[0])
+    return lambda run, value: run.print(text(value) + "\n")
+
+
+@plain("fflush", "flush")
+def flush(*_: Any) -> int:
+    """Do nothing: what is printed is kept at once."""
+    return 0
+
+
+plain("stdout")(lambda: 1)
+plain("stderr")(lambda: 2)
+
+
+def _called_with_level(types: tuple[Type, ...]) -> bool:
+    return len(types) >= 2
+
+
+@plain("appTrc", "appLog", "trace", "log", when=_called_with_level, run=True)
+def trace(run: Any, level: str, text: str, *_: str) -> None:
+    """Write a text to the operator's log."""
+    run.log(level, text)
+
+
+@typed("assignFrom", assigns=(0,))
+def _assign_from(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    target, source = types
+    assert isinstance(target, Tuple)
+    assert isinstance(source, Tuple)
+    taken = [(each.name, copying(each.type)) for each in target.attributes if source.type_of(each.name) == each.type]
+    return lambda value, other: (None, {**value, **{name: copy(other[name]) for name, copy in taken}})
+
+
+@typed("hashCode")
+def _hash_code(types: tuple[Type, ...], _: Type) -> Callable[..., int]:
+    plain_ = plain_function(types[0])
+
+    def hash_code(value: Any) -> int:
+        text = json.dumps(plain_(value), sort_keys=True, default=str)
+        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
+
+    return hash_code
+
+
+@plain("assert")
+def check(condition: bool, text: str = "") -> None:  # noqa: FBT001
+    """Raise RunError if a condition does not hold."""
+    if not condition:
+        message = f"assert: {text}" if text else "assert: the condition is false"
+        raise RunError(message)
+
+
+@plain("abort")
+def abort() -> None:
+    """End the PE with an error."""
+    message = "abort: the application ends itself"
+    raise RunError(message)
+
+
+plain("shutdownPE", run=True)(lambda _run, *_: abort())
+plain("isShutdown", "isPEShutdown")(lambda: False)
+plain("block", run=True)(lambda run, seconds: run.sleep(seconds))
+plain("getThisOperatorName", run=True)(lambda run: run.operator)
+plain("getThisOperatorLogicalName", run=True)(lambda run: run.logical)
+plain("getChannel", run=True)(lambda run: run.channel)
+plain("getMaxChannels", run=True)(lambda run: run.max_channels)
+plain("getLocalChannel", run=True)(lambda run: run.local_channel)
+plain("getLocalMaxChannels", run=True)(lambda run: run.local_max_channels)
+plain("jobID", "getJobId", run=True)(lambda run: run.job)
+plain("PEID", "getPEId", run=True)(lambda run: run.pe)
+plain("getRelaunchCount", run=True)(lambda run: run.relaunches)
+plain("getJobName", run=True)(lambda run: run.application)
+plain("dataDirectory", "getDataDirectory", run=True)(lambda run: run.data_directory)
+plain("getApplicationDir", run=True)(lambda run: run.application_directory)
+plain("getHostName", run=True)(lambda run: run.host_name())
+plain("getpid", run=True)(lambda run: run.pe)
+
+
+@plain("getEnvironmentVariable", run=True)
+def environment_variable(run: Any, name: str, default: str = "") -> str:
+    """Return a variable of the environment, or the default."""
+    value = run.environment(name)
+    return default if value is None else value
+
+
+@plain("submission", "getSubmissionTimeValue", run=True)
+def submission_value(run: Any, name: str, default: str | None = None) -> str:
+    """Return a submission-time value."""
+    value = run.constants.get(name, default)
+    if value is None:
+        message = f"there is no submission-time value {name}"
+        raise RunError(message)
+    return value
+
+
+@plain("createCustomMetric", run=True)
+def create_metric(run: Any, name: str, _description: str, _kind: str, value: int = 0) -> int:
+    """Create a metric of the operator."""
+    run.metrics[name] = value
+    return 0
+
+
+@plain("setCustomMetricValue", run=True)
+def set_metric(run: Any, name: str, value: int) -> int:
+    """Set a metric of the operator."""
+    run.metrics[name] = value
+    return 0
+
+
+@plain("incrementCustomMetricValue", run=True)
+def increment_metric(run: Any, name: str, value: int) -> int:
+    """Add to a metric of the operator."""
+    run.metrics[name] = run.metrics.get(name, 0) + value
+    return 0
+
+
+plain("getCustomMetricValue", run=True)(lambda run, name: run.metrics.get(name, 0))
+plain("hasCustomMetric", run=True)(lambda run, name: name in run.metrics)

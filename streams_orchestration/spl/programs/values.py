@@ -1,0 +1,264 @@
+"""Values of SPL while a program runs, and their defaults, copies, keys and texts by type.
+
+Numbers, Booleans, strings, words of enumerations, blobs and null are Python's; a timestamp is its nanoseconds since
+1970. A list is a list, a tuple a dictionary. A set is a dictionary from keys to None, a map one from keys to values; a
+key is the element itself if that can be hashed, else its frozen form.
+
+>>> numbers = Collection("list", (INT32,))
+>>> text_function(numbers)([1, 2])
+'[1,2]'
+>>> freezing(numbers)([1, 2]), thawing(numbers)((1, 2))
+((1, 2), [1, 2])
+"""
+
+from __future__ import annotations
+
+# pyright: standard
+import functools
+import math
+import struct
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from streams_orchestration.spl.programs.errors import RunError
+from streams_orchestration.spl.types.text import ValueTextError, text_of, value_of
+from streams_orchestration.spl.types.types import (
+    BLOB,
+    BOOLEAN,
+    COMPLEX,
+    DECIMALS,
+    FLOATS,
+    INT32,
+    INTEGERS,
+    TIMESTAMP,
+    Collection,
+    Enumeration,
+    Optional,
+    Primitive,
+    Tuple,
+    Type,
+    is_string,
+)
+
+Function = Callable[[Any], Any]
+__all__ = ["INT32", "default_of", "freezing", "plain_function", "text_function", "thawing", "value_function"]
+
+
+def same(value: Any) -> Any:
+    """Return the value."""
+    return value
+
+
+def default_of(type_: Type) -> Any:
+    """Return a new default value of a type."""
+    match type_:
+        case Optional():
+            return None
+        case Enumeration(words=words):
+            return words[0]
+        case Tuple(attributes=attributes):
+            return {each.name: default_of(each.type) for each in attributes}
+        case Collection(kind="list"):
+            return []
+        case Collection():
+            return {}
+        case _ if is_string(type_):
+            return ""
+        case _:
+            return _simple_default(type_)
+
+
+def _simple_default(type_: Type) -> Any:
+    if type_ == BOOLEAN:
+        return False
+    if type_ in FLOATS:
+        return 0.0
+    if type_ in DECIMALS:
+        return Decimal(0)
+    if type_ in COMPLEX:
+        return 0j
+    if type_ == BLOB:
+        return b""
+    return 0 if type_ in INTEGERS or type_ == TIMESTAMP else ""
+
+
+def is_compound(type_: Type) -> bool:
+    """Return True if values of a type can be changed in place."""
+    return is_compound(type_.content) if isinstance(type_, Optional) else isinstance(type_, Tuple | Collection)
+
+
+@functools.lru_cache(maxsize=1024)
+def copying(type_: Type) -> Function:
+    """Return the function that copies a value, so that a change of either leaves the other as it is."""
+    match type_:
+        case Optional(content=content) if is_compound(content):
+            copy = copying(content)
+            return lambda value: None if value is None else copy(value)
+        case Tuple(attributes=attributes):
+            inner = [(each.name, copying(each.type)) for each in attributes if is_compound(each.type)]
+            if not inner:
+                return dict
+            return lambda value: {**value, **{name: copy(value[name]) for name, copy in inner}}
+        case Collection(kind="list", elements=(element,)):
+            if not is_compound(element):
+                return list
+            copy = copying(element)
+            return lambda value: [copy(each) for each in value]
+        case Collection(kind="map", elements=(_, content)) if is_compound(content):
+            copy = copying(content)
+            return lambda value: {key: copy(each) for key, each in value.items()}
+        case Collection():
+            return dict
+        case _:
+            return same
+
+
+def is_key(type_: Type) -> bool:
+    """Return True if a value of a type is its own key: it can be hashed, and equal values are equal in Python."""
+    return is_key(type_.content) if isinstance(type_, Optional) else not isinstance(type_, Tuple | Collection)
+
+
+@functools.lru_cache(maxsize=1024)
+def freezing(type_: Type) -> Function:
+    """Return the function that gives the key of a value; equal values have equal keys, whatever their order."""
+    if is_key(type_):
+        return same
+    match type_:
+        case Optional(content=content):
+            freeze = freezing(content)
+            return lambda value: None if value is None else freeze(value)
+        case Tuple(attributes=attributes):
+            parts = [(each.name, freezing(each.type)) for each in attributes]
+            return lambda value: tuple([freeze(value[name]) for name, freeze in parts])
+        case Collection(kind="list", elements=(element,)):
+            freeze = freezing(element)
+            return tuple if freeze is same else lambda value: tuple(map(freeze, value))
+        case Collection(kind="set"):
+            return frozenset
+        case Collection(kind="map", elements=(_, content)):
+            freeze = freezing(content)
+            return lambda value: frozenset([(key, freeze(each)) for key, each in value.items()])
+    message = f"no key of type {type_}"
+    raise AssertionError(message)
+
+
+@functools.lru_cache(maxsize=1024)
+def thawing(type_: Type) -> Function:
+    """Return the inverse of `freezing`."""
+    if is_key(type_):
+        return same
+    match type_:
+        case Optional(content=content):
+            thaw = thawing(content)
+            return lambda key: None if key is None else thaw(key)
+        case Tuple(attributes=attributes):
+            parts = [(each.name, thawing(each.type)) for each in attributes]
+            return lambda key: {name: thaw(part) for (name, thaw), part in zip(parts, key, strict=True)}
+        case Collection(kind="list", elements=(element,)):
+            thaw = thawing(element)
+            return list if thaw is same else lambda key: list(map(thaw, key))
+        case Collection(kind="set"):
+            return lambda key: dict.fromkeys(sorted(key, key=repr))
+        case Collection(kind="map", elements=(_, content)):
+            thaw = thawing(content)
+            return lambda key: {each: thaw(value) for each, value in sorted(key, key=repr)}
+    message = f"no key of type {type_}"
+    raise AssertionError(message)
+
+
+def is_comparable(type_: Type) -> bool:
+    """Return True if Python's `==` on values of a type is SPL's: sets and maps are dictionaries, so it always is."""
+    return not isinstance(type_, Primitive) or type_.name != "xml"
+
+
+@functools.lru_cache(maxsize=1024)
+def plain_function(type_: Type) -> Function:
+    """Return the function from values to those of `types.text`: lists for sets, lists of pairs for maps."""
+    match type_:
+        case Optional(content=content):
+            plain = plain_function(content)
+            return plain if plain is same else lambda value: None if value is None else plain(value)
+        case Tuple(attributes=attributes):
+            parts = [(each.name, plain_function(each.type)) for each in attributes]
+            if all(plain is same for _, plain in parts):
+                return same
+            return lambda value: {name: plain(value[name]) for name, plain in parts}
+        case Collection(kind="list", elements=(element,)):
+            plain = plain_function(element)
+            return same if plain is same else lambda value: [plain(each) for each in value]
+        case Collection(kind="set", elements=(element,)):
+            thaw, plain = thawing(element), plain_function(element)
+            return lambda value: [plain(thaw(key)) for key in value]
+        case Collection(kind="map", elements=(key_type, content)):
+            thaw, plain, inner = thawing(key_type), plain_function(key_type), plain_function(content)
+            return lambda value: [(plain(thaw(key)), inner(each)) for key, each in value.items()]
+        case _:
+            return same
+
+
+@functools.lru_cache(maxsize=1024)
+def unplain_function(type_: Type) -> Function:
+    """Return the inverse of `plain_function`."""
+    match type_:
+        case Optional(content=content):
+            convert = unplain_function(content)
+            return convert if convert is same else lambda value: None if value is None else convert(value)
+        case Tuple(attributes=attributes):
+            parts = [(each.name, unplain_function(each.type)) for each in attributes]
+            if all(convert is same for _, convert in parts):
+                return same
+            return lambda value: {name: convert(value[name]) for name, convert in parts}
+        case Collection(kind="list", elements=(element,)):
+            convert = unplain_function(element)
+            return same if convert is same else lambda value: [convert(each) for each in value]
+        case Collection(kind="set", elements=(element,)):
+            freeze, convert = freezing(element), unplain_function(element)
+            return lambda value: dict.fromkeys([freeze(convert(each)) for each in value])
+        case Collection(kind="map", elements=(key, content)):
+            freeze, convert, inner = freezing(key), unplain_function(key), unplain_function(content)
+            return lambda value: {freeze(convert(one)): inner(other) for one, other in _pairs(value)}
+        case _:
+            return same
+
+
+def _pairs(value: Any) -> Any:
+    return value.items() if isinstance(value, dict) else value
+
+
+@functools.lru_cache(maxsize=1024)
+def text_function(type_: Type) -> Function:
+    """Return the function of a cast to rstring."""
+    if is_string(type_) or isinstance(type_, Enumeration):
+        return same
+    if type_ in INTEGERS:
+        return str
+    if type_ == BOOLEAN:
+        return lambda value: "true" if value else "false"
+    if isinstance(type_, Primitive) and type_ in FLOATS:
+        form = ("%.15g" if FLOATS[type_] == 64 else "%.6g").__mod__
+        return lambda value: text_of(value, type_) if math.isnan(value) else form(value)
+    plain = plain_function(type_)
+    return lambda value: text_of(plain(value), type_)
+
+
+@functools.lru_cache(maxsize=1024)
+def value_function(type_: Type) -> Function:
+    """Return the function of a cast from a string; it raises RunError if the whole text is no value of the type."""
+    unplain = unplain_function(type_)
+
+    def convert(text: str) -> Any:
+        try:
+            return unplain(value_of(text, type_))
+        except ValueTextError as error:
+            raise RunError(str(error)) from None
+
+    return convert
+
+
+def single(value: float) -> float:
+    """Return a float64 as the nearest float32."""
+    try:
+        return struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)

@@ -1,0 +1,92 @@
+"""Numbers as SPL keeps them: integers cut to their bits, truncated division, float32; the order of values.
+
+>>> from streams_orchestration.spl.types.types import INT32, Primitive
+>>> wrapper(INT32)(2**31), quotient(-7, 2), remainder(-7, 2)
+(-2147483648, -3, -1)
+"""
+
+from __future__ import annotations
+
+# pyright: standard
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+from streams_orchestration.spl.programs.errors import RunError
+from streams_orchestration.spl.programs.values import same, single
+from streams_orchestration.spl.types.types import (
+    FLOATS,
+    INTEGERS,
+    SIGNED,
+    Collection,
+    Enumeration,
+    Optional,
+    Primitive,
+    Type,
+)
+
+
+@functools.lru_cache(maxsize=64)
+def wrapper(type_: Type) -> Callable[[Any], Any]:
+    """Return the function that cuts a number to its type."""
+    if not isinstance(type_, Primitive):
+        return same
+    if type_ in FLOATS:
+        return single if FLOATS[type_] == 32 else same
+    if type_ not in INTEGERS:
+        return same
+    bits = INTEGERS[type_]
+    mask = 2**bits - 1
+    if type_ not in SIGNED:
+        return lambda value: value & mask
+    half = 2 ** (bits - 1)
+    return lambda value: ((value + half) & mask) - half
+
+
+def quotient(dividend: int, divisor: int) -> int:
+    """Return the quotient, truncated; raise RunError for the divisor 0."""
+    if divisor == 0:
+        message = f"{dividend} is divided by 0"
+        raise RunError(message)
+    return dividend // divisor if (dividend >= 0) == (divisor > 0) else -(-dividend // divisor)
+
+
+def remainder(dividend: int, divisor: int) -> int:
+    """Return the rest, with the sign of the dividend; raise RunError for the divisor 0."""
+    if divisor == 0:
+        message = f"{dividend} % 0 has no value"
+        raise RunError(message)
+    return dividend % divisor if divisor > 0 <= dividend else dividend - divisor * quotient(dividend, divisor)
+
+
+def float_quotient(dividend: float, divisor: float) -> float:
+    """Return the quotient as IEEE defines it."""
+    if divisor:
+        return dividend / divisor
+    if math.isnan(dividend) or math.isnan(divisor) or dividend == 0:
+        return math.nan
+    return math.copysign(math.inf, dividend) * math.copysign(1.0, divisor)
+
+
+def truncated(value: float) -> int:
+    """Return a float without its fraction; what is no number or infinite, whose cast C leaves open, is 0."""
+    return int(value) if math.isfinite(value) else 0
+
+
+@functools.lru_cache(maxsize=256)
+def ordering(type_: Type) -> Callable[[Any], Any] | None:
+    """Return the key by which values of a type are ordered; None if Python orders them so by itself.
+
+    Strings are ordered by bytes. That is the order of Python, too, since UTF-8 keeps the order of characters.
+    """
+    match type_:
+        case Enumeration(words=words):
+            return {word: at for at, word in enumerate(words)}.__getitem__
+        case Optional(content=content):
+            return ordering(content)
+        case Collection(kind="list", elements=(element,)):
+            key = ordering(element)
+            return None if key is None else lambda values: [key(value) for value in values]
+        case _:
+            return None
