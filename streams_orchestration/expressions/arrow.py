@@ -26,11 +26,16 @@ _SIMPLE: dict[str, pa.DataType] = {
     "date": pa.date32(),
     "timestamp": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
+    "timestamp_ns": pa.timestamp("ns", "UTC"),
+    "utinyint": pa.uint8(),
+    "usmallint": pa.uint16(),
+    "uint": pa.uint32(),
+    "ubigint": pa.uint64(),
     "interval day": pa.int64(),
     "interval day to second": pa.int64(),
     "interval year to month": pa.int32(),
 }
-_AS_NUMBERS = {"date": pa.int32(), "timestamp": pa.int64(), "timestamp_ntz": pa.int64()}
+_AS_NUMBERS = dict.fromkeys(("timestamp", "timestamp_ntz", "timestamp_ns"), pa.int64()) | {"date": pa.int32()}
 
 
 @functools.lru_cache(maxsize=4096)
@@ -82,10 +87,20 @@ def type_of(arrow: pa.DataType) -> Type:
     raise ValueError(message)
 
 
+def as_kind(array: pa.Array, arrow: pa.DataType) -> pa.Array:
+    """Return the values of an attribute in the type by which an expression reads them; nanoseconds are cut off."""
+    return array if array.type == arrow else array.cast(arrow, safe=not _holds_nanoseconds(array.type))
+
+
+@functools.lru_cache(maxsize=4096)
+def _holds_nanoseconds(kind: pa.DataType) -> bool:
+    parts = [kind.field(place).type for place in range(kind.num_fields)]
+    return any(map(_holds_nanoseconds, parts)) or (pa.types.is_timestamp(kind) and kind.unit == "ns")
+
+
 def values_of(array: pa.Array, kind: Type) -> list[Any]:
     """Return the Python values of an array; the module `conversion` describes their types."""
-    if array.type != arrow_type(kind):
-        array = array.cast(arrow_type(kind))
+    array = as_kind(array, arrow_type(kind))
     if kind.name in _AS_NUMBERS:
         return array.cast(_AS_NUMBERS[kind.name]).to_pylist()
     if not kind.is_nested:

@@ -79,7 +79,7 @@ def never_fails(source: Type, target: Type) -> bool:
             low, high = INTEGRAL_RANGES[target.name]
             least, most = INTEGRAL_RANGES.get(source.name, (0, 1))
             return low <= least and most <= high
-        digits = {"boolean": 1, "tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}[source.name]
+        digits = 1 if source.name == "boolean" else len(str(INTEGRAL_RANGES[source.name][1]))
         return not target.is_decimal or target.precision - target.scale >= digits
     if source.is_numeric:
         whole = source.precision - source.scale

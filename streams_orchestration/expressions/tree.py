@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from streams_orchestration.expressions.conversion import depends_on_zone as conversion_depends_on_zone
 from streams_orchestration.expressions.conversion import never_fails
-from streams_orchestration.expressions.types import Type
+from streams_orchestration.expressions.types import Type, in_spark
 
 if TYPE_CHECKING:
     from streams_orchestration.expressions.table import Function
@@ -112,6 +112,22 @@ def nodes(node: TypedNode) -> Iterator[TypedNode]:
 def attributes(node: TypedNode) -> tuple[str, ...]:
     """Return the distinct names of the attributes that an expression uses, in the order of the text."""
     return tuple(dict.fromkeys(each.name for each in nodes(node) if isinstance(each, Attribute)))
+
+
+def attribute_types(node: TypedNode) -> dict[str, Type]:
+    """Return the type by which an expression reads each of its attributes."""
+    return {each.name: each.type for each in nodes(node) if isinstance(each, Attribute)}
+
+
+def read_by_spark(node: TypedNode) -> TypedNode:
+    """Return an attribute, or a field of one, read by the type of Spark that holds its values."""
+    match node:
+        case Attribute():
+            return Attribute(node.name, in_spark(node.type))
+        case Field():
+            return Field(read_by_spark(node.argument), node.position, in_spark(node.type))
+        case _:
+            return node
 
 
 def depends_on_zone(node: TypedNode) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streams_orchestration.model.schema import parse_schema, quoted
 
@@ -107,13 +107,58 @@ INTEGRAL_RANGES = {
     "smallint": (-(2**15), 2**15 - 1),
     "int": (-(2**31), 2**31 - 1),
     "bigint": (-(2**63), 2**63 - 1),
+    "utinyint": (0, 2**8 - 1),
+    "usmallint": (0, 2**16 - 1),
+    "uint": (0, 2**32 - 1),
+    "ubigint": (0, 2**64 - 1),
 }
 """The smallest and the largest value of each type of whole numbers."""
 
-INTEGRAL_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+INTEGRAL_DIGITS = {
+    "tinyint": 3,
+    "smallint": 5,
+    "int": 10,
+    "bigint": 20,
+    "utinyint": 3,
+    "usmallint": 5,
+    "uint": 10,
+    "ubigint": 20,
+}
 """The digits of the decimal type that holds each type of whole numbers, as Spark's `DecimalType.forType`."""
 
 MAX_PRECISION = 38
+
+
+_WIDER = {
+    "utinyint": Type("smallint"),
+    "usmallint": Type("int"),
+    "uint": Type("bigint"),
+    "ubigint": Type("decimal", 20),
+    "timestamp_ns": Type("timestamp"),
+}
+"""The type by which expressions read an attribute of a type that Spark does not have."""
+
+
+@functools.lru_cache(maxsize=4096)
+def in_spark(kind: Type) -> Type:
+    """Return the type of Spark that holds the values of a type: that of unsigned numbers is the next wider one.
+
+    Nanoseconds are cut off.
+
+    >>> str(in_spark(parse_type("array<ubigint>")))
+    'array<decimal(20, 0)>'
+    """
+    if kind.parts:
+        return replace(kind, parts=tuple(map(in_spark, kind.parts)))
+    return _WIDER.get(kind.name, kind)
+
+
+@functools.lru_cache(maxsize=4096)
+def without_nanoseconds(kind: Type) -> Type:
+    """Return a type with `timestamp` in place of `timestamp_ns`."""
+    if kind.parts:
+        return replace(kind, parts=tuple(map(without_nanoseconds, kind.parts)))
+    return TIMESTAMP if kind.name == "timestamp_ns" else kind
 
 
 def decimal_type(precision: int, scale: int) -> Type:

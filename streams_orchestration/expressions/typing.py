@@ -35,7 +35,7 @@ from streams_orchestration.expressions.tree import (
     TypedNode,
     children,
 )
-from streams_orchestration.expressions.types import BOOLEAN, DOUBLE, FLOAT, STRING, VOID, Type
+from streams_orchestration.expressions.types import BOOLEAN, DOUBLE, FLOAT, STRING, VOID, Type, in_spark
 from streams_orchestration.model.names import nearest
 
 
@@ -51,7 +51,13 @@ def typed(text: str, attributes: Mapping[str, Type], zone: dt.tzinfo = UTC) -> T
         UnknownNameError: it uses an unknown attribute.
         ExpressionError: it cannot be parsed, or its types do not match.
     """
-    return _Typing(attributes, zone).node(parse(text))
+    syntax = parse(text)
+    whole, inner = syntax, _Typing({name: in_spark(kind) for name, kind in attributes.items()}, zone)
+    while isinstance(whole, Member):
+        whole = whole.argument
+    if isinstance(whole, Name):  # a value that is passed on keeps a type that Spark does not have
+        return _Typing(attributes, zone).node(syntax)
+    return inner.converted(syntax) if isinstance(syntax, Convert) else inner.node(syntax)
 
 
 class _Typing:
@@ -120,7 +126,15 @@ class _Typing:
         raise ExpressionError(message, syntax.offset)
 
     def _convert(self, syntax: Convert) -> TypedNode:
+        node = self.converted(syntax)
+        return self._as(node, in_spark(node.type), syntax.offset)
+
+    def converted(self, syntax: Convert) -> TypedNode:
+        """Return the node of a conversion, whose type need not be one of Spark's."""
         argument = self.node(syntax.argument)
+        if syntax.type.holds("timestamp_ns"):
+            message = "timestamp_ns is a type of attributes only; a timestamp is converted to it when it is assigned"
+            raise ExpressionError(message, syntax.offset)
         if not can_convert(argument.type, syntax.type):
             message = f"a value of type {argument.type} cannot be converted to {syntax.type}"
             raise ExpressionError(message, syntax.offset)

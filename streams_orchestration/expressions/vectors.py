@@ -10,7 +10,7 @@ from typing import Any, assert_never
 import numpy as np
 import pyarrow as pa
 
-from streams_orchestration.expressions.arrow import array_from, arrow_type, scalar_from, values_of
+from streams_orchestration.expressions.arrow import array_from, arrow_type, as_kind, scalar_from, values_of
 from streams_orchestration.expressions.conversion_kernels import conversion_kernel
 from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.kernel import Kernel, Unsuitable, pc
@@ -94,7 +94,7 @@ def vector_function(node: TypedNode, zone: dt.tzinfo) -> VectorFunction:
             return lambda _rows: scalar
         case Attribute():
             name, arrow = node.name, arrow_type(node.type)
-            return lambda rows: column if (column := rows.columns[name]).type == arrow else column.cast(arrow)
+            return lambda rows: as_kind(rows.columns[name], arrow)
         case Call():
             return _call(node, zone)
         case Cast():

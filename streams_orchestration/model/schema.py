@@ -18,7 +18,7 @@ _ALIASES = {
 _SIMPLE = frozenset(
     (
         *("string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp"),
-        *("timestamp_ntz", "binary"),
+        *("timestamp_ntz", "timestamp_ns", "binary", "utinyint", "usmallint", "uint", "ubigint"),
     )
 )
 _TOKEN = re.compile(r"\s*(?:(?P<quoted>`(?:[^`]|``)+`)|(?P<word>\w+)|(?P<text>'[^']*')|(?P<mark>[<>(),:])|(?P<bad>\S))")

@@ -29,6 +29,11 @@ def _simple_types() -> dict[str, pa.DataType]:
         "date": pa.date32(),
         "timestamp": pa.timestamp("us", "UTC"),
         "timestamp_ntz": pa.timestamp("us"),
+        "timestamp_ns": pa.timestamp("ns", "UTC"),
+        "utinyint": pa.uint8(),
+        "usmallint": pa.uint16(),
+        "uint": pa.uint32(),
+        "ubigint": pa.uint64(),
         "binary": pa.binary(),
     }
 
@@ -196,6 +201,70 @@ def _fits_nested(kind: pa.DataType, target: pa.DataType) -> bool:
     if not types.is_list(target) or types.is_map(kind) or not any(check(kind) for check in lists):
         return False
     return fits(kind.value_type, target.value_type)
+
+
+def whole_range(kind: pa.DataType) -> tuple[int, int]:
+    """Return the smallest and the largest value of a type of whole numbers."""
+    if pa.types.is_unsigned_integer(kind):
+        return 0, (1 << kind.bit_width) - 1
+    limit = 1 << (kind.bit_width - 1)
+    return -limit, limit - 1
+
+
+def per_second(kind: pa.DataType) -> int:
+    """Return how many units of a timestamp's type, or of a number, make one second; 1 for a number."""
+    units = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+    return units[kind.unit] if pa.types.is_timestamp(kind) else 1
+
+
+def without_unsigned(kind: pa.DataType) -> pa.DataType:
+    """Return the next wider type where a type, or one within it, is unsigned; nanoseconds become microseconds.
+
+    It is for systems that have neither, such as databases and Spark.
+    """
+    types = pa.types
+    wider = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20)}
+    if types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.timestamp("us", kind.tz)
+    if types.is_map(kind):
+        return pa.map_(without_unsigned(kind.key_type), without_unsigned(kind.item_type))
+    if types.is_list(kind):
+        return pa.list_(without_unsigned(kind.value_type))
+    if types.is_struct(kind):
+        return pa.struct([part.with_type(without_unsigned(part.type)) for part in kind])
+    return wider.get(kind, kind)
+
+
+@functools.lru_cache(maxsize=4096)
+def schema_without_unsigned(schema: pa.Schema) -> pa.Schema:
+    """Return a schema with every type as `without_unsigned` gives it."""
+    return pa.schema([field.with_type(without_unsigned(field.type)) for field in schema])
+
+
+def batch_without_unsigned(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the tuples in the types that `without_unsigned` gives."""
+    schema = schema_without_unsigned(batch.schema)
+    if schema == batch.schema:
+        return batch
+    columns = [
+        column if column.type == field.type else column.cast(field.type, safe=False)
+        for column, field in zip(batch.columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def ddl_without_unsigned(ddl: str) -> str:
+    """Return a tuple type with every type as `without_unsigned` gives it; NOT NULL stays.
+
+    >>> ddl_without_unsigned("a uint NOT NULL, b timestamp_ns")
+    'a bigint NOT NULL, b timestamp'
+    """
+    if not ddl:
+        return ddl
+    attributes = parse_schema(ddl).attributes
+    return Schema(
+        tuple(each._replace(type=_type_ddl(each.name, without_unsigned(arrow_type(each.type)))) for each in attributes)
+    ).ddl
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -311,6 +311,7 @@ def _as_array(values: Any, kind: pa.DataType) -> pa.Array:
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     if not isinstance(array, pa.Array):
         from_pandas = isinstance(array, np.ndarray) and array.dtype == object
-        # Arrow cannot infer every nested type from Python values
-        array = pa.array(array, kind if pa.types.is_nested(kind) else None, from_pandas=from_pandas)
+        # Arrow cannot infer every nested type from Python values, and takes whole numbers as signed
+        given = pa.types.is_nested(kind) or (pa.types.is_uint64(kind) and not isinstance(array, np.ndarray))
+        array = pa.array(array, kind if given else None, from_pandas=from_pandas)
     return array if array.type == kind else pc.cast(array, kind)

@@ -16,8 +16,18 @@ from streams_orchestration.expressions.conversion import depends_on_zone as conv
 from streams_orchestration.expressions.errors import EvaluationError, ExpressionError, UnknownNameError
 from streams_orchestration.expressions.exact import exact
 from streams_orchestration.expressions.times import UTC
-from streams_orchestration.expressions.tree import Attribute, Call, Cast, Literal, TypedNode, attributes, may_fail
-from streams_orchestration.expressions.types import BOOLEAN, VOID, Type
+from streams_orchestration.expressions.tree import (
+    Attribute,
+    Call,
+    Cast,
+    Literal,
+    TypedNode,
+    attribute_types,
+    attributes,
+    may_fail,
+    read_by_spark,
+)
+from streams_orchestration.expressions.types import BOOLEAN, VOID, Type, without_nanoseconds
 from streams_orchestration.expressions.typing import can_assign, typed
 from streams_orchestration.operators.arrow_types import arrow_schema, type_name
 from streams_orchestration.operators.errors import (
@@ -131,6 +141,12 @@ class Expression:
         from streams_orchestration.expressions.arrow import type_of
 
         kind = type_of(target)
+        if kind == self.type and not kind.is_decimal:
+            return self
+        if kind.holds("timestamp_ns"):  # a batch has it from microseconds
+            kind = without_nanoseconds(kind)
+        if self.type.holds("timestamp_ns"):
+            return replace(self, node=read_by_spark(self.node))._converted(target)
         if not can_assign(self.type, kind):
             message = f"the value is {self.type}, the attribute is {type_name(target)}; CAST it"
             self.refuse(message)
@@ -299,12 +315,13 @@ def _one_by_one(
     expression: Expression, rows: SelectedTuples, failures: dict[int, str]
 ) -> tuple[SelectedTuples, pa.Array, dict[int, str]]:
     """Evaluate an expression tuple by tuple, which is faster if many tuples fail."""
-    from streams_orchestration.expressions.arrow import array_from, type_of, values_of
+    from streams_orchestration.expressions.arrow import array_from, values_of
     from streams_orchestration.expressions.rows import row_function
 
     function = row_function(expression.node, expression.names, expression.zone)
     columns = [rows.columns[name] for name in expression.names]
-    lists = [values_of(column, type_of(column.type)) for column in columns]
+    kinds = attribute_types(expression.node)
+    lists = [values_of(column, kinds[name]) for name, column in zip(expression.names, columns, strict=True)]
     places, reached, passing = rows.places.tolist(), list[Any](), list[int]()
     for place, values in enumerate(zip(*lists, strict=True) if lists else ((),) * rows.count):
         try:

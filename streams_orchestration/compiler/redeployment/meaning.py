@@ -18,6 +18,9 @@ _WIDER = {
     "tinyint": ("smallint", "int", "bigint"),
     "smallint": ("int", "bigint"),
     "int": ("bigint",),
+    "utinyint": ("usmallint", "uint", "ubigint", "smallint", "int", "bigint"),
+    "usmallint": ("uint", "ubigint", "int", "bigint"),
+    "uint": ("ubigint", "bigint"),
     "float": ("double",),
 }
 """Type of an attribute -> the types that hold all its values."""

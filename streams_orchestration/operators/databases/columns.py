@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.arrow_types import batch_without_unsigned, type_name, without_unsigned
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.formats.texts import texts
 from streams_orchestration.operators.libraries import pa
@@ -37,7 +37,7 @@ def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
     import sqlalchemy as sa
     from sqlalchemy.dialects import mysql
 
-    types = pa.types
+    types, kind = pa.types, without_unsigned(kind)
     if types.is_boolean(kind):
         return sa.Boolean()
     if types.is_int64(kind):
@@ -94,7 +94,7 @@ def rows_of(batch: TupleBatch, columns: dict[str, str], kind: str) -> Iterator[l
         kind: the kind of database. Decimals become texts for SQLite, which has no decimal numbers.
     """
     for start in range(0, len(batch), CHUNK):
-        part = batch.arrow.slice(start, CHUNK).select(list(columns))
+        part = batch_without_unsigned(batch.arrow.slice(start, CHUNK).select(list(columns)))
         values = [_values(column, kind) for column in part.columns]
         names = list(columns.values())
         yield [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]

@@ -81,7 +81,7 @@ def check_years(batch: pa.RecordBatch) -> None:
         for leaf in leaves(column):
             if pa.types.is_date(leaf.type):
                 first, last = FIRST_DAY, LAST_DAY
-            elif pa.types.is_timestamp(leaf.type):
+            elif pa.types.is_timestamp(leaf.type) and leaf.type.unit == "us":  # nanoseconds are within these years
                 first, last = FIRST_DAY * _DAY, (LAST_DAY + 1) * _DAY - 1
             else:
                 continue

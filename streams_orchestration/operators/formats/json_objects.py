@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import required_fields, type_name
+from streams_orchestration.operators.arrow_types import required_fields, type_name, whole_range
 from streams_orchestration.operators.errors import shortened
 from streams_orchestration.operators.formats.checks import NULL, utf8_fault
 from streams_orchestration.operators.formats.misfits import form_of, is_read
@@ -131,7 +131,7 @@ def _reader(kind: pa.DataType) -> Read:
     if types.is_boolean(kind):
         return lambda value: _of(value, bool)
     if types.is_integer(kind):
-        return _whole(kind.bit_width)
+        return _whole(*whole_range(kind))
     if types.is_floating(kind):
         return _real(kind.bit_width)
     if types.is_decimal(kind):
@@ -165,9 +165,8 @@ def _map(key: pa.DataType, inner: Read) -> Read:
     return read
 
 
-def _whole(bits: int) -> Read:
-    limit = 1 << (bits - 1)
-    return lambda value: value if type(value) is int and -limit <= value < limit else _refuse()
+def _whole(least: int, most: int) -> Read:
+    return lambda value: value if type(value) is int and least <= value <= most else _refuse()
 
 
 def _real(bits: int) -> Read:

@@ -6,7 +6,7 @@ import csv
 import functools
 from decimal import Decimal, InvalidOperation
 
-from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.arrow_types import type_name, whole_range
 from streams_orchestration.operators.errors import DataError, shortened
 from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.formats.csv_dialect import NULL_TEXTS
@@ -74,8 +74,8 @@ def _range_of(text: str, kind: pa.DataType) -> str:
     number = Decimal(text.strip())
     if pa.types.is_floating(kind):
         return ": it is out of range"
-    limit = 1 << (kind.bit_width - 1)
-    return "" if -limit <= number < limit else f": it is out of the range {-limit} to {limit - 1}"
+    least, most = whole_range(kind)
+    return "" if least <= number <= most else f": it is out of the range {least} to {most}"
 
 
 def _is_number(text: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import batch_without_unsigned, schema_without_unsigned
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters, PendingFile
 from streams_orchestration.operators.delivery_key import DeliveryKey
@@ -127,7 +128,7 @@ class LakeSink(EpochSink):
         """Keep the tuples for the files of this micro-batch, with attributes renamed to columns."""
         renamed = self.__dict__.setdefault("_renamed", target_columns_of(self.context, self.parameters))
         columns = [batch.arrow.column(attribute) for attribute in renamed]
-        named = pa.RecordBatch.from_arrays(columns, names=list(renamed.values()))
+        named = batch_without_unsigned(pa.RecordBatch.from_arrays(columns, names=list(renamed.values())))
         if self.parameters.key:
             super().process(port, TupleBatch(named))
         else:
@@ -157,7 +158,8 @@ def written_schema(context: OperatorContext, parameters: LakeSinkParameters) -> 
         UnknownAttributeError, ValueError: attributes and columns do not match.
     """
     columns = target_columns_of(context, parameters)
-    schema = pa.schema([pa.field(columns[name], context.inputs[0].field(name).type) for name in columns])
+    source = schema_without_unsigned(context.inputs[0])
+    schema = pa.schema([pa.field(columns[name], source.field(name).type) for name in columns])
     for name in parameters.partition_by:
         if name not in schema.names:
             message = f"partitionBy: no column {name} is written{nearest(name, schema.names)}"

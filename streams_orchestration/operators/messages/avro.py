@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.arrow_types import type_name, without_unsigned
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.messages.registry import RegisteredSchema
 from streams_orchestration.operators.messages.texts import text_fault
@@ -264,7 +264,7 @@ def _record(fields: Any, name: str, path: str, used: set[str]) -> Avro:
 
 
 def _derived(kind: pa.DataType, name: str, path: str, used: set[str]) -> Avro:
-    types = pa.types
+    types, kind = pa.types, without_unsigned(kind)
     if types.is_struct(kind):
         return _record([kind.field(i) for i in range(kind.num_fields)], name, path, used)
     if types.is_list(kind):

@@ -205,7 +205,8 @@ def _one(kind: pa.DataType, name: str, before: Any, used: set[str]) -> tuple[lis
     if types.is_timestamp(kind) and kind.tz:
         return [], "google.protobuf.Timestamp"
     if types.is_integer(kind):
-        return [], "int64" if kind.bit_width == 64 else "int32"
+        sign = "u" if types.is_unsigned_integer(kind) else ""
+        return [], f"{sign}int64" if kind.bit_width == 64 else f"{sign}int32"
     if types.is_floating(kind):
         return [], "double" if kind.bit_width == 64 else "float"
     simple: Mapping[Any, str] = {pa.bool_(): "bool", pa.string(): "string", pa.binary(): "bytes"}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
-from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.arrow_types import batch_without_unsigned, schema_without_unsigned, type_name
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.messages import avro, protobuf, protobuf_schema
@@ -199,8 +199,9 @@ class RegisteredEncoder:
             raise RefusedError(message)
         self._subject = subject
         try:
+            self._narrows = format == "avro"  # which has no unsigned types
             kind = avro.AvroWriter if format == "avro" else protobuf.ProtobufWriter
-            self._writer = kind(registered, schema)
+            self._writer = kind(registered, schema_without_unsigned(schema) if self._narrows else schema)
         except ValueError as error:
             message = f"subject {subject}: {error}"
             raise RefusedError(message) from None
@@ -208,6 +209,7 @@ class RegisteredEncoder:
 
     def encode(self, batch: pa.RecordBatch) -> list[bytes | RefusedError]:
         """Return one message value for each tuple, or the error of a tuple that the schema cannot represent."""
+        batch = batch_without_unsigned(batch) if self._narrows else batch
         return [self._encoded(row) for row in batch.to_pylist()]
 
     def _encoded(self, row: dict[str, Any]) -> bytes | RefusedError:

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from streams_orchestration.expressions.naming import attribute_of
 from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.arrow_types import per_second, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
@@ -192,7 +192,7 @@ class DeDuplicate(Operator):
         limit, scale = self.parameters.count, 1
         if self.parameters.delta_attribute is not None:
             kind = self.context.inputs[0].field(self.parameters.delta_attribute).type
-            scale = 1_000_000 if pa.types.is_timestamp(kind) else 1
+            scale = per_second(kind)
             limit = self.parameters.delta * scale
         floating = self._is_floating()
         # differences of integers are integers, so they can be compared exactly

@@ -87,8 +87,9 @@ def _holds(before: pa.DataType, after: pa.DataType) -> bool:
     types = pa.types
     if before == after:
         return True
-    if types.is_signed_integer(before) and types.is_signed_integer(after):
-        return before.bit_width < after.bit_width
+    if types.is_integer(before) and types.is_integer(after):
+        kept = types.is_unsigned_integer(before) or types.is_signed_integer(after)
+        return kept and before.bit_width < after.bit_width
     return types.is_float32(before) and types.is_float64(after)
 
 

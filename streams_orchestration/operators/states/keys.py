@@ -51,7 +51,7 @@ def hashable(column: pa.Array) -> pa.Array:
     """
     kind = column.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
-        return column.cast(pa.int64())
+        return column.cast(pa.int64(), safe=not pa.types.is_uint64(kind))
     if pa.types.is_floating(kind):
         return normalised(column.cast(pa.float64()))
     if pa.types.is_decimal(kind):

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.arrow_types import per_second, type_name
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.event_time.clause import EVENT_TIME_KINDS, parse_event_time_window
 from streams_orchestration.operators.libraries import compute as pc
@@ -68,7 +68,7 @@ class Policy:
             wanted = "a timestamp" if self.kind == "time" else "a number or a timestamp"
             message = f"{where}: {name} is {type_name(kind)}, {wanted} is wanted"
             raise ValueError(message)
-        return Policy(self.kind, self.size * (1_000_000 if pa.types.is_timestamp(kind) else 1), name)
+        return Policy(self.kind, self.size * per_second(kind), name)
 
     def value_type(self, schema: pa.Schema) -> pa.DataType:
         """Return the type of what `values` returns: bigint or double."""
@@ -87,7 +87,11 @@ class Policy:
         if column.null_count or (pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py()):
             message = f"window: {self.attribute} is null or NaN"
             raise DataError(message)
-        return pc.cast(column, self.value_type(batch.schema)).to_numpy(zero_copy_only=False)
+        try:
+            return pc.cast(column, self.value_type(batch.schema)).to_numpy(zero_copy_only=False)
+        except pa.ArrowInvalid as error:
+            message = f"window: {self.attribute} is beyond the range of bigint: {error}"
+            raise DataError(message) from error
 
 
 PartitionPolicyKind = Literal["partitionAge", "partitionCount", "tupleCount"]

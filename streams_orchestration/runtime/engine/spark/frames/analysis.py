@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.compiler.query_columns import OperatorColumns
+from streams_orchestration.operators.arrow_types import ddl_without_unsigned
 from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.import_path import import_from
 from streams_orchestration.runtime.engine.query_analysis import QueryAnalysis, QueryRefusal
@@ -188,7 +189,7 @@ class _EmptySource:
     def __call__(self, spark: SparkSession, program: OperatorProgram, port: int, time: str) -> DataFrame:
         from streams_orchestration.runtime.engine.spark.descriptor import MARKER
 
-        ddl = program.inputs[port]
+        ddl = ddl_without_unsigned(program.inputs[port])
         return spark.readStream.schema(f"{ddl}, {MARKER} int" if time else ddl).parquet(self._directory)
 
 

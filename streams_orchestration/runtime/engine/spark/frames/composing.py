@@ -17,7 +17,7 @@ from streams_orchestration.compiler.pe_program import Direct, OperatorProgram, P
 from streams_orchestration.compiler.query_columns import OperatorColumns
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.schema import quoted
-from streams_orchestration.operators.arrow_types import arrow_schema, fits
+from streams_orchestration.operators.arrow_types import arrow_schema, ddl_without_unsigned, fits
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.frames import FrameOperator, FrameParameters, StaticTable
 from streams_orchestration.operators.implementation import import_operator
@@ -277,7 +277,7 @@ def _declared(frame: DataFrame, ddl: str) -> DataFrame:
     Raises:
         ValueError: the columns have other names, or the values of a column may not fit its type.
     """
-    wanted = StructType.fromDDL(ddl)
+    wanted = StructType.fromDDL(ddl_without_unsigned(ddl))
     assert isinstance(wanted, StructType)
     fields, names = {field.name: field for field in frame.schema}, [field.name for field in wanted]
     if len(fields) != len(frame.columns) or set(fields) != set(names):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.arrow_types import arrow_schema, batch_without_unsigned, schema_without_unsigned
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.libraries import compute as pc
@@ -85,7 +85,7 @@ def read_share(payload: bytes, options: dict[str, str]) -> Iterator[pa.RecordBat
                 tuples = item
             else:
                 tuples = selected(item, condition, options["attributes"], options["timezone"])
-            batch = tuples.arrow
+            batch = batch_without_unsigned(tuples.arrow)
             if not batch.num_rows:
                 continue
             if time:
@@ -94,7 +94,7 @@ def read_share(payload: bytes, options: dict[str, str]) -> Iterator[pa.RecordBat
                 batch = batch.append_column(MARKER, pa.array([0] * batch.num_rows, pa.int32()))
             yield batch
     if share.marker is not None:
-        yield _marker(schema, time, share.marker)
+        yield _marker(schema_without_unsigned(schema), time, share.marker)
     if time and latest is not None:
         _report(Scratch(options["scratch"]), f"{options['operator']}:{options['port']}", latest)
 

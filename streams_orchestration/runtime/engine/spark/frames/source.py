@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, InputPartition
 from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper  # pyright: ignore[reportPrivateUsage]
 
+from streams_orchestration.operators.arrow_types import ddl_without_unsigned
 from streams_orchestration.runtime.engine.spark.descriptor import MARKER, TaskDescriptor
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class PortSource(DataSource):
 
     def schema(self) -> str:
         """Return the tuple type of the port, with a column for markers if the port has a watermark."""
-        attributes = self.options["attributes"]
+        attributes = ddl_without_unsigned(self.options["attributes"])
         return f"{attributes}, {MARKER} int" if self.options["time"] else attributes
 
     def streamReader(self, schema: Any) -> PortReader:  # noqa: N802 (Spark's name)
