@@ -46,12 +46,14 @@ RUNTIME_LAYERS = (
 )
 """The same within the runtime: what all its packages share, the packages, and what others use of it."""
 SPL_LAYERS = {
-    "spl": ("language", "types", "programs", "adl"),
+    "spl": ("language", "types", "functions", "typing", "programs", "adl"),
     "spl.language": (
         *("tokens", "tree", "definitions", "recovery", "type_expressions", "expressions", "statements", "invocations"),
         *("parsing", "printing", "definition_printing"),
     ),
     "spl.types": ("types", "joining", "casts", "literals", "text", "written", "columns"),
+    "spl.functions": ("signatures",),
+    "spl.typing": ("typed", "scopes"),
     "spl.programs": ("errors", "values", "wrapping", "columns", "library"),
     "spl.programs.library": (
         *(

@@ -103,7 +103,8 @@ def test_every_package_has_its_layer():
     assert packages == set(LAYERS)
     for package, layers in INNER.items():
         inside = ROOT / package.replace(".", "/")
-        assert {path.stem for path in inside.iterdir() if not path.stem.startswith("__")} == set(layers)
+        modules = (path for path in inside.iterdir() if path.is_dir() or path.suffix == ".py")
+        assert {path.stem for path in modules if not path.stem.startswith("__")} == set(layers)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,235 @@
+"""Signatures of functions. The built-in ones are in `builtin.txt`; a name is read when it is first asked for.
+
+>>> for signature in builtin("appendM")[:2]:
+...     print(signature)
+void appendM(mutable list<T>, T)
+void appendM(mutable list<T>[N], T)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from streams_orchestration.spl.types.types import (
+    VOID,
+    BoundedString,
+    Collection,
+    Enumeration,
+    Special,
+    Tuple,
+    Type,
+)
+from streams_orchestration.spl.types.written import type_of_text
+
+BOUNDS = {"N": -1, "M": -2}
+"""The bounds that stand for any; a type of a parameter has them in place of a number."""
+_EFFECTS = """
+    print println printString printStringLn flushStdio appTrc appLog log assert submit resetConsistentRegion
+"""
+EFFECTS = frozenset(_EFFECTS.split())
+"""The built-in functions with an effect that are not called stateful."""
+_KINDS = """
+    any boolean collection complex composite decimal enum float floatingpoint integral list map numeric ordered
+    primitive set string tuple xml
+"""
+CLASSES = frozenset(_KINDS.split())
+"""The classes of types that a type parameter may be restricted to."""
+_FUNCTION = re.compile(
+    r"(?P<stateful>stateful )?(?:<(?P<variables>[^>]*)> )?(?:\[[NM,]+\] )?(?P<result>\S.*?) (?P<name>\w+)"
+    r"\((?P<parameters>.*)\)"
+)
+_NAMED = re.compile(r"\b(?:Sys|Log|Trace)\.\w+")
+_BOUND = re.compile(r"\[([NM])\]")
+_STAND_INS = {"N": 2**31 + 1, "M": 2**31 + 2}
+"""Bounds that no program writes, in place of the letters while a type is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a function; a `mutable` one is changed by the call."""
+
+    type: Type
+    mutable: bool = False
+
+    def __str__(self) -> str:
+        return f"{'mutable ' * self.mutable}{_shown(self.type)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A function as its callers see it.
+
+    Attributes:
+        variables: the type parameters with the classes of types that each may be; `Special` of its name stands for one.
+        stateful: True if results depend on more than the arguments, or something else changes.
+    """
+
+    namespace: str
+    name: str
+    parameters: tuple[Parameter, ...]
+    result: Type
+    stateful: bool = False
+    variables: tuple[tuple[str, str], ...] = ()
+    native: bool = False
+
+    def __str__(self) -> str:
+        return f"{_shown(self.result)} {self.name}({', '.join(map(str, self.parameters))})"
+
+    @property
+    def is_builtin(self) -> bool:
+        """True if the function belongs to the language."""
+        return self.namespace == "spl" or self.namespace.startswith("spl.")
+
+    @property
+    def is_pure(self) -> bool:
+        """True if a call does nothing but give a result, always the same one for the same arguments."""
+        has_effect = self.is_builtin and self.name in EFFECTS
+        return not (self.stateful or has_effect or any(each.mutable for each in self.parameters))
+
+
+def builtin(name: str, namespace: str = "") -> tuple[Signature, ...]:
+    """Return the signatures of the built-in functions of a name, of all namespaces or of one."""
+    return tuple(each for each in _builtin(name) if not namespace or each.namespace == namespace)
+
+
+def logic_function(name: str) -> tuple[Signature, ...]:
+    """Return the signatures of `submit` and `currentPunct`, which only logic knows."""
+    return tuple(_signature("spl", text) for text in _lines().functions.get(("logic", name), ()))
+
+
+def builtin_type(composite: str, name: str) -> Type | None:
+    """Return a type of `spl::Sys`, `Log` or `Trace`.
+
+    >>> str(builtin_type("Sys", "Kind"))
+    'enum{Gauge, Counter, Time}'
+    """
+    written = _lines().types.get(f"{composite}.{name}")
+    return None if written is None else _type(written, ())
+
+
+def builtin_types(composite: str) -> dict[str, Type]:
+    """Return the types of `spl::Sys`, `Log` or `Trace` by name; of other composites none."""
+    names = [each.partition(".")[2] for each in _lines().types if each.startswith(f"{composite}.")]
+    return {name: type_ for name in names if (type_ := builtin_type(composite, name)) is not None}
+
+
+def builtin_names() -> frozenset[str]:
+    """Return the names of all built-in functions."""
+    return frozenset(name for namespace, name in _lines().functions if namespace != "logic")
+
+
+def builtin_namespaces() -> frozenset[str]:
+    """Return the namespaces that have built-in functions."""
+    return frozenset(namespace for namespace, _ in _lines().functions if namespace != "logic")
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """The lines of the file, not read further: functions by namespace and name, types by name."""
+
+    functions: dict[tuple[str, str], list[str]]
+    types: dict[str, str]
+
+
+@cache
+def _lines() -> _Lines:
+    text = files("streams_orchestration.spl.functions").joinpath("builtin.txt").read_text(encoding="utf-8")
+    functions: dict[tuple[str, str], list[str]] = {}
+    types: dict[str, str] = {}
+    section = ""
+    for line in text.splitlines():
+        if not line or line.startswith("#"):
+            continue
+        if not line.startswith(" "):
+            section = line
+        elif section == "spl types":
+            name, _, written = line.strip().partition(" = ")
+            types[name] = written
+        else:
+            match = _FUNCTION.fullmatch(line.strip())
+            assert match is not None, line
+            functions.setdefault((section, match["name"]), []).append(line.strip())
+    return _Lines(functions, types)
+
+
+@cache
+def _builtin(name: str) -> tuple[Signature, ...]:
+    return tuple(
+        _signature(namespace, text)
+        for (namespace, each), texts in _lines().functions.items()
+        if each == name and namespace != "logic"
+        for text in texts
+    )
+
+
+@cache
+def _signature(namespace: str, text: str) -> Signature:
+    match = _FUNCTION.fullmatch(text)
+    assert match is not None, text
+    variables: list[tuple[str, str]] = []
+    for part in (match["variables"] or "").split(","):
+        if part:
+            kind, variable = part.split()
+            assert kind in CLASSES, text
+            variables.append((variable, kind))
+    names = tuple(name for name, _ in variables)
+    parameters: list[Parameter] = []
+    for part in _separated(match["parameters"]):
+        mutable = part.startswith("mutable ")
+        parameters.append(Parameter(_type(part.removeprefix("mutable "), names), mutable))
+    result = VOID if match["result"] == "void" else _type(match["result"], names)
+    return Signature(
+        *(namespace, match["name"], tuple(parameters), result),
+        stateful=match["stateful"] is not None,
+        variables=tuple(variables),
+    )
+
+
+def _separated(text: str) -> list[str]:
+    """Return the parts between commas that are in no bracket."""
+    parts, level = [""], 0
+    for sign in text:
+        level += (sign in "<{[") - (sign in ">}]")
+        if sign == "," and level == 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _type(written: str, variables: tuple[str, ...]) -> Type:
+    """Read a type; a type parameter is an enumeration of one word while it is read."""
+    written = _NAMED.sub(lambda match: _lines().types[match[0]], written)
+    for variable in variables:
+        written = re.sub(rf"\b{variable}\b(?!\])", f"enum{{{variable}}}", written)
+    written = _BOUND.sub(lambda match: f"[{_STAND_INS[match[1]]}l]", written)
+    return _with_variables(type_of_text(written), variables)
+
+
+def _with_variables(type_: Type, variables: tuple[str, ...]) -> Type:
+    match type_:
+        case Enumeration(words=(word,)) if word in variables:
+            return Special(word)
+        case Collection():
+            elements = tuple(_with_variables(each, variables) for each in type_.elements)
+            return Collection(type_.kind, elements, _bound(type_.bound))
+        case BoundedString():
+            return BoundedString(_bound(type_.bound) or 0)
+        case Tuple():
+            return type_
+        case _:
+            return type_
+
+
+def _bound(bound: int | None) -> int | None:
+    return next((BOUNDS[letter] for letter, each in _STAND_INS.items() if each == bound), bound)
+
+
+def _shown(type_: Type) -> str:
+    text = str(type_)
+    for letter, bound in BOUNDS.items():
+        text = text.replace(f"[{bound}]", f"[{letter}]")
+    return text

@@ -1,0 +1,1 @@
+"""Typing of SPL: names get a meaning, expressions and statements become typed trees."""

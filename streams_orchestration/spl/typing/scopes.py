@@ -1,0 +1,291 @@
+"""Scopes: what a name means where it stands.
+
+A scope has the names of one place (a block, a clause, a composite), and the scope around it. What is outside of a
+file comes from `Definitions`, which reads files on demand.
+
+>>> from streams_orchestration.spl.types.types import INT32, Attribute, Tuple
+>>> port = Port("In", Tuple((Attribute("n", INT32),)), ("In", "Src"))
+>>> scope = port_scope(Scope(), (port,))
+>>> type(scope.find("n")).__name__, type(scope.find("Src")).__name__, scope.find("m")
+('PortAttributeName', 'PortName', None)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from streams_orchestration.spl.functions.signatures import (
+    Signature,
+    builtin,
+    builtin_namespaces,
+    builtin_types,
+    logic_function,
+)
+from streams_orchestration.spl.language import tree
+from streams_orchestration.spl.types.types import Enumeration, Tuple, Type
+from streams_orchestration.spl.typing.typed import Call, Expression, Source
+
+# --- meanings of names
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or output port of an invocation.
+
+    Attributes:
+        label: its name in canonical text: its alias, or its first stream.
+        names: all names that the program may call it by.
+        mutable: True if the program may change its tuple.
+    """
+
+    label: str
+    type: Tuple
+    names: tuple[str, ...] = ()
+    mutable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PortAttributeName:
+    """An attribute of an input port."""
+
+    port: Port
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class PortName:
+    """The tuple of an input port; as a type, that of the tuple."""
+
+    port: Port
+
+
+@dataclass(frozen=True, slots=True)
+class OutputName:
+    """An output port, for `submit`; as a type, that of its tuples."""
+
+    port: Port
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamName:
+    """A stream that is no port here; as a type, that of its tuples."""
+
+    type: Tuple
+
+
+@dataclass(frozen=True, slots=True)
+class VariableName:
+    """A variable; `kind` is `state`, `local`, `parameter` or `loop`."""
+
+    type: Type
+    kind: str
+    mutable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TypeName:
+    """A type."""
+
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class EnumWord:
+    """A word of one or more enumerations; the context chooses among several."""
+
+    types: tuple[Enumeration, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionName:
+    """Functions of one name; `kind` is `function`, `output` for those of an output clause, or `logic`."""
+
+    overloads: tuple[Signature, ...]
+    kind: str = "function"
+
+
+@dataclass(frozen=True)
+class Actual:
+    """The actual of a composite's formal: trees, with the scope in which their names have a meaning.
+
+    Attributes:
+        mode: `attribute`, `expression`, `function`, `operator` or `type`.
+        values: the actual, as in `language.definitions.Argument`.
+        type: the type of an `expression<T>`, or None.
+    """
+
+    mode: str
+    values: tree.Type | tuple[tree.Expression, ...]
+    source: Source
+    scope: Scope
+    type: Type | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OtherName:
+    """A name that is no value: of an operator, say; `what` is `an operator`."""
+
+    what: str
+    members: tuple[tuple[str, Meaning], ...] = ()
+    """The types of a composite, and the words of its enumerations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """A name with several meanings, which the message names; the code is that of Streams."""
+
+    code: str
+    message: str
+
+
+Meaning = (
+    PortAttributeName
+    | PortName
+    | OutputName
+    | StreamName
+    | VariableName
+    | TypeName
+    | EnumWord
+    | FunctionName
+    | Actual
+    | OtherName
+    | Unclear
+)
+
+
+# --- scopes
+
+
+class Definitions(Protocol):
+    """Definitions that a scope has not itself: of its file, its namespace, and what it uses."""
+
+    def find(self, name: tree.Name) -> Meaning | None:
+        """Return the meaning of a name, qualified or not."""
+        ...
+
+    def known(self, call: Call) -> Expression | None:
+        """Return the value of a call that is known, as of `getCompileTimeValue`; None if only a run tells."""
+        ...
+
+
+class BuiltinDefinitions:
+    """The definitions of the language: functions, and the types of `spl::Sys`, `Log` and `Trace`."""
+
+    def find(self, name: tree.Name) -> Meaning | None:
+        """Return the meaning of a name."""
+        if name.namespace in ("", "spl") and (types := builtin_types(name.name)):
+            return composite_name(types)
+        if not name.namespace or name.namespace in builtin_namespaces():
+            functions = builtin(name.name, name.namespace)
+            return FunctionName(functions) if functions else None
+        return None
+
+    def known(self, call: Call) -> Expression | None:
+        """Return None: no built-in function is known before the application is."""
+        del call
+        return None
+
+
+BUILTINS = BuiltinDefinitions()
+
+
+@dataclass(eq=False)
+class Scope:
+    """Names of one place and, through `parent`, of those around it."""
+
+    parent: Scope | None = None
+    names: dict[str, Meaning] = field(default_factory=dict[str, Meaning])
+    definitions: Definitions = BUILTINS
+
+    def child(self, names: dict[str, Meaning] | None = None) -> Scope:
+        """Return a scope within this one."""
+        return Scope(self, {} if names is None else names, self.definitions)
+
+    def find(self, name: str, namespace: str = "") -> Meaning | None:
+        """Return the meaning of a name, or None if it has none."""
+        if not namespace:
+            scope: Scope | None = self
+            while scope is not None:
+                meaning = scope.names.get(name)
+                if meaning is not None:
+                    return meaning
+                scope = scope.parent
+        return self.definitions.find(tree.Name(0, 0, namespace, name))
+
+    def declare_type(self, name: str, type_: Type) -> None:
+        """Give a name to a type; the words of an enumeration become known, too."""
+        self.names[name] = TypeName(type_)
+        if isinstance(type_, Enumeration):
+            for word in type_.words:
+                known = self.names.get(word)
+                if known is None:
+                    self.names[word] = EnumWord((type_,))
+                elif isinstance(known, EnumWord) and type_ not in known.types:
+                    self.names[word] = EnumWord((*known.types, type_))
+
+
+def port_scope(parent: Scope, ports: Iterable[Port]) -> Scope:
+    """Return the scope of a `param`, `output` or `window` clause: input ports and their attributes."""
+    names: dict[str, Meaning] = {}
+    attributes: dict[str, Meaning] = {}
+    owners: dict[str, list[str]] = {}
+    for port in ports:
+        for name in dict.fromkeys((port.label, *port.names)):
+            if name in names:
+                names[name] = Unclear("CDISP0018E", f"{name} is the name of several input ports")
+            else:
+                names[name] = PortName(port)
+        for attribute in port.type.attributes:
+            owners.setdefault(attribute.name, []).append(port.label)
+            attributes[attribute.name] = PortAttributeName(port, attribute.name, attribute.type)
+    for name, labels in owners.items():
+        if len(labels) > 1:
+            message = (
+                f"{name} is an attribute of several input ports: {', '.join(f'{label}.{name}' for label in labels)}"
+            )
+            attributes[name] = Unclear("CDISP0018E", message)
+    return parent.child(names | attributes)
+
+
+def output_scope(parent: Scope, ports: Sequence[Port]) -> Scope:
+    """Return a scope with the output ports of an invocation, which `submit` and types may name."""
+    names: dict[str, Meaning] = {}
+    for number, port in enumerate(ports):
+        for name in dict.fromkeys((port.label, *port.names)):
+            names[name] = OutputName(port, number)
+    return parent.child(names)
+
+
+def function_scope(parent: Scope, signature: Signature, names: Sequence[str]) -> Scope:
+    """Return the scope of a function's body: its parameters, constant unless they are mutable."""
+    return parent.child(
+        {
+            name: VariableName(each.type, "parameter", each.mutable)
+            for name, each in zip(names, signature.parameters, strict=True)
+        }
+    )
+
+
+def logic_scope(parent: Scope, outputs: Sequence[Port], *names: str) -> Scope:
+    """Return a scope with output ports and some of `submit` and `currentPunct`."""
+    scope = output_scope(parent, outputs)
+    for name in names:
+        scope.names[name] = FunctionName(logic_function(name), "logic")
+    return scope
+
+
+def composite_name(types: dict[str, Type]) -> OtherName:
+    """Return the meaning of the name of a composite that lets others see some of its types."""
+    inner = Scope()
+    for name, type_ in types.items():
+        inner.declare_type(name, type_)
+    return OtherName("a composite", tuple(inner.names.items()))
+
+
+def member_of(meaning: Meaning | None, name: str) -> Meaning | None:
+    """Return a type of a composite, or a word of its enumerations; None if there is none."""
+    return dict(meaning.members).get(name) if isinstance(meaning, OtherName) else None
