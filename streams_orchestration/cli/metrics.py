@@ -18,7 +18,7 @@ IDLE_CORES = 0.01
 """Share of a processor below which an operator is not named among the busiest."""
 BEHIND_SEGMENTS = 8
 """Segments of lag from which a reader is named; at 32 its producer waits for it."""
-POINTED_AT = ("dropped", "errors", "late_rows")
+POINTED_AT = ("dropped", "errors", "late_rows", "late_dropped", "ahead")
 """Custom metrics that are named if they are not 0."""
 
 

@@ -14,6 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from streams_orchestration.cli.event_time import event_time_table
 from streams_orchestration.cli.invocation import current, write_json, write_output
 from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.messages import detail, note
@@ -166,6 +167,8 @@ def details(status: api.ApplicationStatus, now: float, metrics: api.ApplicationM
     lines: list[RenderableType] = [progress_table(status, rates(metrics), now, failing), *facts(metrics)]
     lines += [Text(), *region_lines(status, now, failing)]
     lines += [Text(), tasks_table(status), Text()]
+    if (event_time := event_time_table(metrics)) is not None:
+        lines += [event_time, Text()]
     for host in status.hosts:
         process = host.process + ("" if host.alive or host.pid is None else " (gone)")
         took = f"; start-up {api.in_words(host.start_up)}" if host.start_up else ""

@@ -65,6 +65,20 @@ def test_a_region_and_an_application_have_what_their_pes_have_together():
     assert (rows["PE 1"].lag, rows["PE 1"].lag_seconds, rows["In"].lag) == (4500, 12.0, 70)
 
 
+def test_a_pe_is_as_far_behind_in_event_time_as_the_operator_that_is_most():
+    found = {"In": (NOW - 5, False), "Slow": (NOW - 90, False), "Out": (None, True)}
+    times = tuple(
+        api.OperatorEventTime(name, 0, watermark, None, ended, 1, 0, "source", "", None)
+        for name, (watermark, ended) in found.items()
+    )
+    query = operator_metrics("Query", pe=1, custom=(CustomMetric("watermark", "gauge", NOW - 7, ""),))
+    observed = Observed(status(units=UNITS, pes=PES), metrics(operators=(*OPERATORS, query), event_time=times), ())
+    rows = {row.name: row.event_time_behind for row in rows_of(Snapshot(NOW, (observed,), (), 1, 2))}
+    assert rows == {
+        "flights": 90, "region-0": 90, "PE 0": 90, "PE 1": 7, "In": 5, "Slow": 90, "Out": None, "Query": 7,
+    }  # fmt: skip
+
+
 def test_operators_that_were_not_measured_have_no_figures():
     unmeasured = Snapshot(NOW, (Observed(status(pes=PES, units=UNITS), metrics(operators=(), pes=()), ()),), (), 1, 2)
     rows = [row for row in rows_of(unmeasured) if row.kind == "operator"]

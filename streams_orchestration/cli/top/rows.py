@@ -33,6 +33,8 @@ class Row:
     """Tuples that wait to be read."""
     lag_seconds: float | None = None
     """Age of the oldest waiting tuple."""
+    event_time_behind: float | None = None
+    """Seconds from the watermark until now; the most of all operators in the row."""
     state_bytes: int | None = None
     resets: int | None = None
 
@@ -78,6 +80,11 @@ COLUMNS = (
     ShownColumn("behind", lambda row: row.lag, lambda row: _number(row.lag)),
     ShownColumn(
         "oldest", lambda row: row.lag_seconds, lambda row: duration(row.lag_seconds) if row.lag_seconds else ""
+    ),
+    ShownColumn(
+        "event time behind",
+        lambda row: row.event_time_behind,
+        lambda row: "" if row.event_time_behind is None else duration(row.event_time_behind),
     ),
     ShownColumn(
         "state kB", lambda row: row.state_bytes, lambda row: f"{row.state_bytes / 1e3:,.1f}" if row.state_bytes else ""
@@ -160,20 +167,30 @@ def _application(observed: api.Observed) -> Iterator[Row]:
         )
     yield from pes
     for row, pe in zip(pes, status.pes, strict=True):
-        yield from _operators(row.path, pe.operators, measured[pe.id].operators)
+        yield from _operators(row.path, pe.operators, measured[pe.id])
 
 
 @dataclass(slots=True)
 class _Measured:
     """The measurements of one PE."""
 
+    at: float
+    """The time of the reading in unix seconds."""
+    watermarks: dict[str, float]
+    """Operator -> its watermark in unix seconds."""
     operators: list[api.OperatorMetrics] = field(default_factory=list)
     readers: list[api.ReaderMetrics] = field(default_factory=list)
     rows_per_second: float | None = None
 
+    def behind(self, operator: str) -> float | None:
+        """Return the seconds from an operator's watermark until now; None without a watermark."""
+        watermark = self.watermarks.get(operator)
+        return None if watermark is None else self.at - watermark
+
 
 def _by_pe(metrics: api.ApplicationMetrics) -> dict[int, _Measured]:
-    measured: dict[int, _Measured] = defaultdict(_Measured)
+    watermarks = metrics.watermarks
+    measured: dict[int, _Measured] = defaultdict(lambda: _Measured(metrics.at, watermarks))
     for operator in metrics.operators:
         measured[operator.pe].operators.append(operator)
     for reader in (reader for stream in metrics.streams for reader in stream.readers):
@@ -204,19 +221,24 @@ def _pe(observed: api.Observed, pe: api.PeStatus, failed: dict[str, api.UnitFail
         tuples=max(pe.rows_in, pe.rows_out),
         lag=sum(reader.lag_tuples for reader in behind) if behind else None,
         lag_seconds=max((reader.lag_seconds for reader in behind), default=None),
+        event_time_behind=_most(measured.behind(each.name) for each in operators),
         state_bytes=sum(each.state_bytes for each in operators) if operators else None,
         resets=unit.resets if unit.region is None else None,
     )
 
 
-def _operators(above: tuple[str, ...], names: Iterable[str], measured: Iterable[api.OperatorMetrics]) -> Iterator[Row]:
-    known = {each.name: each for each in measured}
+def _operators(above: tuple[str, ...], names: Iterable[str], measured: _Measured) -> Iterator[Row]:
+    known = {each.name: each for each in measured.operators}
     for name in dict.fromkeys((*names, *known)):
         path = (*above, name)
-        yield _operator(path, known[name]) if name in known else Row(path, "operator")
+        yield _operator(path, known[name], measured.behind(name)) if name in known else Row(path, "operator")
 
 
-def _operator(path: tuple[str, ...], measured: api.OperatorMetrics) -> Row:
+def _most(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _operator(path: tuple[str, ...], measured: api.OperatorMetrics, behind: float | None) -> Row:
     own = {metric.name: metric.value for metric in measured.custom}
     lag = own.get(LAG_TUPLES)
     return Row(
@@ -228,6 +250,7 @@ def _operator(path: tuple[str, ...], measured: api.OperatorMetrics) -> Row:
         tuples=sum(port.tuples for port in measured.inputs or measured.outputs),
         lag=None if lag is None else int(lag),
         lag_seconds=own.get(LAG_SECONDS),
+        event_time_behind=behind,
         state_bytes=measured.state_bytes if measured.checkpoints else None,
     )
 
@@ -247,6 +270,7 @@ def _sum(rows: Iterable[Row]) -> Row:
         cores=total(row.cores for row in rows),
         cpu_seconds=total(row.cpu_seconds for row in rows),
         lag=None if lag is None else int(lag),
-        lag_seconds=max((row.lag_seconds for row in rows if row.lag_seconds is not None), default=None),
+        lag_seconds=_most(row.lag_seconds for row in rows),
+        event_time_behind=_most(row.event_time_behind for row in rows),
         state_bytes=None if size is None else int(size),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from streams_orchestration.operators.event_time.holder import Holder
 from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 
@@ -73,6 +74,18 @@ class Entries:
         self._idle.clear()
         self.watermark = END
         return Watermarks.of((0, END))
+
+    def holder(self) -> Holder:
+        """Return the connection with the least watermark among those that are not idle; one without any goes first."""
+        inputs, idle = len(self.values), len(self._idle)
+        if self.watermark == END:
+            return Holder("end", inputs=inputs, idle=idle)
+        active = [name for name in self.values if name not in self._idle]
+        if not active:
+            return Holder("idle", inputs=inputs, idle=idle)
+        reached = self.values
+        least = min(active, key=lambda name: IDLE if (value := reached[name]) is None else value)
+        return Holder("connection", least, reached[least], inputs=inputs, idle=idle)
 
     def dump(self) -> dict[str, Any]:
         """Return the state as JSON (EV43)."""

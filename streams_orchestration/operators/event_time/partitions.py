@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from streams_orchestration.operators.event_time.decision import Decision
+from streams_orchestration.operators.event_time.holder import Holder
 from streams_orchestration.operators.event_time.partition_time import NO_TIME, Guard, PartitionTime, least_steps
 from streams_orchestration.operators.libraries import np
 
@@ -129,6 +130,16 @@ class Partitions:
     def counts(self) -> dict[str, int]:
         """The number of tuples of each partition that is not idle."""
         return {name: each.count for name, each in self._members.items() if not each.idle}
+
+    def holder(self) -> Holder:
+        """Return the partition with the least time among those that are not idle; one without a time goes first."""
+        inputs, idle = len(self._members), sum(each.idle for each in self._members.values())
+        active = {name: each for name, each in self._members.items() if not each.idle}
+        if not active:
+            return Holder("idle", inputs=inputs, idle=idle)
+        name = min(active, key=lambda each: active[each].greatest)
+        time = None if active[name].greatest == NO_TIME else active[name].greatest
+        return Holder("source" if name == WHOLE else "partition", name, time, active[name].count, inputs, idle)
 
     @property
     def decided(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.event_time.entries import Entries
+from streams_orchestration.operators.event_time.holder import Holder
 from streams_orchestration.operators.event_time.partition_time import NO_TIME, Guard
 from streams_orchestration.operators.event_time.partitions import WHOLE
 from streams_orchestration.operators.event_time.role import EventTimeRole
@@ -46,6 +47,8 @@ class OperatorWatermark:
         """The watermark sent last in the modes `heldInput` and `manual`."""
         self._reached: int | None = None
         """The input watermark in front of the tuples that the operator has processed."""
+        self._held: int | None = None
+        """The least time of a tuple that the operator keeps (EV62); None without any."""
 
     @property
     def value(self) -> int | None:
@@ -128,6 +131,22 @@ class OperatorWatermark:
                 f"If times of {self.role.attribute} can be wrong, give eventTime a maxAhead"
             )
 
+    @property
+    def holder(self) -> Holder:
+        """The connection, partition or kept tuple that keeps the watermark from rising."""
+        if self.clock is not None:
+            return Holder("end") if self.clock.emitted == END else self.clock.partitions.holder()
+        found = self.entries.holder()
+        if self.role.mode == "manual" and self._sent != END:
+            return Holder("operator", ticks=self._sent, inputs=found.inputs, idle=found.idle)
+        if self._held is not None and self._reached is not None and self._held < self._reached:
+            return Holder("tuple", ticks=self._held, inputs=found.inputs, idle=found.idle)
+        return found
+
+    def describe(self) -> dict[str, Any]:
+        """Return the watermark and its holder as JSON, times in unix seconds."""
+        return self.holder.document(self.value, self.role.ticks)
+
     def warning(self) -> str | None:
         """Return once what there is to say about the first tuple that moved the watermark by more than a day."""
         warning, self.jumped = self.jumped, self.jumped and ""
@@ -152,6 +171,7 @@ class OperatorWatermark:
             return steps
         if self.role.mode != "heldInput":
             return None
+        self._held = held
         idle = steps is not None and steps.values[-1] == IDLE
         if steps is not None and (values := steps.values[steps.values != IDLE]).size:
             self._reached = int(values[-1])

@@ -83,6 +83,7 @@ class EventTimeGroups:
         self._taken = metrics.counter("late_taken", "tuples behind the watermark that were taken")
         self._dropped = metrics.counter("late_dropped", "tuples too far behind the watermark")
         self._null = metrics.counter("null_times", "tuples without a time") if role.on_null == "ignore" else None
+        self._open = metrics.gauge("open_panes", "panes that have tuples and are not closed")
         self._sender = _Sender(operator, role)
 
     def clear(self) -> None:
@@ -118,6 +119,7 @@ class EventTimeGroups:
             nothing = np.zeros(0, np.int64)
             self._process(passed, nothing, Arrivals(nothing, nothing, nothing), steps)
         self.watermark = steps.last
+        self._open.set(self.panes.open_panes(self.watermark))
         self._sender.end()
 
     def _kept(self, tuples: Evaluated, steps: Steps) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

@@ -283,6 +283,18 @@ class IntervalPanes:
         self._slices = self._slices[gone:]
         return CellRanges(*(np.array([each]) for each in (ALL, _NO_PANE, closed, 0)))
 
+    def open_panes(self, watermark: int) -> int:
+        """Return the number of panes that have tuples in any partition and are not closed at a watermark."""
+        if not len(self._slices):
+            return 0
+        if self._copied:
+            return len(self._slices)
+        last = self._grid.last_pane(self._slices)
+        closed = int(self._closed(np.array([watermark], np.int64))[0])
+        counted = np.maximum.accumulate(np.r_[closed, last[:-1]])
+        first = np.maximum(self._grid.first_pane(self._slices), counted + 1)
+        return int(np.maximum(last - first + 1, 0).sum())
+
     def dump(self) -> dict[str, Any]:
         """Return the parts of the state."""
         return {"panes": self.open}

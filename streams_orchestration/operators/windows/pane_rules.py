@@ -110,6 +110,10 @@ class Panes(Protocol):
         """Forget the panes that are closed behind the steps (EV34), and their cells; return ranges of their numbers."""
         ...
 
+    def open_panes(self, watermark: int) -> int:
+        """Return the number of panes that have tuples and are not closed at a watermark."""
+        ...
+
     def clear(self) -> None:
         """Forget all panes."""
         ...

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from streams_orchestration.runtime.observing.event_time import OperatorEventTime
 from streams_orchestration.runtime.programs.counts import Counts
 
 WINDOW_SECONDS = 60.0
@@ -169,6 +170,18 @@ class ApplicationMetrics:
     streams: tuple[StreamMetrics, ...] = ()
     queues: tuple[QueueMetrics, ...] = ()
     connections: tuple[ConnectionMetrics, ...] = ()
+    event_time: tuple[OperatorEventTime, ...] = ()
+    """The watermarks of the operators in event-time graphs, in the order of the physical graph."""
+
+    @property
+    def watermarks(self) -> dict[str, float]:
+        """Operator -> its watermark in unix seconds, until its streams end; with those of Spark's queries."""
+        named = {each.operator: each.watermark for each in self.event_time}
+        for operator in self.operators:
+            for metric in operator.custom:
+                if (metric.name, metric.kind) == ("watermark", "gauge"):
+                    named.setdefault(operator.name, metric.value)
+        return {name: watermark for name, watermark in named.items() if watermark is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +194,12 @@ class Recorded:
     counts: Counts
     before: tuple[float, Counts] | None
     """Time and counts of an earlier total, the base of rates; None if there is none, or the PE does not run."""
+
+    def event_time(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield the operators in event-time graphs with their watermarks and holders, as `Holder.document`."""
+        for name, counts in self.counts.get("operators", {}).items():
+            if "event_time" in counts:
+                yield name, counts["event_time"]
 
     def rate(self, now: float, *path: str) -> float | None:
         """Return the increase of a count per second since the earlier total; None if there is no earlier total."""

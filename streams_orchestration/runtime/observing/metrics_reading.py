@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
+from pydantic import ValidationError
 from sqlalchemy import Connection, func, select
 
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.documents import load
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.states import PeState
+from streams_orchestration.runtime.observing.event_time import EventTimeInput, event_time_inputs, event_times
 from streams_orchestration.runtime.observing.metrics import (
     WINDOW_SECONDS,
     ApplicationMetrics,
@@ -55,6 +60,7 @@ def read_metrics(home: Home, application: str, now: float | None = None) -> Appl
     with opened_catalog(home, application).read() as connection:
         row = application_row(connection, home, application)
         recorded = _recorded(connection, application, now)
+        reported = {name: said for each in recorded for name, said in each.event_time()}
         readers = _readers(connection, application, recorded, now)
         return ApplicationMetrics(
             application=application,
@@ -66,7 +72,17 @@ def read_metrics(home: Home, application: str, now: float | None = None) -> Appl
             streams=tuple(metrics for each in recorded for metrics in stream_metrics(each, readers, now)),
             queues=tuple(metrics for each in recorded for metrics in queue_metrics(each)),
             connections=tuple(metrics for each in recorded for metrics in connection_metrics(each)),
+            event_time=event_times(_event_time_inputs(row.compilation), reported, now) if reported else (),
         )
+
+
+@lru_cache(maxsize=8)
+def _event_time_inputs(compilation: bytes) -> tuple[EventTimeInput, ...]:
+    """Return the connections of the operators in event-time graphs; none if another version wrote the compilation."""
+    try:
+        return event_time_inputs(load(Compilation, compilation))
+    except ValidationError:
+        return ()
 
 
 def _recorded(connection: Connection, application: str, now: float) -> tuple[Recorded, ...]:

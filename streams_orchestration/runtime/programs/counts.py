@@ -7,7 +7,7 @@ from typing import Any, cast
 Counts = dict[str, Any]
 """Name -> number, or further names. Numbers are added up, except those under the names in `LAST`: the last one counts.
 """
-LAST = frozenset(("gauges", "about"))
+LAST = frozenset(("gauges", "about", "event_time"))
 
 
 def add(total: Counts, more: Counts) -> Counts:

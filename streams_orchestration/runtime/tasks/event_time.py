@@ -11,8 +11,10 @@ from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, SourceOperator
 from streams_orchestration.operators.event_time.calling import call_between
+from streams_orchestration.operators.implementation import timers_of
 from streams_orchestration.operators.reaching import looks_at_watermark, reach_steps
 from streams_orchestration.operators.watermarks import END, Watermarks
+from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
 from streams_orchestration.runtime.tasks.instances import Instance
 
@@ -102,7 +104,7 @@ class EventTimeCalls:
 
     @staticmethod
     def report(instance: Instance) -> None:
-        """Set the gauge `watermark` of an operator (EV27), and count and log tuples whose times are doubtful."""
+        """Set the gauges `watermark` (EV27) and `timers`, and count and log tuples whose times are doubtful."""
         if instance.watermark is not None:
             context = instance.operator.context
             for name, (about, number) in instance.watermark.observed().items():
@@ -113,6 +115,15 @@ class EventTimeCalls:
         if instance.watermark is not None and value is not None and value != END:
             gauge = instance.operator.context.metrics.gauge("watermark", "event time before which tuples are late")
             gauge.set(value / instance.watermark.role.ticks)
+        if instance.watermark is not None and (timers := timers_of(instance.operator)) is not None:
+            instance.operator.context.metrics.gauge("timers", "timers that are set").set(len(timers))
+
+    @staticmethod
+    def describe(instances: Mapping[str, Instance], operators: Counts) -> None:
+        """Add the watermarks of operators, and what holds them, to the counts of a batch."""
+        for name, instance in instances.items():
+            if instance.watermark is not None:
+                operators.setdefault(name, {})["event_time"] = instance.watermark.describe()
 
     @staticmethod
     def reached_by_sinks(program: PeProgram, instances: Mapping[int, Instance]) -> dict[str, dict[str, int]]:

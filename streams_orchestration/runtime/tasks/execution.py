@@ -384,5 +384,10 @@ class TaskRun:
 
     def counts(self) -> Counts:
         """Return the counts of the task up to now."""
-        objects = {index: instance.operator for index, instance in self.instances.items() if index in self.prepared}
-        return self.meter.counts(self.outbox.copies, self.outbox.enqueued, objects)
+        used = {index: instance for index, instance in self.instances.items() if index in self.prepared}
+        objects = {index: instance.operator for index, instance in used.items()}
+        counts = self.meter.counts(self.outbox.copies, self.outbox.enqueued, objects)
+        if counts:
+            named = {self.program.operators[index].name: instance for index, instance in used.items()}
+            self._event_time.describe(named, counts["operators"])
+        return counts

@@ -211,3 +211,24 @@ def test_the_refinement_may_change_while_panes_are_open_whose_next_firing_shows_
     after.send([Watermark(10), (2, "a", 5.0), Watermark(11), (3, "a", 7.0), Watermark(12)])
     assert [row[:4] for row in before.rows()] == [(0, 0, 1, 1.0)]
     assert [row[:4] for row in after.rows()] == [(0, 1, 2, 6.0), (0, 2, 1, 7.0)]
+
+
+@given(st.sampled_from([(10, 10, 0), (10, 4, 10), (10, 4, 0), (4, 10, 3)]), ITEMS, st.booleans())
+@examples(100)
+def test_panes_that_have_tuples_and_are_not_closed_are_counted(
+    window: tuple[int, int, int], items: list[Any], early: bool
+):
+    duration, period, age = window
+    clause = f"timeInterval, intervalDuration({duration / 1000}), creationPeriod({period / 1000})"
+    clause += f", discardAge({age / 1000})" + (", early(0.002)" if early else "")
+    watermark, ends = -20, set[int]()
+    for item in items:
+        if isinstance(item, int):
+            watermark += item
+        elif watermark == -20 or item[0] >= watermark - age:
+            ends |= {
+                end for end in range(-60, 60) if (end - duration) % period == 0 and end - duration <= item[0] < end
+            }
+        ends = {end for end in ends if watermark == -20 or end + age > watermark}
+    harness = aggregate({"window": clause, "groupBy": ["k"]}).send(streamed(items)[:-1])
+    assert harness.metrics.get("open_panes", 0) == len(ends)

@@ -16,24 +16,32 @@ from streams_orchestration.runtime.catalog.states import (
 )
 from streams_orchestration.runtime.observing.exposition.family import PREFIX, Family
 from streams_orchestration.runtime.observing.exposition.things import (
+    AHEAD,
     APPLICATION,
     BUILD,
     COPY,
     CUSTOM,
+    EVENT_TIME,
     HOME,
     HOST,
     IMPORT,
     INPUT,
+    LATE_DROPPED,
+    LATE_TAKEN,
     MACHINE,
     MEASURED_PE,
+    NULL_TIMES,
+    OPEN_PANES,
     OPERATOR,
     OUTPUT,
     PE,
     QUEUE,
+    REACHED,
     READER,
     SINK,
     SOURCE,
     STREAM,
+    TIMERS,
     UNIT,
     ShownUnit,
     is_known,
@@ -210,6 +218,35 @@ _OPERATORS = (
     OPERATOR.counter("checkpoint_bytes", "bytes written by checkpoints", lambda each: each.checkpoint_bytes),
     OPERATOR.counter("dropped_tuples", "tuples that could not be used and were left out", _known("dropped")),
     OPERATOR.counter("errors", "errors that the operator has dealt with itself", _known("errors")),
+    OPERATOR.counter(
+        "late_taken_tuples", "tuples behind the watermark that were taken all the same", _known(LATE_TAKEN)
+    ),
+    OPERATOR.counter(
+        "late_dropped_tuples",
+        "tuples too far behind the watermark, which went to the port for them",
+        _known(LATE_DROPPED),
+    ),
+    OPERATOR.counter(
+        "ahead_tuples", "tuples with a time far ahead, which did not move the watermark at once", _known(AHEAD)
+    ),
+    OPERATOR.counter("null_time_tuples", "tuples without an event time", _known(NULL_TIMES)),
+    OPERATOR.gauge("open_panes", "panes of event time that have tuples and are not closed", _known(OPEN_PANES)),
+    OPERATOR.gauge("timers", "timers that are set", _known(TIMERS)),
+    REACHED.gauge(
+        "timestamp_seconds",
+        "event time before which tuples of the operator are late, unix time",
+        lambda reached: reached.watermark,
+    ),
+    REACHED.gauge("age_seconds", "how far the watermark is behind now", lambda reached: reached.age),
+    EVENT_TIME.info(
+        "the connection, partition or kept tuple that holds the watermark, with the operators up to it",
+        ("held_by",),
+        lambda each: (each.held_by,),
+    ),
+    EVENT_TIME.gauge(
+        "inputs", "connections that bring watermarks, or partitions of a source", lambda each: each.inputs
+    ),
+    EVENT_TIME.gauge("idle_inputs", "the idle ones among them", lambda each: each.idle_inputs),
     *(
         family
         for port, verb in ((INPUT, "came in"), (OUTPUT, "went out"))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from streams_orchestration.operators.metrics import LAG_BYTES, LAG_SECONDS, LAG_TUPLES
 from streams_orchestration.runtime.machines.register import MachineStatus
+from streams_orchestration.runtime.observing.event_time import OperatorEventTime
 from streams_orchestration.runtime.observing.exposition.family import Labels, Subject
 from streams_orchestration.runtime.observing.metrics import (
     ConnectionMetrics,
@@ -25,7 +26,12 @@ from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 
-KNOWN = {**dict.fromkeys((LAG_TUPLES, LAG_BYTES, LAG_SECONDS), "gauge"), "dropped": "counter", "errors": "counter"}
+WATERMARK, OPEN_PANES, TIMERS = "watermark", "open_panes", "timers"
+LATE_TAKEN, LATE_DROPPED, AHEAD, NULL_TIMES = "late_taken", "late_dropped", "ahead", "null_times"
+KNOWN = {
+    **dict.fromkeys((LAG_TUPLES, LAG_BYTES, LAG_SECONDS, WATERMARK, OPEN_PANES, TIMERS), "gauge"),
+    **dict.fromkeys(("dropped", "errors", LATE_TAKEN, LATE_DROPPED, AHEAD, NULL_TIMES), "counter"),
+}
 """Operators' metrics with names of the SDK -> their kind. Each has a family of its own."""
 
 
@@ -54,6 +60,16 @@ class Pe:
 
     status: PeStatus
     shown_state: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedTime:
+    """The watermark of an operator."""
+
+    watermark: float
+    """Unix seconds of event time."""
+    age: float
+    """Seconds from the watermark until now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +128,22 @@ def operators(snapshot: Snapshot) -> Iterator[tuple[Labels, OperatorMetrics]]:
     for each in snapshot.applications:
         for operator in each.metrics.operators:
             yield (each.name, str(operator.pe), operator.name), operator
+
+
+def watermarks(snapshot: Snapshot) -> Iterator[tuple[Labels, ReachedTime]]:
+    """Yield the operators with a watermark, labelled by application, PE and name; queries of Spark's are among them."""
+    for each in snapshot.applications:
+        pes = {operator.name: operator.pe for operator in each.metrics.operators}
+        for name, watermark in each.metrics.watermarks.items():
+            if name in pes:
+                yield (each.name, str(pes[name]), name), ReachedTime(watermark, each.metrics.at - watermark)
+
+
+def event_times(snapshot: Snapshot) -> Iterator[tuple[Labels, OperatorEventTime]]:
+    """Yield the operators in event-time graphs, labelled by application, PE and name."""
+    for each in snapshot.applications:
+        for operator in each.metrics.event_time:
+            yield (each.name, str(operator.pe), operator.operator), operator
 
 
 def inputs(snapshot: Snapshot) -> Iterator[tuple[Labels, PortMetrics]]:
@@ -206,6 +238,8 @@ HOST = Subject("host", ("application", "host"), hosts)
 PE = Subject("pe", ("application", "pe"), pes)
 MEASURED_PE = Subject("pe", ("application", "pe"), measured_pes)
 OPERATOR = Subject("operator", _OPERATOR, operators)
+REACHED = Subject("operator_watermark", _OPERATOR, watermarks)
+EVENT_TIME = Subject("operator_event_time", _OPERATOR, event_times)
 INPUT = Subject("operator_input", (*_OPERATOR, "port"), inputs)
 OUTPUT = Subject("operator_output", (*_OPERATOR, "port"), outputs)
 CUSTOM = Subject("operator_custom", (*_OPERATOR, "metric"), custom)

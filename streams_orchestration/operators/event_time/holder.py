@@ -1,0 +1,58 @@
+"""The holder of a watermark: the connection, the partition, or the kept tuple that keeps it from rising."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from streams_orchestration.operators.watermarks import END, IDLE
+
+HolderKind = Literal["connection", "partition", "source", "tuple", "operator", "idle", "end"]
+"""The kinds of holders.
+
+- connection: the least watermark among the operator's connections (EV19).
+- partition: the least of the greatest times of a source's partitions (EV52).
+- source: the greatest time of an operator that makes watermarks, and that names no partitions (EV17).
+- tuple: the least time among the tuples that the operator keeps (EV62).
+- operator: the operator itself, which sets its watermark (EV23).
+- idle: nothing, since all connections or partitions are idle (EV51).
+- end: nothing, since all streams have ended (EV25).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The holder of one operator's watermark."""
+
+    kind: HolderKind
+    name: str = ""
+    """The stream of a connection, or the name of a partition; empty for other kinds."""
+    ticks: int | None = None
+    """The connection's watermark, or the time of the tuple or partition; None if there is none yet."""
+    tuples: int | None = None
+    """The number of tuples of the partition so far; None for other kinds."""
+    inputs: int = 0
+    """The number of connections or partitions."""
+    idle: int = 0
+    """The number of them that are idle."""
+
+    def document(self, watermark: int | None, ticks: int) -> dict[str, Any]:
+        """Return the holder with the watermark as JSON, times in unix seconds.
+
+        Args:
+            watermark: the operator's watermark in ticks; None before the first one.
+            ticks: the number of ticks in a second.
+        """
+        return {
+            "watermark": _seconds(watermark, ticks),
+            "holder": self.kind,
+            "name": self.name,
+            "time": _seconds(self.ticks, ticks),
+            "tuples": self.tuples,
+            "inputs": self.inputs,
+            "idle": self.idle,
+        }
+
+
+def _seconds(value: int | None, ticks: int) -> float | None:
+    return None if value is None or value in (IDLE, END) else value / ticks

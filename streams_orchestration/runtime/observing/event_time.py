@@ -1,0 +1,180 @@
+"""The watermarks of a deployed application, and what holds each of them: for `streams status`, alerts and the console.
+
+Each batch says for every operator which of its connections, partitions or tuples its watermark waits for. From there
+the chain of connections leads to the operator where the cause is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from streams_orchestration.compiler.brief import moment, plural
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.deployment.pe_streams import stream_name
+from streams_orchestration.compiler.stage_results import PeOutputPort
+from streams_orchestration.operators.event_time.holder import HolderKind
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorEventTime:
+    """The watermark of one physical operator in an event-time graph. All times are unix seconds of event time."""
+
+    operator: str
+    pe: int
+    watermark: float | None
+    """The watermark; None before the first one, and behind the end of the streams."""
+    age: float | None
+    """Seconds from the watermark until now; None without a watermark."""
+    ended: bool
+    """True if all streams of the operator have ended."""
+    inputs: int
+    """The number of connections that bring watermarks, or of the partitions of a source."""
+    idle_inputs: int
+    """The number of them that are idle (EV51)."""
+    holder: HolderKind
+    """The kind of the thing that keeps the watermark from rising."""
+    holder_name: str
+    """The stream or the partition that does; empty for other kinds."""
+    holder_time: float | None
+    """The watermark of that stream, or the time of the tuple or partition; None if there is none yet."""
+    tuples: int | None = None
+    """The number of tuples of the partition so far; None if it is no partition."""
+    producer: str | None = None
+    """The operator that sends the stream of a connection."""
+    held_by: str = ""
+    """The holder without times: for a connection, the path of operators up to the cause."""
+    why: str = ""
+    """The holder in words, with times."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventTimeInput:
+    """The connections of one physical operator in an event-time graph, as compiled."""
+
+    operator: str
+    pe: int
+    producers: Mapping[str, str]
+    """Stream -> the operator that sends it, for each event-time connection."""
+    imports: tuple[str, ...] = ()
+    """The Imports that bring watermarks, by name."""
+
+
+def event_time_inputs(compilation: Compilation) -> tuple[EventTimeInput, ...]:
+    """Return the operators in event-time graphs with their connections, in the order of the physical graph."""
+    physical, found = compilation.physical, list[EventTimeInput]()
+    for each in compilation.event_time.operators:
+        producers: dict[str, str] = {}
+        for number in each.connections:
+            c = physical.connections[number]
+            output = PeOutputPort(c.source, c.source_port, c.splitter, c.channel)
+            producers[stream_name(compilation, output)] = physical.operators[c.source].name
+        imports = tuple(physical.imports[number].name for number in each.imports)
+        name = physical.operators[each.operator].name
+        found.append(EventTimeInput(name, compilation.fusion.pe_of[each.operator], producers, imports))
+    return tuple(found)
+
+
+def event_times(
+    inputs: Sequence[EventTimeInput], reported: Mapping[str, Mapping[str, Any]], now: float
+) -> tuple[OperatorEventTime, ...]:
+    """Return the watermark of every operator in an event-time graph, with what holds it.
+
+    Args:
+        inputs: the operators with their connections.
+        reported: operator -> what its last batch has said, as `Holder.document`. An operator without an entry was
+            never called.
+        now: unix seconds.
+    """
+    known = {each.operator: _read(each, reported.get(each.operator), now) for each in inputs}
+    return tuple(_explained(each, known) for each in known.values())
+
+
+def _read(place: EventTimeInput, document: Mapping[str, Any] | None, now: float) -> OperatorEventTime:
+    if document is None:
+        first = next(iter(place.producers), "")
+        kind: HolderKind = "connection" if place.producers else "source"
+        document = {"watermark": None, "holder": kind, "name": first, "time": None, "tuples": None, "inputs": 0}
+        document = {**document, "inputs": len(place.producers), "idle": 0}
+    watermark, name = document["watermark"], document["name"]
+    return OperatorEventTime(
+        operator=place.operator,
+        pe=place.pe,
+        watermark=watermark,
+        age=None if watermark is None else now - watermark,
+        ended=document["holder"] == "end",
+        inputs=document["inputs"],
+        idle_inputs=document["idle"],
+        holder=document["holder"],
+        holder_name=name,
+        holder_time=document["time"],
+        tuples=document["tuples"],
+        producer=place.producers.get(name) if document["holder"] == "connection" else None,
+    )
+
+
+def _explained(each: OperatorEventTime, known: Mapping[str, OperatorEventTime]) -> OperatorEventTime:
+    """Return the operator with its holder in words; the cause is where the chain of connections ends."""
+    path = list(_path(each, known))
+    cause = path[-1]
+    short = " < ".join(part.operator for part in path[1:])
+    if name := _short(cause):
+        short = f"{short}: {name}" if short else name
+    why = _why(each)
+    if cause is not each and cause.holder != "end":
+        why = f"{why}; {cause.operator}: {_why(cause)}"
+    return replace(each, held_by=short, why=why)
+
+
+def _path(each: OperatorEventTime, known: Mapping[str, OperatorEventTime]) -> Iterator[OperatorEventTime]:
+    """Yield an operator and those upstream that hold it, up to the cause; event-time graphs have no loops."""
+    seen = set[str]()
+    while each.operator not in seen:
+        seen.add(each.operator)
+        yield each
+        if each.producer is None or each.producer not in known:
+            return
+        each = known[each.producer]
+
+
+def _short(each: OperatorEventTime) -> str:
+    match each.holder:
+        case "connection":
+            return f"stream {each.holder_name}"
+        case "partition":
+            return f"partition {each.holder_name}"
+        case "tuple":
+            return "a tuple that it keeps"
+        case "source" | "operator":
+            return "no time yet" if each.holder_time is None else "its own times"
+        case "idle":
+            return "idle"
+        case "end":
+            return ""
+
+
+def _why(each: OperatorEventTime) -> str:
+    time = "" if each.holder_time is None else moment(each.holder_time)
+    match each.holder:
+        case "connection":
+            return f"waits for stream {each.holder_name}, {f'at {time}' if time else 'which has brought no watermark'}"
+        case "partition":
+            seen = f"whose greatest time is {time}" if time else _nothing(each.tuples)
+            return f"waits for partition {each.holder_name}, {seen}"
+        case "source":
+            return f"its greatest time is {time}" if time else f"waits for its first time: {_nothing(each.tuples)}"
+        case "tuple":
+            return f"keeps a tuple of {time}"
+        case "operator":
+            return f"has set it to {time}" if time else "has not set it yet"
+        case "idle":
+            return "all its inputs are idle" if each.inputs > 1 else "it is idle"
+        case "end":
+            return "its streams have ended"
+
+
+def _nothing(tuples: int | None) -> str:
+    if tuples:
+        return f"{plural(tuples, 'tuple')} came, and none has a time that counts"
+    return "no tuple has come yet"
