@@ -11,8 +11,8 @@ OPERATOR_LAYERS = (
     *("background", "metrics", "references", "outside", "read_ahead", "faults", "arrow_types", "encoding"),
     *("storage", "target_columns", "watermarks", "batch", "event_time", "expressions", "evaluated", "results"),
     *("context", "pauses", "hold_up", "undeliverable", "states", "windows", "contract"),
-    *("implementation", "reaching", "function", "tuple_outputs", "assignments", "failed_tuples", "event_time_input"),
-    *("epoch_sink", "frames", "gathering", "matching", "waiting"),
+    *("implementation", "reaching", "function", "tuple_outputs", "constants", "assignments", "failed_tuples"),
+    *("event_time_input", "epoch_sink", "frames", "gathering", "matching", "waiting"),
     *("formats", "files", "databases", "http_client", "messages", "journal", "kafka", "lakes", "serving", "brokers"),
     *("standard", "parameter_errors", "enrich", "tokenize", "trial", "replay", "testing"),
 )

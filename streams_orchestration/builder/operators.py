@@ -431,10 +431,19 @@ def FileSource(
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
     storage: Mapping[str, Any] | None = None,
-    format: Literal["csv", "line", "jsonl", "parquet", "arrow"] | None = None,
-    has_header_line: bool | Reference | None = None,
+    format: Literal["csv", "line", "jsonl", "parquet", "arrow", "splCsv", "splTxt", "block"] | None = None,
+    has_header_line: bool | Reference | int | None = None,
     quote_strings: bool | Reference | None = None,
     parsing: Literal["strict", "permissive", "fast"] | None = None,
+    compression: Literal["zlib", "gzip", "bzip2"] | None = None,
+    encoding: str | None = None,
+    eol_marker: str | None = None,
+    default_tuple: Mapping[str, Any] | None = None,
+    ignore_extra: bool | Reference | None = None,
+    block_size: int | Reference | None = None,
+    output: Mapping[str, Any] | None = None,
+    has_delay_field: bool | Reference | None = None,
+    ignore_open_errors: bool | Reference | None = None,
 ) -> Use:
     """Reads each file once, front to back. The offset is the file and the number of rows read from it.
 
@@ -443,10 +452,19 @@ def FileSource(
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
         storage: Options of the object store that the address names.
-        format: Format of the files.
-        has_header_line: The first line of a CSV file names the columns.
+        format: Format of the files. splCsv: rows of SPL literals by position; splTxt: an SPL tuple a line; block: bytes.
+        has_header_line: The first line of a CSV file names the columns; true by default. With splCsv, lines to skip; false by default.
         quote_strings: CSV values may be quoted. If false, a quote is an ordinary character.
         parsing: permissive: drop and count malformed rows. strict and fast: stop at one.
+        compression: Compression of a file whose name does not say it: zlib, gzip or bzip2.
+        encoding: Encoding of the texts, in which a line feed is one byte, such as ISO-8859-1.
+        eol_marker: Marker behind a line; a line feed, with or without a carriage return, by default.
+        default_tuple: Maps attributes to constant expressions for values that are missing in a row of splCsv.
+        ignore_extra: Ignore values behind the last attribute in a row of splCsv.
+        block_size: Bytes of a block; the whole file by default.
+        output: Maps attributes that are not in the file to FileName() or TupleNumber().
+        has_delay_field: A row of splCsv or splTxt begins with the seconds to wait before its tuple.
+        ignore_open_errors: End at once if there is no such file, with a warning.
     """
     return named_use(
         "FileSource",
@@ -459,6 +477,15 @@ def FileSource(
             "hasHeaderLine": has_header_line,
             "quoteStrings": quote_strings,
             "parsing": parsing,
+            "compression": compression,
+            "encoding": encoding,
+            "eolMarker": eol_marker,
+            "defaultTuple": default_tuple,
+            "ignoreExtraCSVValues": ignore_extra,
+            "blockSize": block_size,
+            "output": output,
+            "hasDelayField": has_delay_field,
+            "ignoreOpenErrors": ignore_open_errors,
         },
     )
 
@@ -1309,7 +1336,7 @@ def Split(
     file: str | None = None,
     key: str | Column | None = None,
     repeat: bool | Reference | None = None,
-    unknown_key: Literal["drop", "fail"] | None = None,
+    unlisted: Literal["drop", "fail"] | None = None,
 ) -> Use:
     """Sends each tuple to output ports, at most once to each unless `repeat` is true.
 
@@ -1319,11 +1346,10 @@ def Split(
         file: CSV file of keys with their ports: `UA,0,2`, `default,1`.
         key: An expression whose value, as text, is looked up in the file.
         repeat: Send a tuple to a port as often as index, or the line of the file, names the port.
-        unknown_key: A tuple whose key is not in a file without a line `default`: drop it, or stop the application.
+        unlisted: A tuple whose key is not in a file without a line `default`: drop it, or stop the application.
     """
     return named_use(
-        "Split",
-        {"onError": on_error, "index": index, "file": file, "key": key, "repeat": repeat, "unknownKey": unknown_key},
+        "Split", {"onError": on_error, "index": index, "file": file, "key": key, "repeat": repeat, "unlisted": unlisted}
     )
 
 

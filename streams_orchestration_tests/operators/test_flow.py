@@ -49,7 +49,7 @@ def test_a_port_that_is_named_twice_may_get_a_tuple_twice(tmp_path: Path):
     assert split.rows() == [("a", 0), ("a", 0)]
     assert split.rows(1) == [("a", 0), ("b", 1), ("b", 1), ("b", 1), ("c", -1), ("c", -1)]
     (tmp_path / "ports.csv").write_text("a,0,0,1\n")
-    split = Bench(Split, [ROW], [ROW] * 2, tmp_path, file="ports.csv", key="k", repeat=True, unknownKey="fail")
+    split = Bench(Split, [ROW], [ROW] * 2, tmp_path, file="ports.csv", key="k", repeat=True, unlisted="fail")
     assert split.send([("a", 5)]).rows() == [("a", 5)] * 2
     with pytest.raises(DataError, match=r"key: ports\.csv has no line for 'b', and no `default`"):
         split.send([("b", 5)])

@@ -119,6 +119,11 @@ def test_windows_keys_and_sums_take_them():
     rows = [(2**64 - 1, NOW), (2**64 - 1, NOW + 10**9), (2**64 - 1, NOW + 10**9 + 1)]
     counting.send(batch_of(rows, "d ubigint, t timestamp_ns")).restart().end()
     assert as_numbers(counting.batches()[0]) == [(2**64 - 1, 2, 2**64 - 2, NOW + 10**9)]
+    of_spark = Bench(
+        Aggregate, ["d ubigint"], ["s decimal(30, 0), m ubigint"], window="tumbling, punct()",
+        output={"s": "Sum(d)", "m": "Max(d)"},
+    )  # fmt: skip
+    assert of_spark.send([(2**64 - 1,), (2,)]).mark().rows() == [(Decimal(2**64 + 1), 2**64 - 1)]
     seen = Bench(DeDuplicate, ["d ubigint, t timestamp_ns"], [None], key="d", delta=1, deltaAttribute="t")
     assert len(seen.send(batch_of(rows[:2], "d ubigint, t timestamp_ns")).rows()) == 1
     joined = Bench(

@@ -18,7 +18,7 @@ from streams_orchestration.operators.storage.remote import RemoteFile
 HEAD_BYTES = 4096
 """The number of leading bytes whose checksum is part of a file's identity."""
 BLOCK_BYTES = 1 << 20
-TEXT_FORMATS = ("csv", "line", "jsonl")
+TEXT_FORMATS = ("csv", "line", "jsonl", "splCsv", "splTxt")
 
 
 class FileIdentity(NamedTuple):

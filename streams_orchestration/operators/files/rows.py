@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.libraries import np, pa
 
 
 class FilePosition(NamedTuple):
@@ -48,6 +48,8 @@ class FileRows(NamedTuple):
     malformed: tuple[Malformed, ...] = ()
     start: FilePosition | None = None
     """The position from which these rows can be read again, or None."""
+    delays: np.ndarray | None = None
+    """For each tuple the seconds between it and the one before; None without delays."""
 
     @property
     def size(self) -> int:
@@ -59,7 +61,15 @@ class FileRows(NamedTuple):
         before = tuple(row for row in self.malformed if row.position < count)
         after = tuple(row._replace(position=row.position - count) for row in self.malformed[len(before) :])
         readable = count - len(before)
-        return FileRows(self.batch.slice(0, readable), before, self.start), FileRows(self.batch.slice(readable), after)
+        first, rest = (None, None) if self.delays is None else (self.delays[:readable], self.delays[readable:])
+        return (
+            FileRows(self.batch.slice(0, readable), before, self.start, first),
+            FileRows(self.batch.slice(readable), after, None, rest),
+        )
+
+    def due(self, count: int) -> int:
+        """Return how many rows come up to the tuple with this number, with the malformed rows in front of it."""
+        return count + sum(1 for number, row in enumerate(self.malformed) if row.position - number <= count)
 
 
 def sift(

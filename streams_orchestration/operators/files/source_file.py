@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from streams_orchestration.model.names import nearest
@@ -16,11 +16,14 @@ from streams_orchestration.operators.files.csv_blocks import CsvBlocks
 from streams_orchestration.operators.files.csv_file import CsvFile
 from streams_orchestration.operators.files.csv_sieve import CsvSieve
 from streams_orchestration.operators.files.json_lines import read_json_lines
+from streams_orchestration.operators.files.row_options import RowOptions
 from streams_orchestration.operators.files.rows import BEGIN, FilePosition, FileRows, Malformed
+from streams_orchestration.operators.files.spl_rows import SPL_FORMATS, read_blocks, read_rows
 from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import check_json_schema
+from streams_orchestration.operators.formats.spl_texts import spl_tuple
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.read_ahead import ReadAhead
 from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
@@ -30,7 +33,7 @@ BLOCK_BYTES = 4 << 20
 MOST_THREADS = 4
 """The largest number of threads that parse blocks of one file."""
 
-Format = Literal["csv", "line", "jsonl", "parquet", "arrow"]
+Format = Literal["csv", "line", "jsonl", "parquet", "arrow", "splCsv", "splTxt", "block"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class SourceFile:
     has_header_line: bool
     permissive: bool
     """True if malformed rows are set aside."""
+    options: RowOptions = field(default_factory=RowOptions)
 
     def check(self) -> None:
         """Raise ValueError if the file lacks attributes of the output stream or has them with other types."""
@@ -62,6 +66,11 @@ class SourceFile:
             check_json_schema(self.schema, "jsonl")
         if self.format == "csv":
             check_csv_schema(self.schema)
+        if self.format in SPL_FORMATS:
+            spl_tuple(self.schema, self.options.required, self.format)
+        if self.format == "block" and (len(self.schema) != 1 or not pa.types.is_binary(self.schema.field(0).type)):
+            message = "format block: the output stream must have exactly one binary attribute"
+            raise ValueError(message)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield all tuples without reading ahead. Raises DataError like `rows`."""
@@ -87,8 +96,14 @@ class SourceFile:
         match self.format:
             case "csv":
                 return CsvSieve(self._csv, self.schema).read(start)
-            case "line":
+            case "line" if self.options == RowOptions():
                 return self._lines(start)
+            case "line" | "splCsv" | "splTxt":
+                return read_rows(
+                    self.path, self.format, self.schema, self.dialect, self.options, start, permissive=self.permissive
+                )
+            case "block":
+                return read_blocks(self.path, self.schema, self.options, start)
             case "jsonl":
                 return read_json_lines(self.path, self.schema, start, permissive=self.permissive)
             case _:
@@ -140,11 +155,11 @@ def _check_csv(file: CsvFile, schema: pa.Schema, *, first_row: bool) -> None:
 def _check_columnar(path: File, format: ColumnarFormat, schema: pa.Schema) -> None:
     there = columnar_schema(path, format)
     _check_columns(path, there.names, schema)
-    for field in schema:
-        if not fits(there.field(field.name).type, field.type):
+    for wanted in schema:
+        if not fits(there.field(wanted.name).type, wanted.type):
             message = (
-                f"{path}: column {field.name} is {type_name(there.field(field.name).type)}, "
-                f"the attribute is {type_name(field.type)}"
+                f"{path}: column {wanted.name} is {type_name(there.field(wanted.name).type)}, "
+                f"the attribute is {type_name(wanted.type)}"
             )
             raise ValueError(message)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from streams_orchestration.operators.arrow_types import with_required
 from streams_orchestration.operators.batch import TupleBatch
@@ -27,27 +26,16 @@ from streams_orchestration.operators.files.identity import (
     whole_lines,
 )
 from streams_orchestration.operators.files.rows import FilePosition, FileRows
-from streams_orchestration.operators.files.source_file import SourceFile
 from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.read_ahead import ReadAhead
-from streams_orchestration.operators.standard.file_source_parameters import FileParameters, FileSourceParameters
+from streams_orchestration.operators.standard.file_rows import Delays, Mark, file_schema, made_columns, source_file
+from streams_orchestration.operators.standard.file_source_parameters import FileSourceParameters
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.standard.second_port import FileOutputs, check_second_port, is_file_port
 from streams_orchestration.operators.storage.port import File, StorageAwayError, StorageRefusedError, is_address
 from streams_orchestration.operators.storage.storages import storage_of
-
-
-class Mark(NamedTuple):
-    """A position in a file from which reading can continue, as an offset stores it."""
-
-    row: int = 0
-    """The number of rows before the position."""
-    place: int = 0
-    line: int = 1
-    malformed: int = 0
-    """The number of malformed rows before the position."""
 
 
 class FileSource(SourceOperator):
@@ -101,16 +89,18 @@ class FileSource(SourceOperator):
 
         Files in an object store are examined only when they are read.
         """
-        schema = context.output_schema()
+        schema = file_schema(context, parameters)
         second = context.outputs[1] if len(context.outputs) > 1 else None
         if len(context.outputs) > 1:
             check_second_port(second, permissive=parameters.parsing == "permissive")
         storage = storage_of(parameters.file, context.base, parameters.storage)
         if is_address(parameters.file):
-            source_file(storage.file(parameters.file), parameters, schema).check_schema()
+            source_file(storage.file(parameters.file), parameters, schema, context).check_schema()
+            return
+        if parameters.ignore_open_errors and not (context.base / parameters.file).exists():
             return
         for path in storage.files(parameters.file):
-            source_file(path, parameters, schema).check()
+            source_file(path, parameters, schema, context).check()
 
     def load(self) -> None:
         """Import the modules that background threads use."""
@@ -120,13 +110,16 @@ class FileSource(SourceOperator):
         """Find local files. The first call of `produce` opens the first file."""
         self.storage = storage_of(self.parameters.file, self.context.base, self.parameters.storage)
         self.remote = is_address(self.parameters.file)
-        self.path = self.storage.file(self.parameters.file) if self.remote else self._files()[0]
+        self.missing = self.parameters.ignore_open_errors and not (self.context.base / self.parameters.file).exists()
+        """True if there is no file, and none is needed."""
+        known = self.remote or self.missing
+        self.path = self.storage.file(self.parameters.file) if known else self._files()[0]
         self.several: bool | None = None if self.remote else self._pattern_names_several()
         """True if the parameter names a directory or a pattern; None while that is unknown for an object store."""
         self.hold_up = HoldUp(self.context)
         self.reached: Offset | None = None
         """The position from which the next call continues if this one fails; None means the current position."""
-        self.schema = self.context.output_schema()
+        self.schema, self.delays = file_schema(self.context, self.parameters), Delays()
         required = self.context.required_at() if self.parameters.parsing == "permissive" else ()
         self.read_as = with_required(self.schema, required)
         self.outputs = FileOutputs(self)
@@ -154,6 +147,9 @@ class FileSource(SourceOperator):
                 if
                 known, the line.
         """
+        if self.missing:
+            self.context.logger.warning("%s: there is no such file, which ignoreOpenErrors allows", self.path)
+            return ProducedTo(offset, exhausted=True)
         self.reached = offset
         try:
             produced = self._produce(offset, limit)
@@ -181,8 +177,8 @@ class FileSource(SourceOperator):
         return {"file": self._name(last), "size": size}
 
     def pause(self) -> float | None:
-        """Return the seconds until the next attempt if the store cannot be reached, else None."""
-        return self.hold_up.pause or None
+        """Return the seconds until the next attempt if the store cannot be reached, or until a delayed tuple is due."""
+        return self.hold_up.pause or self.delays.pause() or None
 
     def _produce(self, offset: Offset, limit: int) -> ProducedTo:
         if self.several is None:
@@ -331,12 +327,12 @@ class FileSource(SourceOperator):
             if known is not None and offset is not None and offset["row"]:
                 check_same(path, format, known, now, offset["row"], ended="ended" in offset)
             self.size, self.part = now.size, None
-            if can_grow(path, format):
+            if can_grow(path, format) and self.parameters.grows:
                 assert isinstance(path, Path)
                 bound = self._bound_of(path)
                 self.part = part or whole_lines(path, now.size if bound is None else min(now.size, bound))
                 now = identity_of(path, format, self.part) if self.part != now.size else now
-            file = source_file(self._opened(path), self.parameters, self.read_as)
+            file = source_file(self._opened(path), self.parameters, self.read_as, self.context)
             if check:
                 file.check()
         except (ValueError, OSError) as error:
@@ -365,14 +361,23 @@ class FileSource(SourceOperator):
             self.rest = None
             if piece is None:
                 return True
-            taken = piece
-            if piece.size > rows:
-                taken, self.rest = piece.split(rows)
+            taken, most = piece, rows
+            if submit and piece.delays is not None:
+                most = min(rows, piece.due(self.delays.due(piece.delays)))
+                if not most:
+                    self.rest = piece
+                    return False
+            if piece.size > most:
+                taken, self.rest = piece.split(most)
+            if submit and taken.delays is not None:
+                self.delays.passed(taken.delays)
             self.first, self.row = self.row, self.row + taken.size
             rows -= taken.size
             if submit:
                 self.reached = None
-                self.submit(TupleBatch(pa.RecordBatch.from_arrays(taken.batch.columns, schema=self.schema)))
+                number = self.first - self.outputs.malformed
+                made = made_columns(self.path, number, taken.batch, self.context, self.parameters)
+                self.submit(TupleBatch(pa.RecordBatch.from_arrays(made, schema=self.context.output_schema())))
                 self.outputs.set_aside(self.path, taken.malformed)
             else:
                 self.outputs.malformed += len(taken.malformed)
@@ -388,11 +393,3 @@ class FileSource(SourceOperator):
                     self.mark = Mark(self.row, *piece.start, self.outputs.malformed) if self.row else Mark()
                 return piece
         return None
-
-
-def source_file(path: File, parameters: FileParameters, schema: pa.Schema) -> SourceFile:
-    """Return a file with the settings from the parameters."""
-    return SourceFile(
-        path, parameters.format, schema, parameters.dialect(), parameters.has_header_line,
-        permissive=parameters.parsing == "permissive",
-    )  # fmt: skip

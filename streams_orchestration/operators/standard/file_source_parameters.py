@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from streams_orchestration.operators.files.row_options import Compression, opens_alike
 from streams_orchestration.operators.files.source_file import Format
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.storage.options import StorageOptions
+
+_LINES = ("line", "splCsv", "splTxt")
+_SUIT: dict[str, tuple[str, ...]] = {
+    "compression": (*_LINES, "block"),
+    "encoding": _LINES,
+    "eolMarker": _LINES,
+    "defaultTuple": ("splCsv",),
+    "ignoreExtraCSVValues": ("splCsv",),
+    "hasDelayField": ("splCsv", "splTxt"),
+    "blockSize": ("block",),
+}
+"""Maps each parameter to the formats that have it."""
+FileFunction = Literal["FileName()", "TupleNumber()"]
 
 
 class FileParameters(CsvParameters):
@@ -17,9 +31,19 @@ class FileParameters(CsvParameters):
     storage: StorageOptions | None = Field(
         default=None, repr=False, description="Options of the object store that the address names."
     )
-    format: Format = Field(default="csv", description="Format of the files.")
-    has_header_line: bool = Field(
-        default=True, alias="hasHeaderLine", description="The first line of a CSV file names the columns."
+    format: Format = Field(
+        default="csv",
+        description=(
+            "Format of the files. splCsv: rows of SPL literals by position; splTxt: an SPL tuple a line; block: bytes."
+        ),
+    )
+    has_header_line: bool | int | None = Field(
+        default=None,
+        alias="hasHeaderLine",
+        description=(
+            "The first line of a CSV file names the columns; true by default. With splCsv, lines to skip; false by "
+            "default."
+        ),
     )
     quote_strings: bool = Field(
         default=True,
@@ -29,6 +53,70 @@ class FileParameters(CsvParameters):
     parsing: Literal["strict", "permissive", "fast"] = Field(
         default="strict", description="permissive: drop and count malformed rows. strict and fast: stop at one."
     )
+    compression: Compression | None = Field(
+        default=None, description="Compression of a file whose name does not say it: zlib, gzip or bzip2."
+    )
+    encoding: str = Field(
+        default="utf-8", description="Encoding of the texts, in which a line feed is one byte, such as ISO-8859-1."
+    )
+    eol_marker: str | None = Field(
+        default=None,
+        alias="eolMarker",
+        min_length=1,
+        max_length=2,
+        description="Marker behind a line; a line feed, with or without a carriage return, by default.",
+    )
+    default_tuple: dict[str, Any] = Field(
+        default_factory=dict,
+        alias="defaultTuple",
+        description="Maps attributes to constant expressions for values that are missing in a row of splCsv.",
+    )
+    ignore_extra: bool = Field(
+        default=False,
+        alias="ignoreExtraCSVValues",
+        description="Ignore values behind the last attribute in a row of splCsv.",
+    )
+    block_size: int | None = Field(
+        default=None, alias="blockSize", gt=0, description="Bytes of a block; the whole file by default."
+    )
+    output: dict[str, FileFunction] = Field(
+        default_factory=dict,
+        description="Maps attributes that are not in the file to FileName() or TupleNumber().",
+    )
+
+    @model_validator(mode="after")
+    def _suit_the_format(self) -> FileParameters:
+        given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
+        for name, formats in _SUIT.items():
+            if name in given and self.format not in formats:
+                message = f"{name} goes with format {' or '.join(formats)}, and not with {self.format}"
+                raise ValueError(message)
+        if type(self.has_header_line) is int and (self.format != "splCsv" or self.has_header_line < 0):
+            message = "hasHeaderLine is true or false; with format splCsv it may be a number of lines"
+            raise ValueError(message)
+        try:
+            alike = opens_alike(self.encoding)
+        except (LookupError, UnicodeError):
+            alike = False
+        if not alike:
+            message = f"encoding: {self.encoding!r} is none in which a line feed is one byte, as in UTF-8 or ISO-8859-1"
+            raise ValueError(message)
+        return self
+
+    @property
+    def named_columns(self) -> bool:
+        """True if the first line of a CSV file names the columns."""
+        return self.has_header_line is not False
+
+    @property
+    def header_lines(self) -> int:
+        """The number of lines in front of the rows of `splCsv`."""
+        return int(self.has_header_line or 0) if self.format == "splCsv" else 0
+
+    @property
+    def grows(self) -> bool:
+        """True if lines may be appended to a file while it is read."""
+        return self.compression is None and self.eol_marker in (None, "\n")
 
 
 class FileSourceParameters(FileParameters):
@@ -37,4 +125,12 @@ class FileSourceParameters(FileParameters):
     file: str = Field(
         min_length=1,
         description="File, directory or pattern relative to the spec, package://<package>/<path>, or an address.",
+    )
+    has_delay_field: bool = Field(
+        default=False,
+        alias="hasDelayField",
+        description="A row of splCsv or splTxt begins with the seconds to wait before its tuple.",
+    )
+    ignore_open_errors: bool = Field(
+        default=False, alias="ignoreOpenErrors", description="End at once if there is no such file, with a warning."
     )

@@ -11,10 +11,10 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import default_value, type_name
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.constants import constants
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
-from streams_orchestration.operators.evaluated import Evaluated
-from streams_orchestration.operators.expressions import parse_condition, parse_expression
+from streams_orchestration.operators.expressions import parse_condition
 from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import reported
 from streams_orchestration.operators.libraries import compute as pc
@@ -134,19 +134,12 @@ class Join(Operator):
         """Return for each side a batch with the tuple that stands for a missing one."""
         given = (parameters.default_tuple_lhs, parameters.default_tuple_rhs)
         tuples: list[pa.RecordBatch] = []
-        nothing = Evaluated(TupleBatch(pa.RecordBatch.from_arrays([pa.nulls(1)], ["@"])))
         for side, texts, schema in zip(SIDES, given, context.inputs, strict=True):
-            for name in texts:
-                if name not in schema.names:
-                    message = f"defaultTuple{side}: the stream has no attribute {name}{nearest(name, schema.names)}"
-                    raise UnknownAttributeError(message)
+            values = constants(texts, schema, f"defaultTuple{side}", context.zone)
             columns: list[pa.Array] = []
             for field in schema:
-                if field.name in texts:
-                    place, given_text = f"defaultTuple{side}.{field.name}", texts[field.name]
-                    text = str(given_text).lower() if isinstance(given_text, bool) else str(given_text)
-                    constant = parse_expression(text, pa.schema([]), place, context.zone).assigned(field.type)
-                    columns.append(pa.array(nothing.value(constant).to_pylist(), field.type))
+                if field.name in values:
+                    columns.append(values[field.name])
                 elif parameters.absent == "nulls":
                     columns.append(pa.nulls(1, field.type))
                 else:

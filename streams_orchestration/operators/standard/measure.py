@@ -119,6 +119,9 @@ def _of_values(
     expression = expressions[0]
     kind = expression.arrow_type
     typed = streams_measure(function, expressions) if functions == "streams" else None
+    if typed is None and pa.types.is_uint64(kind) and function in DECIMAL_FUNCTIONS:
+        expressions = [expression.assigned(pa.decimal128(20))]
+        kind = expressions[0].arrow_type
     if function in FURTHER_FUNCTIONS:
         measure = _value_measure(function, FURTHER_FUNCTIONS[function], expressions, fault)
         return typed or measure
@@ -126,7 +129,7 @@ def _of_values(
         return typed
     if pa.types.is_decimal(kind) and function in DECIMAL_FUNCTIONS:
         return _value_measure(function, DECIMAL_FUNCTIONS[function], expressions, fault)
-    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    number = (pa.types.is_integer(kind) and not pa.types.is_uint64(kind)) or pa.types.is_floating(kind)
     if function in VALUE_FUNCTIONS and not (number and function in ("Min", "Max")):
         measure = _value_measure(function, VALUE_FUNCTIONS[function], expressions, fault)
         return typed or measure

@@ -8,7 +8,7 @@ from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.standard.file_source import source_file
+from streams_orchestration.operators.standard.file_rows import file_schema, made_columns, source_file
 from streams_orchestration.operators.standard.file_source_parameters import FileParameters
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.standard.second_port import FileOutputs, check_second_port, is_file_port
@@ -36,10 +36,10 @@ class NamedFiles(Operator):
     def check(cls, context: OperatorContext, parameters: FileParameters) -> None:
         """Raise ValueError if no attribute can name files, or the format cannot represent the output's attributes."""
         cls._attribute(context)
-        schema = context.output_schema()
+        schema = file_schema(context, parameters)
         if len(context.outputs) > 1:
             check_second_port(context.outputs[1], permissive=parameters.parsing == "permissive")
-        source_file(context.base, parameters, schema).check_schema()
+        source_file(context.base, parameters, schema, context).check_schema()
 
     @staticmethod
     def _attribute(context: OperatorContext) -> str:
@@ -55,9 +55,7 @@ class NamedFiles(Operator):
     def setup(self) -> None:
         """Start without an open file."""
         self.attribute = self._attribute(self.context)
-        schema = self.context.outputs[0]
-        assert schema is not None
-        self.schema = schema
+        self.schema = file_schema(self.context, self.parameters)
         self.background = Background()
 
     def brings(self, port: int) -> bool:
@@ -85,12 +83,14 @@ class NamedFiles(Operator):
         return resolve_input(name, self.context.base)
 
     def _read(self, path: File) -> None:
-        file = source_file(path, self.parameters, self.schema)
+        file, number = source_file(path, self.parameters, self.schema, self.context), 0
         file.check()
-        outputs, pieces = FileOutputs(self), file.rows(self.background)
+        outputs, pieces, schema = FileOutputs(self), file.rows(self.background), self.context.output_schema()
         try:
             for piece in pieces:
-                self.submit(TupleBatch(piece.batch))
+                columns = made_columns(path, number, piece.batch, self.context, self.parameters)
+                self.submit(TupleBatch(pa.RecordBatch.from_arrays(columns, schema=schema)))
+                number += piece.batch.num_rows
                 outputs.set_aside(path, piece.malformed)
         finally:
             pieces.close()

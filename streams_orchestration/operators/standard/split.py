@@ -38,16 +38,16 @@ class SplitParameters(ExpressionParameters):
     repeat: bool = Field(
         default=False, description="Send a tuple to a port as often as index, or the line of the file, names the port."
     )
-    unknown_key: Literal["drop", "fail"] = Field(
+    unlisted: Literal["drop", "fail"] = Field(
         default="drop",
-        alias="unknownKey",
+        alias="unlisted",
         description="A tuple whose key is not in a file without a line `default`: drop it, or stop the application.",
     )
 
     @model_validator(mode="after")
     def _go_together(self) -> SplitParameters:
-        if self.file is None and self.unknown_key != "drop":
-            message = "unknownKey goes with file and key"
+        if self.file is None and self.unlisted != "drop":
+            message = "unlisted goes with file and key"
             raise ValueError(message)
         if (self.file is None) != (self.key is None) or (self.index is None) == (self.file is None):
             message = "either index, or file and key are wanted"
@@ -125,7 +125,7 @@ class Split(Operator):
         counts = np.zeros((self.width, max(len(encoded.dictionary), 1)), np.int64)
         for code, key in enumerate(encoded.dictionary.to_pylist()):
             ports = self.mapping.get(key, self.mapping.get(DEFAULT))
-            if ports is None and self.parameters.unknown_key == "fail":
+            if ports is None and self.parameters.unlisted == "fail":
                 message = f"key: {self.parameters.file} has no line for {shortened(repr(key))}, and no `{DEFAULT}`"
                 raise DataError(message)
             counts[:, code] = np.bincount(np.array(ports or [], np.int64), minlength=self.width)

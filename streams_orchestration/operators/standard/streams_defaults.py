@@ -18,8 +18,8 @@ class Difference(NamedTuple):
     parameters: Mapping[str, Any]
     """The parameters by which the operator does as in IBM Streams; empty if there are none."""
     when: str = ""
-    """The condition under which they are written: `tumbling` or `sliding` windows, an `outer` join, a `file` of
-    keys; always by default."""
+    """The condition under which they are written: `tumbling` or `sliding` windows, an `outer` join, a `file` of keys,
+    or the format `csv`; always by default."""
 
 
 STREAMS_DEFAULTS: tuple[Difference, ...] = (
@@ -48,6 +48,13 @@ STREAMS_DEFAULTS: tuple[Difference, ...] = (
         "Nothing is submitted at the end.",
         {"atEnd": "drop"},
         "tumbling",
+    ),
+    Difference(
+        "FileSource",
+        "`format: csv` has values by the names of a header line; texts such as NA are null.",
+        "It has SPL literals by position; there is no header and no null, and lines with `#` are left out.",
+        {"format": "splCsv"},
+        "csv",
     ),
     Difference(
         "Gate",
@@ -97,7 +104,7 @@ STREAMS_DEFAULTS: tuple[Difference, ...] = (
         "Split",
         "A tuple whose key is not in the file, which has no line `default`, is dropped.",
         "It ends the application.",
-        {"unknownKey": "fail"},
+        {"unlisted": "fail"},
         "file",
     ),
 )

@@ -11,12 +11,13 @@ from urllib.parse import unquote
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
+from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.partitions import NULL
 from streams_orchestration.operators.formats.texts import frame_of
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.standard.file_source import source_file
+from streams_orchestration.operators.standard.file_rows import source_file
 from streams_orchestration.operators.standard.file_source_parameters import FileParameters
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 
@@ -86,14 +87,17 @@ def _scan(sink: SinkStatus, parts: list[Path]) -> pl.LazyFrame:
 def _scan_texts(read_with: Mapping[str, Any], parts: list[Path]) -> pl.LazyFrame:
     """Return the rows of text files, as a FileSource with the sink's parameters reads them."""
     settings = dict(read_with)
-    schema = arrow_schema(settings.pop("schema"))
+    ddl = settings.pop("schema")
+    schema = arrow_schema(ddl)
+    context = OperatorContext("result", outputs=(schema,), required=(required_attributes(ddl),))
     parameters = FileParameters.model_validate(settings)
 
     def frames(
         columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _size: int | None
     ) -> Iterator[pl.DataFrame]:
         left = rows
-        for batch in itertools.chain.from_iterable(source_file(part, parameters, schema).batches() for part in parts):
+        files = (source_file(part, parameters, schema, context) for part in parts)
+        for batch in itertools.chain.from_iterable(file.batches() for file in files):
             frame = frame_of(batch)
             frame = frame if left is None else frame.head(left)
             left = None if left is None else left - len(frame)

@@ -17,7 +17,7 @@ from streams_orchestration.compiler.pe_program import Direct, OperatorProgram, P
 from streams_orchestration.compiler.query_columns import OperatorColumns
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.schema import quoted
-from streams_orchestration.operators.arrow_types import arrow_schema, ddl_without_unsigned, fits
+from streams_orchestration.operators.arrow_types import arrow_schema, ddl_without_unsigned, fits, without_unsigned
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.frames import FrameOperator, FrameParameters, StaticTable
 from streams_orchestration.operators.implementation import import_operator
@@ -288,7 +288,7 @@ def _declared(frame: DataFrame, ddl: str) -> DataFrame:
     columns: list[Column] = []
     for field, target in zip(wanted, arrow_schema(ddl), strict=True):
         kind = fields[field.name].dataType
-        if not fits(_arrow(kind), target.type):
+        if not fits(_arrow(kind), without_unsigned(target.type)):
             message = f"{field.name} is {kind.simpleString()}; its stream has {field.dataType.simpleString()}"
             raise ValueError(message)
         columns.append(F.col(quoted(field.name)).cast(field.dataType).alias(field.name))

@@ -1,0 +1,92 @@
+"""Options of files whose rows are lines of text, or blocks of bytes, as IBM Streams has them."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import IO, Any, Literal
+
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
+from streams_orchestration.operators.storage.port import File
+
+Compression = Literal["zlib", "gzip", "bzip2"]
+BLOCK_BYTES = 4 << 20
+_DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, OSError)
+
+
+@dataclass(frozen=True)
+class RowOptions:
+    """The options of one FileSource.
+
+    Attributes:
+        compression: the compression of the file; None goes by the file's name.
+        encoding: the encoding of texts.
+        eol: the marker behind each line; None stands for a line feed, with or without a carriage return.
+        header_lines: the number of lines to skip.
+        defaults: the value of each attribute that is missing in a row.
+        required: the attributes that are never null.
+        ignore_extra: ignore values behind the last attribute.
+        has_delay: each row begins with a number of seconds.
+        block_size: the bytes of a block; None reads the whole file as one.
+    """
+
+    compression: Compression | None = None
+    encoding: str = "utf-8"
+    eol: str | None = None
+    header_lines: int = 0
+    defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    required: tuple[str, ...] = ()
+    ignore_extra: bool = False
+    has_delay: bool = False
+    block_size: int | None = None
+
+
+def opens_alike(encoding: str) -> bool:
+    """Return True if line feeds and separators are single bytes in an encoding, as in UTF-8 and ISO 8859."""
+    return all(mark.encode(encoding) == mark.encode() for mark in "\n\r,#\"'")
+
+
+@contextmanager
+def opened(path: File, options: RowOptions, place: int) -> Iterator[IO[bytes]]:
+    """Open a file at a byte of its decompressed content.
+
+    Raises:
+        DataError: the file is damaged, or ends before the place.
+    """
+    if options.compression is None:
+        with open_decompressed(path) as file:
+            go_to(file, path, place)
+            yield file
+        return
+    with path.open("rb") as packed:
+        try:
+            if options.compression == "zlib":
+                file: Any = io.BytesIO(zlib.decompress(packed.read()))
+            else:
+                file = (gzip if options.compression == "gzip" else bz2).open(packed, "rb")
+            file.seek(place)
+            yield io.BufferedReader(file)
+        except _DAMAGE as error:
+            message = f"{path}: cannot be read to its end, it is damaged or not compressed by {options.compression}"
+            raise DataError(message) from error
+
+
+def lines_of(file: IO[bytes], options: RowOptions) -> Iterator[list[tuple[bytes, int]]]:
+    """Yield the lines of a file in runs of about `BLOCK_BYTES`, each without its marker, and with its size in bytes."""
+    if options.eol is None:
+        while lines := file.readlines(BLOCK_BYTES):
+            yield [(line.removesuffix(b"\n").removesuffix(b"\r"), len(line)) for line in lines]
+        return
+    marker, rest = options.eol.encode(options.encoding), b""
+    while block := file.read(BLOCK_BYTES):
+        *lines, rest = (rest + block).split(marker)
+        if lines:
+            yield [(line, len(line) + len(marker)) for line in lines]
+    if rest:
+        yield [(rest, len(rest))]

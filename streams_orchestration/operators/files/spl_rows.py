@@ -1,0 +1,161 @@
+"""Files as IBM Streams reads them: rows of SPL literals by position, a tuple a line, lines, and blocks of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
+
+from streams_orchestration.operators.arrow_types import wanted_row
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.files.row_options import BLOCK_BYTES, RowOptions, lines_of, opened
+from streams_orchestration.operators.files.rows import FilePosition, FileRows, Malformed
+from streams_orchestration.operators.formats.csv_dialect import CsvDialect
+from streams_orchestration.operators.formats.spl_texts import cells, column_of, read_tuple, reader_of, spl_tuple
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.storage.port import File
+
+SplFormat = Literal["splCsv", "splTxt"]
+SPL_FORMATS = ("splCsv", "splTxt")
+ReadRow = Callable[[str], tuple[float, Sequence[Any]]]
+"""Returns the delay in seconds and the values of a row. Raises `RefusedCellError` or ValueError."""
+
+
+class RefusedCellError(ValueError):
+    """Error: a value of a row is none of its attribute."""
+
+    def __init__(self, column: str, reason: str) -> None:
+        super().__init__(reason)
+        self.column = column
+
+
+def read_rows(
+    path: File,
+    format: str,
+    schema: pa.Schema,
+    dialect: CsvDialect,
+    options: RowOptions,
+    start: FilePosition,
+    *,
+    permissive: bool,
+) -> Iterator[FileRows]:
+    """Yield the rows of a file from a position on.
+
+    In `splCsv` and `splTxt`, lines that are empty or begin with `#` are no rows.
+
+    Raises:
+        DataError: the file is damaged, or a row does not fit and `permissive` is false; the message names the line.
+    """
+    read = _reader(format, schema, dialect, options)
+    with opened(path, options, start.number) as file:
+        for lines in lines_of(file, options):
+            yield _rows(path, lines, format, schema, options, start, read, permissive=permissive)
+            start = FilePosition(start.number + sum(size for _, size in lines), start.line + len(lines))
+
+
+def read_blocks(path: File, schema: pa.Schema, options: RowOptions, start: FilePosition) -> Iterator[FileRows]:
+    """Yield the blocks of a file as tuples with one binary attribute.
+
+    Raises:
+        DataError: the file is damaged.
+    """
+    with opened(path, options, start.number) as file:
+        size = options.block_size
+        while block := file.read(-1 if size is None else max(size, BLOCK_BYTES // size * size)):
+            parts = [block] if size is None else [block[at : at + size] for at in range(0, len(block), size)]
+            yield FileRows(pa.RecordBatch.from_arrays([pa.array(parts, pa.binary())], schema=schema), (), start)
+            start = FilePosition(start.number + len(block), start.line + len(parts))
+
+
+def _rows(
+    path: File, lines: Sequence[tuple[bytes, int]], format: str, schema: pa.Schema, options: RowOptions,
+    start: FilePosition, read: ReadRow, *, permissive: bool,
+) -> FileRows:  # fmt: skip
+    values: list[Sequence[Any]] = []
+    delays: list[float] = []
+    malformed: list[Malformed] = []
+    for number, (line, _) in enumerate(lines, start.line):
+        if number <= options.header_lines:
+            continue
+        if format in SPL_FORMATS and (not line.strip() or line.startswith(b"#")):
+            continue
+        try:
+            delay, row = read(line.decode(options.encoding))
+        except (ValueError, OverflowError) as error:
+            column = error.column if isinstance(error, RefusedCellError) else ""
+            if not permissive:
+                place = f"line {number}{f', column {column}' if column else ''}"
+                message = f"{path}, {place}: {error}; {wanted_row(schema)}"
+                raise DataError(message) from None
+            text = line.decode(options.encoding, errors="replace")
+            malformed.append(Malformed(len(values) + len(malformed), number, column, str(error), text))
+            continue
+        values.append(row)
+        delays.append(delay)
+    columns = [column_of(column, field.type) for column, field in zip(_turned(values, schema), schema, strict=True)]
+    batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+    return FileRows(batch, tuple(malformed), start, np.array(delays) if options.has_delay else None)
+
+
+def _turned(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> Sequence[Sequence[Any]]:
+    return list(zip(*rows, strict=True)) if rows else [() for _ in schema]
+
+
+def _reader(format: str, schema: pa.Schema, dialect: CsvDialect, options: RowOptions) -> ReadRow:
+    if format == "line":
+        return lambda text: (0.0, (text,))
+    if format == "splTxt":
+        type_ = spl_tuple(schema, options.required, format)
+        return lambda text: _of_tuple(*_after_delay(text, dialect.separator, options), type_)
+    readers = [
+        reader_of(field.type, required=field.name in options.required, quoted=dialect.quoted, format=format)
+        for field in schema
+    ]
+    names = schema.names
+
+    def read(text: str) -> tuple[float, Sequence[Any]]:
+        delay, text = _after_delay(text, dialect.separator, options)
+        parts = cells(text, dialect.separator)
+        if len(parts) > len(names) and not (options.ignore_extra or parts[len(names) :] == [""]):
+            message = f"{len(parts)} values for {len(names)} attributes; see ignoreExtraCSVValues"
+            raise ValueError(message)
+        row: list[Any] = []
+        for place, (name, value) in enumerate(zip(names, readers, strict=True)):
+            part = parts[place] if place < len(parts) else None
+            if name in options.defaults and (part is None or not part.strip()):
+                row.append(options.defaults[name])
+            elif part is None:
+                message = "the row has no value for it; give it one with defaultTuple"
+                raise RefusedCellError(name, message)
+            else:
+                row.append(_read(name, value, part, required=name in options.required))
+        return delay, row
+
+    return read
+
+
+def _read(name: str, read: Callable[[str], Any], text: str, *, required: bool) -> Any:
+    try:
+        return read(text)
+    except ValueError as error:
+        if not required and not text.strip():
+            return None
+        raise RefusedCellError(name, str(error)) from None
+
+
+def _after_delay(text: str, separator: str, options: RowOptions) -> tuple[float, str]:
+    """Split a row into the seconds in front and the rest."""
+    if not options.has_delay:
+        return 0.0, text
+    delay, found, rest = text.partition(separator)
+    try:
+        seconds = float(delay)
+    except ValueError:
+        seconds = -1.0
+    if not found or not 0 <= seconds < float("inf"):
+        message = f"{delay!r:.60} is no number of seconds, with which a row begins under hasDelayField"
+        raise ValueError(message)
+    return seconds, rest
+
+
+def _of_tuple(delay: float, text: str, type_: Any) -> tuple[float, Sequence[Any]]:
+    return delay, list(read_tuple(text, type_).values())

@@ -1,0 +1,181 @@
+"""Values as SPL writes them: literals in rows of CSV, and tuples in lines of text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from streams_orchestration.operators.arrow_types import is_text, type_name, whole_range
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.spl.language.tokens import string_value
+from streams_orchestration.spl.types.text import text_of, value_of
+from streams_orchestration.spl.types.types import Attribute, Collection, Optional, Primitive, Tuple, Type
+
+_SIMPLE = {
+    pa.bool_: "boolean",
+    pa.int8: "int8",
+    pa.int16: "int16",
+    pa.int32: "int32",
+    pa.int64: "int64",
+    pa.uint8: "uint8",
+    pa.uint16: "uint16",
+    pa.uint32: "uint32",
+    pa.uint64: "uint64",
+    pa.float32: "float32",
+    pa.float64: "float64",
+    pa.string: "rstring",
+    pa.binary: "blob",
+}
+_WHOLE = re.compile(r"[-+]?[0-9]+")
+_QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*""", re.DOTALL)
+_OPENING, _CLOSING = "[{(<", "]})>"
+
+
+def spl_type(kind: pa.DataType, format: str) -> Type:
+    """Return the type of SPL whose values an attribute holds.
+
+    Raises:
+        ValueError: SPL has no such type.
+    """
+    types = pa.types
+    for arrow, name in _SIMPLE.items():
+        if kind == arrow():
+            return Primitive(name)
+    if types.is_timestamp(kind) and kind.tz is not None:
+        return Primitive("timestamp")
+    if types.is_map(kind):
+        return Collection("map", (spl_type(kind.key_type, format), spl_type(kind.item_type, format)))
+    if types.is_list(kind):
+        return Collection("list", (spl_type(kind.value_type, format),))
+    if types.is_struct(kind):
+        return Tuple(tuple(Attribute(part.name, spl_type(part.type, format)) for part in kind))
+    message = f"format {format}: SPL has no values of type {type_name(kind)}; make a text or a number of it"
+    raise ValueError(message)
+
+
+def spl_tuple(schema: pa.Schema, required: Sequence[str], format: str) -> Tuple:
+    """Return the tuple type of SPL; attributes that may be null are optional. Raises ValueError like `spl_type`."""
+    kinds = [spl_type(field.type, format) for field in schema]
+    return Tuple(
+        tuple(
+            Attribute(field.name, kind if field.name in required else Optional(kind))
+            for kind, field in zip(kinds, schema, strict=True)
+        )
+    )
+
+
+def reader_of(kind: pa.DataType, *, required: bool, quoted: bool, format: str) -> Callable[[str], Any]:
+    """Return the function that reads one value of a row. It raises ValueError for a text that is none.
+
+    Args:
+        kind: the type of the attribute.
+        required: True if the attribute is never null.
+        quoted: True if quotes around a text are no part of it.
+        format: the name of the format, for errors.
+    """
+    whole = spl_type(kind, format)
+    own = whole if required else Optional(whole)
+    if is_text(kind):
+
+        def read_text(text: str) -> Any:
+            text = text.strip(" \t")
+            if not required and text == "null":
+                return None
+            return string_value(text.strip()) if quoted and _QUOTED.fullmatch(text) else text
+
+        return read_text
+    if pa.types.is_integer(kind):
+        least, most = whole_range(kind)
+
+        def read_whole(text: str) -> Any:
+            if _WHOLE.fullmatch(text) and least <= (number := int(text)) <= most:
+                return number
+            return value_of(text, own)
+
+        return read_whole
+    return lambda text: value_of(text, own)
+
+
+def cells(line: str, separator: str) -> list[str]:
+    """Divide a row into its values: a separator within quotes or brackets is a part of a value.
+
+    >>> cells('1, "a,b", [2,3],', ",")
+    ['1', ' "a,b"', ' [2,3]', '']
+    """
+    if not any(mark in line for mark in "\"'[{("):
+        return line.split(separator)
+    parts: list[str] = []
+    begin, at, depth = 0, 0, 0
+    while at < len(line):
+        mark = line[at]
+        if mark in "\"'" and (depth or not line[begin:at].strip()) and (quoted := _QUOTED.match(line, at)):
+            at = quoted.end()
+            continue
+        if mark == separator and not depth:
+            parts.append(line[begin:at])
+            begin = at + 1
+        elif mark in _OPENING and (depth or not line[begin:at].strip()):
+            depth += 1
+        elif mark in _CLOSING and depth:
+            depth -= 1
+        at += 1
+    return [*parts, line[begin:]]
+
+
+def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Return values of SPL as a column; times are nanoseconds."""
+    plain, precise = _with_times(kind, as_integers=True), _with_times(kind, as_integers=False)
+    column = pa.array(values, plain)
+    return column if plain == kind else column.cast(precise).cast(kind, safe=False)
+
+
+def _with_times(kind: pa.DataType, *, as_integers: bool) -> pa.DataType:
+    """Return a type with times in nanoseconds, or with integers in place of times."""
+    types = pa.types
+    if types.is_timestamp(kind):
+        return pa.int64() if as_integers else pa.timestamp("ns", kind.tz)
+    if types.is_map(kind):
+        return pa.map_(*(_with_times(part, as_integers=as_integers) for part in (kind.key_type, kind.item_type)))
+    if types.is_list(kind):
+        return pa.list_(_with_times(kind.value_type, as_integers=as_integers))
+    if types.is_struct(kind):
+        return pa.struct([part.with_type(_with_times(part.type, as_integers=as_integers)) for part in kind])
+    return kind
+
+
+def texts_of(column: pa.Array, type_: Type, *, quoted: bool) -> list[str]:
+    """Return the values of a column as literals of SPL.
+
+    Args:
+        column: the values.
+        type_: their type in SPL.
+        quoted: True to write quotes around texts.
+    """
+    kind, inner = column.type, type_.content if isinstance(type_, Optional) else type_
+    if is_text(kind) and not quoted:
+        return ["null" if value is None else value for value in column.to_pylist()]
+    if (plain := _with_times(kind, as_integers=True)) != kind:
+        column = column.cast(_with_times(kind, as_integers=False)).cast(plain)
+    if is_text(kind):  # a text by itself has no quotes, one in a list has
+        several = Collection("list", (inner,))
+        return ["null" if value is None else text_of([value], several)[1:-1] for value in column.to_pylist()]
+    return ["null" if value is None else text_of(value, inner) for value in column.to_pylist()]
+
+
+def tuples_of(batch: pa.RecordBatch, type_: Tuple) -> list[str]:
+    """Return each tuple as a literal of SPL."""
+    parts = [
+        [f"{attribute.name}={text}" for text in texts_of(column, attribute.type, quoted=True)]
+        for attribute, column in zip(type_.attributes, batch.columns, strict=True)
+    ]
+    return [f"{{{','.join(row)}}}" for row in zip(*parts, strict=True)]
+
+
+def read_tuple(line: str, type_: Tuple) -> dict[str, Any]:
+    """Return the values of a line with a whole tuple, such as `{a=1,b="x"}`.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return value_of(line.strip(), type_)

@@ -1,0 +1,133 @@
+"""Rows of the files of a FileSource: positions, settings, and attributes that are not in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from streams_orchestration import world
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.constants import constants
+from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.files.row_options import RowOptions
+from streams_orchestration.operators.files.source_file import SourceFile
+from streams_orchestration.operators.files.spl_rows import SPL_FORMATS
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.standard.file_source_parameters import FileParameters
+from streams_orchestration.operators.storage.port import File
+
+
+class Mark(NamedTuple):
+    """A position in a file from which reading can continue, as an offset stores it."""
+
+    row: int = 0
+    """The number of rows before the position."""
+    place: int = 0
+    line: int = 1
+    malformed: int = 0
+    """The number of malformed rows before the position."""
+
+
+def file_schema(context: OperatorContext, parameters: FileParameters) -> pa.Schema:
+    """Return the attributes that are read from files.
+
+    Raises:
+        UnknownAttributeError, ValueError: `output` names an attribute that the stream does not have, or of a wrong
+            type.
+    """
+    schema = context.output_schema()
+    for name, function in parameters.output.items():
+        if name not in schema.names:
+            message = f"output: the output stream has no attribute {name}{nearest(name, schema.names)}"
+            raise UnknownAttributeError(message)
+        kind, wanted = schema.field(name).type, pa.string() if function == "FileName()" else pa.int64()
+        if kind != wanted:
+            message = f"output.{name}: {function} is a {'string' if wanted == pa.string() else 'bigint'}"
+            raise ValueError(message)
+    read = [field for field in schema if field.name not in parameters.output]
+    if not read:
+        message = "output: no attribute is left to be read from the file"
+        raise ValueError(message)
+    return pa.schema(read)
+
+
+def source_file(path: File, parameters: FileParameters, schema: pa.Schema, context: OperatorContext) -> SourceFile:
+    """Return a file with the settings from the parameters."""
+    return SourceFile(
+        path, parameters.format, schema, parameters.dialect(), parameters.named_columns,
+        permissive=parameters.parsing == "permissive", options=_options(parameters, schema, context),
+    )  # fmt: skip
+
+
+def _options(parameters: FileParameters, schema: pa.Schema, context: OperatorContext) -> RowOptions:
+    spl = parameters.format in SPL_FORMATS
+    defaults = constants(parameters.default_tuple, schema, "defaultTuple", context.zone)
+    return RowOptions(
+        compression=parameters.compression,
+        encoding=parameters.encoding,
+        eol=parameters.eol_marker,
+        header_lines=parameters.header_lines,
+        defaults={name: _plain(value) for name, value in defaults.items()},
+        required=tuple(context.required_at()) if spl else (),
+        ignore_extra=parameters.ignore_extra,
+        has_delay=bool(getattr(parameters, "has_delay_field", False)),
+        block_size=parameters.block_size,
+    )
+
+
+def _plain(value: pa.Array) -> object:
+    """Return a constant as rows of SPL have it: a time as nanoseconds."""
+    kind = value.type
+    if pa.types.is_timestamp(kind):
+        value = value.cast(pa.timestamp("ns", kind.tz)).cast(pa.int64())
+    return value[0].as_py()
+
+
+def made_columns(
+    path: File, number: int, batch: pa.RecordBatch, context: OperatorContext, parameters: FileParameters
+) -> Sequence[pa.Array]:
+    """Return the columns of the output stream: those of the rows, and what `output` says.
+
+    Args:
+        path: the file.
+        number: the number of tuples of the file before these.
+        batch: the rows.
+        context: the operator's context.
+        parameters: the parameters.
+    """
+    count = batch.num_rows
+    return [
+        batch.column(field.name)
+        if field.name not in parameters.output
+        else pa.repeat(pa.scalar(str(path)), count)
+        if parameters.output[field.name] == "FileName()"
+        else pa.array(np.arange(number, number + count))
+        for field in context.output_schema()
+    ]
+
+
+class Delays:
+    """The clock of tuples that come so many seconds behind one another."""
+
+    def __init__(self) -> None:
+        self._last: float | None = None
+        """The moment at which the last tuple was due; None before the first one."""
+        self._next = 0.0
+
+    def due(self, delays: np.ndarray) -> int:
+        """Return how many of the next tuples are due by now, given the seconds in front of each."""
+        now = world.monotonic()
+        self._last = now if self._last is None else self._last
+        moments = self._last + np.cumsum(delays)
+        count = int(np.searchsorted(moments, now, side="right"))
+        self._next = float(moments[count]) if count < len(moments) else 0.0
+        return count
+
+    def passed(self, delays: np.ndarray) -> None:
+        """Note that tuples were submitted."""
+        self._last = (self._last or 0.0) + float(delays.sum())
+
+    def pause(self) -> float:
+        """Return the seconds until the next tuple is due."""
+        return max(self._next - world.monotonic(), 0.0)
