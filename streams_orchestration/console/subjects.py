@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Literal, get_args
 
+from streams_orchestration.compiler.brief import moment
 from streams_orchestration.compiler.column_sources import expression_types, port_of
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.drawing.picture import short_kind
@@ -120,7 +121,7 @@ def _running(
         number = next(
             (compilation.fusion.pe_of[o.index] for o in compilation.physical.operators if o.name == name), None
         )
-        return {"metrics": measured, "log": _log(status, number)}
+        return {"metrics": measured, "event_time": _event_time(metrics, name), "log": _log(status, number)}
     if kind == "stream":
         return {"metrics": next((asdict(each) for each in metrics.streams if each.name == name), None)}
     if kind == "pe":
@@ -129,6 +130,15 @@ def _running(
         state = None if of is None else asdict(of) | {"state": status.state_of(of)}
         return {"metrics": measured, "state": state, "log": _log(status, int(name))}
     return {}
+
+
+def _event_time(metrics: api.ApplicationMetrics, name: str) -> Document | None:
+    """Return the watermark of an operator with its holder, and the watermark as text; None outside of event time."""
+    each = next((each for each in metrics.event_time if each.operator == name), None)
+    if each is None:
+        return None
+    reached = "the end" if each.ended else "none yet" if each.watermark is None else moment(each.watermark)
+    return asdict(each) | {"reached": reached}
 
 
 def _log(status: api.ApplicationStatus, pe: int | None) -> Document | None:

@@ -29,6 +29,8 @@ from streams_orchestration_tests.console.browsing import (
 )
 from streams_orchestration_tests.console.conftest import served
 from streams_orchestration_tests.console.deployed import CAUSE, Deployed
+from streams_orchestration_tests.runtime.applications import sink
+from streams_orchestration_tests.runtime.event_times import in_event_time, lines, through
 from streams_orchestration_tests.servers.proxy import Proxy
 
 pytestmark = MARKS
@@ -120,6 +122,26 @@ def test_tuples_of_a_stream_are_shown_as_text(browser: Any, tmp_path: Path, monk
         assert page.locator(".sample img, .sample script").count() == 0
         seen.expect(".sample p").to_contain_text("of batch 0 of PE 0, in epoch 1")
         assert page.title() == "app · Streams console"
+        assert seen.complaints == []
+        page.context.close()
+
+
+def test_from_a_watermark_that_stands_to_the_input_that_holds_it(browser: Any, tmp_path: Path):
+    for name, text in {"Left": "1000 a 1\n9000 a 2\n", "Right": ""}.items():
+        (tmp_path / name).write_text(text)
+    graph = [lines(name, tmp_path / name) for name in ("Left", "Right")]
+    graph += [through("Both", "Union", "Left", "Right"), sink("Out", "Both")]
+    application = Deployed(tmp_path, compilation=in_event_time(graph))
+    application.work()
+    with served(Reader(application.home)) as address:
+        seen = Seen(browser)
+        page = seen.open(f"{address}/?application=app&operator=Left")
+        seen.expect(".panel dl").to_contain_text("1970-01-01 00:00:09.000 UTC")
+        seen.page.goto(f"{address}/?application=app&operator=Out")
+        seen.expect(".panel dl").to_contain_text("waits for stream Both, which has brought no watermark")
+        page.locator(".panel dl button, .panel dl a").get_by_text("Right", exact=True).click()
+        seen.expect(".panel h2").to_have_text("Operator Right")
+        seen.expect(".panel dl").to_contain_text("waits for its first time: no tuple has come yet")
         assert seen.complaints == []
         page.context.close()
 

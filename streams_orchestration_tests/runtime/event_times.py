@@ -108,6 +108,18 @@ def timed(name: str, path: Path, **event_time: Any) -> dict[str, Any]:
     }
 
 
+def lines(name: str, path: Path) -> dict[str, Any]:
+    """A source of a file that grows, whose tuples have event times."""
+    note = {"eventTimeAttribute": "at", "minimumGap": 0.0}
+    return {
+        "name": name,
+        "operator": "Lines",
+        "outputs": [{"stream": name, "schema": "T"}],
+        "parameters": {"file": str(path)},
+        "annotations": PERIODIC | {"eventTime": note},
+    }
+
+
 def through(name: str, operator: str, *streams: str | list[str], schema: str = "T", **more: Any) -> dict[str, Any]:
     return {
         "name": name,

@@ -43,6 +43,8 @@ class OperatorEventTime:
     """The number of tuples of the partition so far; None if it is no partition."""
     producer: str | None = None
     """The operator that sends the stream of a connection."""
+    path: tuple[str, ...] = ()
+    """The operators upstream that hold it, up to the one where the cause is; empty if that is the operator itself."""
     held_by: str = ""
     """The holder without times: for a connection, the path of operators up to the cause."""
     why: str = ""
@@ -116,15 +118,15 @@ def _read(place: EventTimeInput, document: Mapping[str, Any] | None, now: float)
 
 def _explained(each: OperatorEventTime, known: Mapping[str, OperatorEventTime]) -> OperatorEventTime:
     """Return the operator with its holder in words; the cause is where the chain of connections ends."""
-    path = list(_path(each, known))
-    cause = path[-1]
-    short = " < ".join(part.operator for part in path[1:])
+    upstream = list(_path(each, known))
+    cause, path = upstream[-1], tuple(part.operator for part in upstream[1:])
+    short = " < ".join(path)
     if name := _short(cause):
         short = f"{short}: {name}" if short else name
     why = _why(each)
     if cause is not each and cause.holder != "end":
         why = f"{why}; {cause.operator}: {_why(cause)}"
-    return replace(each, held_by=short, why=why)
+    return replace(each, path=path, held_by=short, why=why)
 
 
 def _path(each: OperatorEventTime, known: Mapping[str, OperatorEventTime]) -> Iterator[OperatorEventTime]:

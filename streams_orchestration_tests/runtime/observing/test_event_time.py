@@ -21,8 +21,8 @@ from streams_orchestration.runtime import api
 from streams_orchestration.runtime.observing.event_time import EventTimeInput, event_times
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
-from streams_orchestration_tests.runtime.applications import PERIODIC, sink
-from streams_orchestration_tests.runtime.event_times import in_event_time, through
+from streams_orchestration_tests.runtime.applications import sink
+from streams_orchestration_tests.runtime.event_times import in_event_time, lines, through
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.observing.exposition.samples import samples_of, value
 
@@ -127,14 +127,6 @@ def test_the_holder_of_a_watermark_is_named_with_its_cause(case: str):
     assert list(found) == ["Left", "Right", "Both", "Panes"]
 
 
-def lines(name: str, path: Path) -> dict[str, Any]:
-    note = PERIODIC | {"eventTime": {"eventTimeAttribute": "at", "minimumGap": 0.0}}
-    outputs = [{"stream": name, "schema": "T"}]
-    return {
-        "name": name, "operator": "Lines", "outputs": outputs, "parameters": {"file": str(path)}, "annotations": note,
-    }  # fmt: skip
-
-
 def turn(local: LocalApplication) -> dict[str, api.OperatorEventTime]:
     for _ in range(4):
         for program in local.programs:
@@ -159,7 +151,7 @@ def test_status_names_what_holds_the_watermark_of_a_running_application(tmp_path
     found = turn(local)
     assert (found["Left"].watermark, found["Left"].holder, found["Left"].holder_name) == (9.0, "partition", "a")
     assert (found["Both"].watermark, found["Both"].holder_name) == (None, "Right")
-    assert found["Later"].held_by == "Both < Right: no time yet"
+    assert (found["Later"].held_by, found["Later"].path) == ("Both < Right: no time yet", ("Both", "Right"))
     assert "no tuple has come yet" in found["Out"].why
 
     with right.open("a") as file:

@@ -120,6 +120,13 @@ export class Panel {
         add(`PE ${each.pe} reads`, `${count(each.lag_tuples!)} tuples behind, in ${each.lag_segments} ${each.lag_segments === 1 ? "segment" : "segments"}`);
       }
     }
+    const time = subject.event_time;
+    if (time) {
+      add("Watermark", time.age == null ? time.reached : `${time.reached}, ${seconds(time.age)} behind now`);
+      add("What holds it", el("span", {}, ...prose(time.why)));
+      if (time.path.length) add("Path to the cause", el("span", {}, ...time.path.flatMap((each) => [this.link("operator", each), " "])));
+      if (time.inputs > 1) add("Inputs of it", `${count(time.inputs)}, ${count(time.idle_inputs)} of them idle`);
+    }
     if (unit) {
       add(state ? "Unit" : "State", state ? `${unit.name}, ${unit.state}` : unit.state);
       if (!state) add("PEs", el("span", {}, ...unit.pes.slice(0, LINKED).flatMap((each) => [this.link("pe", String(each), `PE ${each}`), " "]), unit.pes.length > LINKED && `and ${unit.pes.length - LINKED} more`));

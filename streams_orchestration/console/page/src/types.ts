@@ -139,8 +139,22 @@ export interface Subject {
   schema?: string | null;
   producer?: string;
   metrics?: Record<string, unknown> | null;
+  event_time?: EventTime | null;
   state?: Record<string, unknown> | null;
   log?: { path: string; lines: string[] } | null;
+}
+
+/** The watermark of an operator, and what keeps it from rising. */
+export interface EventTime {
+  /** The watermark as text. */
+  reached: string;
+  /** Seconds. */
+  age: number | null;
+  why: string;
+  /** Operators upstream, up to the one where the cause is. */
+  path: string[];
+  inputs: number;
+  idle_inputs: number;
 }
 
 export interface Series {
