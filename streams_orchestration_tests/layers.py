@@ -52,8 +52,11 @@ SPL_LAYERS = {
         *("parsing", "printing", "definition_printing"),
     ),
     "spl.types": ("types", "joining", "casts", "literals", "text", "written", "columns"),
-    "spl.functions": ("signatures",),
-    "spl.typing": ("typed", "scopes"),
+    "spl.functions": ("signatures", "overloads"),
+    "spl.typing": (
+        *("typed", "scopes", "naming", "conversions", "folding", "operands", "calls", "literals", "operations"),
+        *("checking", "statements", "canonical"),
+    ),
     "spl.programs": ("errors", "values", "wrapping", "columns", "library"),
     "spl.programs.library": (
         *(

@@ -12,11 +12,12 @@ from typing import Any
 from streams_orchestration.model.codes import Code, Severity
 from streams_orchestration.model.own_codes import OWN_CODES
 from streams_orchestration.model.secrets import masked
+from streams_orchestration.model.spl_codes import SPL_CODES
 from streams_orchestration.model.streams_codes import STREAMS_CODES
 
 __all__ = ["CODES", "ApplicationError", "Code", "Diagnostic", "Severity", "in_order"]
 
-CODES: dict[str, Code] = {**STREAMS_CODES, **OWN_CODES}
+CODES: dict[str, Code] = {**STREAMS_CODES, **SPL_CODES, **OWN_CODES}
 """Every code, with its cause and remedy."""
 
 

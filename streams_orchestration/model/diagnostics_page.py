@@ -11,6 +11,7 @@ from pathlib import Path
 
 from streams_orchestration.model.codes import Code
 from streams_orchestration.model.own_codes import OWN_CODES
+from streams_orchestration.model.spl_codes import SPL_CODES
 from streams_orchestration.model.streams_codes import STREAMS_CODES
 
 PAGE = Path("docs/diagnostics.md")
@@ -47,14 +48,16 @@ _SECTIONS = {
 
 def diagnostics_page() -> str:
     """Return the page as Markdown: our own codes by section, then the codes of IBM Streams by number."""
-    codes = [*OWN_CODES.values(), *STREAMS_CODES.values()]
+    own = OWN_CODES | {name: code for name, code in SPL_CODES.items() if name.startswith("SO")}
+    of_streams = STREAMS_CODES | {name: code for name, code in SPL_CODES.items() if name not in own}
+    codes = [*own.values(), *of_streams.values()]
     errors = sum(code.severity == "error" for code in codes)
     parts = [_HEAD.format(errors=errors, warnings=len(codes) - errors)]
     for prefix, title in _SECTIONS.items():
-        listed = {name: code for name, code in sorted(OWN_CODES.items()) if name.startswith(prefix)}
+        listed = {name: code for name, code in sorted(own.items()) if name.startswith(prefix)}
         if listed:
             parts.append(_section(title, listed))
-    parts.append(_section("Message ids of IBM Streams", dict(sorted(STREAMS_CODES.items()))))
+    parts.append(_section("Message ids of IBM Streams", dict(sorted(of_streams.items()))))
     return "\n".join(parts)
 
 

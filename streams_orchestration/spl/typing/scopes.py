@@ -195,15 +195,21 @@ BUILTINS = BuiltinDefinitions()
 
 @dataclass(eq=False)
 class Scope:
-    """Names of one place and, through `parent`, of those around it."""
+    """Names of one place and, through `parent`, of those around it.
+
+    Attributes:
+        is_open: True if names are missing because of a mistake that is reported elsewhere, as the attributes of a
+            stream of unknown type are. A name without a meaning is no mistake then.
+    """
 
     parent: Scope | None = None
     names: dict[str, Meaning] = field(default_factory=dict[str, Meaning])
     definitions: Definitions = BUILTINS
+    is_open: bool = False
 
     def child(self, names: dict[str, Meaning] | None = None) -> Scope:
         """Return a scope within this one."""
-        return Scope(self, {} if names is None else names, self.definitions)
+        return Scope(self, {} if names is None else names, self.definitions, self.is_open)
 
     def find(self, name: str, namespace: str = "") -> Meaning | None:
         """Return the meaning of a name, or None if it has none."""

@@ -244,10 +244,15 @@ class Call(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Submit(Typed):
-    """A tuple or a marker that is submitted; `port` is an output port's number, or an expression of type uint32."""
+    """A tuple or a marker that is submitted; `port` is an output port's number, or an expression of type uint32.
+
+    Attributes:
+        label: the name of the output port, or an empty text.
+    """
 
     value: Expression
     port: int | Expression
+    label: str
 
 
 @dataclass(frozen=True, slots=True)

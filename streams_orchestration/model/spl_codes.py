@@ -1,0 +1,77 @@
+"""Codes of mistakes in programs in SPL: message ids of IBM Streams, and ours where it has none."""
+
+from __future__ import annotations
+
+from streams_orchestration.model.codes import Code, error
+
+_TYPE = "Cast one of them, or change the type of a variable or attribute."
+_NAME = "Correct the spelling, or define it; `use NAMESPACE::*;` brings in the names of another namespace."
+
+SPL_CODES: dict[str, Code] = {
+    # writing
+    "CDISP0008E": error("A word or mark is missing in a program.", "Add it before the token that was found."),
+    "CDISP0009E": error("Nothing in SPL is written like this.", "Compare with the syntax of the clause or statement."),
+    "CDISP0011E": error("Another word or mark is needed here.", "Write the one that was expected."),
+    "CDISP0012E": error(
+        "A word of SPL stands where a name or another word is needed.",
+        "Choose a name that is no keyword, or move what the word begins to its place.",
+    ),
+    "CDISP0029E": error("A label stands twice in one clause.", "Put the values together, or remove one of the two."),
+    "CDISP0402E": error("The name of a composite's parameter does not begin with $.", "Begin it with $."),
+    "CDISP0412E": error("A name begins with $ that is no parameter of a composite.", "Remove the $."),
+    "SO0701": error(
+        "A text is no SPL: a string is not closed, a character is none of SPL, or nesting is too deep.",
+        "Close the string, write other characters only in strings and comments, or divide what is nested.",
+    ),
+    # names
+    "CDISP0018E": error("A name means one thing in several input ports.", "Write the port in front: Port.attribute."),
+    "CDISP0025E": error("A name is declared twice in one block.", "Give one of the two another name."),
+    "CDISP0050E": error("A name is no type.", "Write a type, or the name of one."),
+    "CDISP0051E": error("A tuple has no attribute of this name.", "Correct the spelling, or add it to the type."),
+    "CDISP0052E": error("There is no function of this name.", _NAME),
+    "CDISP0053E": error("A name has no meaning here.", _NAME),
+    "CDISP0302E": error("A name stands for no value.", "Write a variable, an attribute, or a literal."),
+    "CDISP0690E": error("A tuple or an enumeration has a name twice.", "Give one of the two another name."),
+    "CDISP0743E": error("A variable of state has the name of an attribute.", "Give the variable another name."),
+    # types
+    "CDISP0030E": error("A parameter has too many or too few values.", "Give as many as it takes."),
+    "CDISP0037E": error(
+        "A value has no elements, or its index has the wrong type.",
+        "Index lists and strings by integers, and maps by their keys.",
+    ),
+    "CDISP0038E": error("A value has no slices, or a bound is no integer.", "Slice lists and strings, by integers."),
+    "CDISP0041E": error("No cast leads from one type to another.", "Convert the parts, or go by way of a string."),
+    "CDISP0044E": error("The two values of `? :` have different types.", _TYPE),
+    "CDISP0045E": error("A condition is not boolean.", "Compare the value with another."),
+    "CDISP0046E": error("Two types do not go together; SPL converts no numbers by itself.", _TYPE),
+    "CDISP0047E": error("A variable cannot have this value, or a loop not these elements.", _TYPE),
+    "CDISP0049E": error("An operator does not take the type of its operand.", "Cast the operand, or remove the sign."),
+    "CDISP0398E": error("A function returns a value of another type than its own.", _TYPE),
+    "CDISP0490E": error("The bound of a type is no constant of at least 1.", "Write a number, such as list<int32>[8]."),
+    "CDISP0503E": error(
+        "A number is outside of its type, or there is no type with its suffix.",
+        "Give it a suffix of a wider type: 5l is an int64, 5ul a uint64, 1.0w a float32.",
+    ),
+    "CDISP0504E": error("No function of this name takes these types.", "Cast the arguments to the types it takes."),
+    "CDISP0651E": error("Both operands are null.", "Put a value on one side."),
+    "CDISP0657E": error("A shift has an operand that is no integer.", "Cast both operands to integers."),
+    "CDISP0658E": error("An operator does not take the type of its operands.", "Use another operator, or cast them."),
+    "CDISP0863E": error("null stands where no optional type is known.", "Declare the type as optional, or cast null."),
+    "CDISP9272E": error(
+        "The tuple that is submitted has another type than the port, or there is no such port.",
+        "Submit all attributes of the port's type in their order, or name another port.",
+    ),
+    "SO0722": error("`in` has a string on its right side, for which Streams makes no code.", "Use findFirst."),
+    # variables and functions
+    "CDISP0019E": error("`break` stands outside of a loop.", "Move it into a loop, or use `return`."),
+    "CDISP0023E": error("`continue` stands outside of a loop.", "Move it into a loop, or use `return`."),
+    "CDISP0378E": error("A constant is changed.", "Declare it mutable, or assign to a variable that is."),
+    "CDISP0379E": error(
+        "A constant is an argument that the function changes.", "Declare it mutable, or pass a variable that is."
+    ),
+    "CDISP0413E": error("A function without a type returns a value.", "Remove the value, or give the function a type."),
+    "CDISP0431E": error("A character of a string is assigned.", "Build a new string of slices."),
+    "CDISP0466E": error("A function calls a stateful one and is not stateful itself.", "Declare it stateful."),
+    "CDISP0520E": error("A function with a type can end without return.", "Return a value at its end."),
+    "CDISP0780E": error("A clause of logic returns a value.", "Write `return;`."),
+}

@@ -1,0 +1,108 @@
+"""Typing of expressions.
+
+>>> from streams_orchestration.spl.typing.scopes import Scope, VariableName
+>>> from streams_orchestration.spl.types.types import INT32
+>>> mistakes = []
+>>> source, scope = Source.of("n + 2 * 3l"), Scope(names={"n": VariableName(INT32, "local")})
+>>> check_expression(expression_of("n + 2 * 3"), scope, source, mistakes).type
+Primitive(name='int32')
+>>> str(check_expression(expression_of("n + 2 * 3l"), scope, source, mistakes).type)
+'unknown'
+>>> [(each.code, each.message, each.span.column) for each in mistakes]
+[('CDISP0046E', "the operands of '*' are int32 and int64: they must have one type", 5)]
+"""
+
+from __future__ import annotations
+
+from streams_orchestration.spl.language import tree
+from streams_orchestration.spl.language.expressions import expression_at, expression_of
+from streams_orchestration.spl.types.casts import initialises
+from streams_orchestration.spl.types.types import (
+    NULL,
+    VOID,
+    Type,
+)
+from streams_orchestration.spl.typing.conversions import converted
+from streams_orchestration.spl.typing.folding import folded
+from streams_orchestration.spl.typing.operations import NoCastError, OperationTyping
+from streams_orchestration.spl.typing.scopes import Scope
+from streams_orchestration.spl.typing.typed import (
+    Cast,
+    Expression,
+    Mistake,
+    Source,
+)
+
+__all__ = ["ExpressionTyping", "check_expression", "expression_of", "type_of"]
+
+
+def check_expression(
+    written: tree.Expression,
+    scope: Scope,
+    source: Source,
+    mistakes: list[Mistake],
+    expected: Type | None = None,
+) -> Expression:
+    """Return an expression with its types; what is wrong is appended to `mistakes`, and of type `UNKNOWN`.
+
+    Args:
+        written: the expression.
+        scope: the meanings of its names.
+        source: the text that it is a part of.
+        mistakes: the list that gets the mistakes.
+        expected: the type that the value must have, if any; it is converted where no cast is needed.
+    """
+    return ExpressionTyping(source, scope, mistakes).expression(written, expected)
+
+
+def type_of(written: tree.Type, scope: Scope, source: Source, mistakes: list[Mistake]) -> Type:
+    """Return the type that is written; `UNKNOWN`, with a mistake, if a name in it is none of a type."""
+    return ExpressionTyping(source, scope, mistakes).type(written)
+
+
+class ExpressionTyping(OperationTyping):
+    """A typing of expressions."""
+
+    def expression(self, written: tree.Expression, expected: Type | None = None) -> Expression:
+        """Return a whole expression with its types, converted to what is expected."""
+        value = self.whole(written, expected)
+        return value if expected is None else self.convert(value, expected, written)
+
+    def whole(self, written: tree.Expression, expected: Type | None) -> Expression:
+        """Return a whole expression with its types; casts that are none are read again."""
+        values: frozenset[int] = frozenset()
+        before = len(self.mistakes)
+        while True:
+            try:
+                return self.value(written, expected)
+            except NoCastError as error:
+                del self.mistakes[before:]
+                values |= {error.index}
+                written = expression_at(self.source.tokens, written.first, values)
+
+    def initialiser(self, written: tree.Expression, target: Type) -> Expression:
+        """Return the value that a declaration gives to a variable: cast to its type if that can be done."""
+        value = self.whole(written, target)
+        result = converted(value, target)
+        if result is not None and value.type != VOID:
+            return result
+        if value.type == NULL:
+            return self.convert(value, target, written)
+        if not initialises(value.type, target):
+            self.report("CDISP0047E", f"{value.type} cannot initialise a variable of type {target}", written)
+            return self.wrong(written)
+        return folded(Cast(value.span, target, value))
+
+    def value(self, written: tree.Expression, expected: Type | None = None) -> Expression:
+        """Return an expression with its types; what is expected only chooses among words of enumerations."""
+        match written:
+            case tree.Name():
+                return self.named(written, expected)
+            case tree.Call():
+                return self.call(written)
+            case tree.Member() | tree.Index() | tree.Slice():
+                return self.part(written, expected)
+            case tree.Prefix() | tree.Postfix() | tree.Cast() | tree.Binary() | tree.Choice():
+                return self.operation(written, expected)
+            case _:
+                return self.literal(written, expected)

@@ -1,0 +1,267 @@
+"""Names and types of a program: what a name means where it is written, and which type a written type is."""
+
+from __future__ import annotations
+
+from streams_orchestration.spl.language import tree
+from streams_orchestration.spl.language.tree import Node
+from streams_orchestration.spl.types.joining import AttributeConflictError, joined
+from streams_orchestration.spl.types.literals import LiteralError, number
+from streams_orchestration.spl.types.types import (
+    INTEGERS,
+    UNKNOWN,
+    Attribute,
+    BoundedString,
+    Collection,
+    Enumeration,
+    Optional,
+    Primitive,
+    Tuple,
+    Type,
+)
+from streams_orchestration.spl.typing.scopes import (
+    Actual,
+    EnumWord,
+    FunctionName,
+    Meaning,
+    OtherName,
+    OutputName,
+    PortAttributeName,
+    PortName,
+    Scope,
+    StreamName,
+    TypeName,
+    Unclear,
+    member_of,
+)
+from streams_orchestration.spl.typing.typed import Constant, Mistake, Source, Span
+
+_DEEPEST = 50
+"""The most actuals that stand for one another."""
+
+
+class Naming:
+    """A reader of names and types.
+
+    Attributes:
+        scope: the scope in which names have their meaning.
+        site: the scope whose input ports expressions read. It differs from `scope` within the actual of a composite,
+            whose names belong to the caller.
+    """
+
+    def __init__(self, source: Source, scope: Scope, mistakes: list[Mistake], site: Scope | None = None) -> None:
+        """Begin at a scope; mistakes are appended to `mistakes`."""
+        self.source = source
+        self.scope = scope
+        self.mistakes = mistakes
+        self.site = site
+        self.depth = 0
+
+    # --- mistakes
+
+    def span(self, node: Node) -> Span:
+        """Return the place of a node."""
+        return Span(self.source, node.first, node.last)
+
+    def report(self, code: str, message: str, node: Node) -> None:
+        """Report a mistake at a node."""
+        self.mistakes.append(Mistake(code, message, self.span(node)))
+
+    # --- names
+
+    def find(self, name: tree.Name) -> Meaning | None:
+        """Return the meaning of a name; several meanings are reported, and given as None is."""
+        meaning = self.scope.find(name.name, name.namespace)
+        if isinstance(meaning, Unclear):
+            self.report(meaning.code, meaning.message, name)
+        return meaning
+
+    def static(self, written: tree.Expression) -> Meaning | None:
+        """Return the meaning of a name or a member that is no value: a type, a composite, a word of an enumeration."""
+        if isinstance(written, tree.Name):
+            return self.scope.find(written.name, written.namespace)
+        if not isinstance(written, tree.Member):
+            return None
+        meaning = self.static(written.operand)
+        if isinstance(meaning, TypeName) and isinstance(meaning.type, Enumeration):
+            known = written.name.name in meaning.type.words
+            return EnumWord((meaning.type,)) if known else None
+        return member_of(meaning, written.name.name)
+
+    def within(self, actual: Actual) -> Naming:
+        """Return a reader of an actual, whose names are those of its caller."""
+        inner = type(self)(actual.source, actual.scope, self.mistakes, self.site or self.scope)
+        inner.depth = self.depth + 1
+        return inner
+
+    def is_too_deep(self, actual: Actual, node: Node) -> bool:
+        """Return True, and report it, if actuals stand for one another without end."""
+        del actual
+        if self.depth < _DEEPEST:
+            return False
+        self.report("SO0701", f"the actuals of parameters are nested more than {_DEEPEST} deep", node)
+        return True
+
+    # --- types
+
+    def type(self, written: tree.Type) -> Type:
+        """Return the type that is written; `UNKNOWN`, with a mistake, if a name is none of a type."""
+        match written:
+            case tree.PrimitiveType(name=name, bound=bound):
+                return Primitive(name) if bound is None else BoundedString(self._bound(bound))
+            case tree.EnumType(words=words):
+                self._refuse_twice(words, "a word of this enumeration")
+                return Enumeration(tuple(dict.fromkeys(word.name for word in words)))
+            case tree.CollectionType(kind=kind, elements=elements, bound=bound):
+                limit = None if bound is None else self._bound(bound)
+                return Collection(kind, tuple(map(self.type, elements)), limit)
+            case tree.OptionalType(content=content):
+                inner = self.type(content)
+                return inner if isinstance(inner, Optional) or inner == UNKNOWN else Optional(inner)
+            case tree.TupleType():
+                return self.tuple_type(written)
+            case tree.NamedType():
+                return self.named_type(written)
+
+    def tuple_type(self, written: tree.TupleType) -> Type:
+        """Return a tuple type: of attributes, or joined of others."""
+        if not written.bases:
+            self._refuse_twice(tuple(each.name for each in written.attributes), "an attribute of this type")
+            attributes: dict[str, Attribute] = {}
+            for each in written.attributes:
+                attributes.setdefault(each.name.name, Attribute(each.name.name, self.type(each.type)))
+            return Tuple(tuple(attributes.values()))
+        bases: list[Tuple] = []
+        for base in written.bases:
+            type_ = self.type(base)
+            if not isinstance(type_, Tuple):
+                if type_ != UNKNOWN:
+                    self.report("CDISP0050E", f"{type_} is no tuple type, so nothing can be joined with it", base)
+                return UNKNOWN
+            bases.append(type_)
+            try:
+                joined(bases)
+            except AttributeConflictError as error:
+                self.report("CDISP0690E", str(error), base)
+                return UNKNOWN
+        return joined(bases)
+
+    def named_type(self, written: tree.NamedType) -> Type:
+        """Return the type of a name, or of a composite's type."""
+        name = written.name
+        meaning = self.find(name)
+        if written.member:
+            if isinstance(meaning, OtherName):
+                meaning = member_of(meaning, written.member)
+                if meaning is None:
+                    self.report("CDISP0053E", f"{name} has no type {written.member} that others see", written)
+                    return UNKNOWN
+            elif meaning is not None and not isinstance(meaning, Unclear):
+                self.report("CDISP0050E", f"{name} is no composite, so it has no type {written.member}", name)
+                return UNKNOWN
+        if isinstance(meaning, Actual):
+            return self._type_of_actual(meaning, name)
+        type_ = type_of_meaning(meaning)
+        if type_ is None:
+            if meaning is None:
+                self.report("CDISP0053E", f"there is no type {name}", name)
+            elif not isinstance(meaning, Unclear):
+                self.report("CDISP0050E", f"{name} is no type", name)
+        return UNKNOWN if type_ is None else type_
+
+    def _type_of_actual(self, actual: Actual, name: tree.Name) -> Type:
+        if self.is_too_deep(actual, name):
+            return UNKNOWN
+        written = type_of_values(actual.values)
+        if actual.mode != "type" or written is None:
+            self.report("CDISP0050E", f"{name} is no type", name)
+            return UNKNOWN
+        return self.within(actual).type(written)
+
+    def _bound(self, written: tree.Expression) -> int:
+        bound = self.constant_integer(written)
+        if bound is None or bound < 1:
+            self.report("CDISP0490E", "the bound of a type is a constant integer of at least 1", written)
+            return 1
+        return bound
+
+    def constant_integer(self, written: tree.Expression) -> int | None:
+        """Return the value of an integer that is known when the program is compiled, or None."""
+        if not isinstance(written, tree.Number):
+            return None
+        try:
+            literal = number(written.text)
+        except LiteralError:
+            return None
+        return int(literal.value) if literal.type in INTEGERS else None
+
+    def _refuse_twice(self, names: tuple[tree.Name, ...], what: str) -> None:
+        seen: set[str] = set()
+        for name in names:
+            if name.name in seen:
+                self.report("CDISP0690E", f"{name} is {what} twice", name)
+            seen.add(name.name)
+
+
+def type_of_meaning(meaning: Meaning | None) -> Type | None:
+    """Return the type that a name stands for where a type is written, or None."""
+    match meaning:
+        case TypeName(type=type_) | StreamName(type=type_):
+            return type_
+        case PortName(port=port) | OutputName(port=port):
+            return port.type
+        case _:
+            return None
+
+
+def type_of_values(values: tree.Type | tuple[tree.Expression, ...]) -> tree.Type | None:
+    """Return an actual as a written type, or None if it can be none."""
+    if not isinstance(values, tuple):
+        return values
+    match values:
+        case (tree.Name() as name,):
+            return tree.NamedType(name.first, name.last, name, "")
+        case (tree.Member(operand=tree.Name() as name, name=member) as whole,):
+            return tree.NamedType(whole.first, whole.last, name, member.name)
+        case _:
+            return None
+
+
+def is_value(meaning: Meaning | None) -> bool:
+    """Return True if a name stands for a value, and for no type."""
+    if isinstance(meaning, Actual):
+        return meaning.mode in ("expression", "attribute")
+    return meaning is not None and not isinstance(
+        meaning, TypeName | StreamName | PortName | OutputName | FunctionName | OtherName | Unclear
+    )
+
+
+def word_of(meaning: EnumWord, name: str, span: Span, expected: Type | None) -> Constant:
+    """Return the constant of a word; what is expected chooses among enumerations that have the word."""
+    wanted = expected.content if isinstance(expected, Optional) else expected
+    type_ = next((each for each in meaning.types if each == wanted), meaning.types[0])
+    return Constant(span, type_, name)
+
+
+def attribute_at(site: Scope, name: str, type_: Type) -> PortAttributeName | None:
+    """Return the attribute of this name and type that a scope reads from an input port, or None."""
+    scope: Scope | None = site
+    while scope is not None:
+        for meaning in scope.names.values():
+            if isinstance(meaning, PortName):
+                found = meaning.port.type.type_of(name)
+                if found == type_:
+                    return PortAttributeName(meaning.port, name, type_)
+        scope = scope.parent
+    return None
+
+
+def tuple_at(site: Scope, meaning: PortName) -> PortName | None:
+    """Return the input port that a scope reads in place of a caller's port: of its name, else of its type."""
+    scope: Scope | None = site
+    while scope is not None:
+        ports = [each for each in scope.names.values() if isinstance(each, PortName)]
+        for each in ports:
+            if each.port.type == meaning.port.type:
+                return each
+        scope = scope.parent
+    return None

@@ -1,0 +1,132 @@
+"""Types of operations by the types of their operands.
+
+>>> from streams_orchestration.spl.types.types import INT32, INT64, Collection
+>>> str(result_of("<", Collection("list", (INT32,)), INT32))
+'list<boolean>'
+>>> result_of("+", INT32, INT64)
+WrongOperands(code='CDISP0046E', message="the operands of '+' are int32 and int64: they must have one type")
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streams_orchestration.spl.functions.overloads import is_of_class
+from streams_orchestration.spl.types.types import BOOLEAN, EMPTY_BRACES, INTEGERS, UNKNOWN, Collection, Type
+
+KINDS = {
+    "+": "addable",
+    "-": "subtractable",
+    "*": "numeric",
+    "/": "numeric",
+    "%": "integral",
+    "^": "integral",
+    "&": "andorable",
+    "|": "andorable",
+    "&&": "boolean",
+    "||": "boolean",
+    "<": "ordered",
+    "<=": "ordered",
+    ">": "ordered",
+    ">=": "ordered",
+    "==": "equatable",
+    "!=": "equatable",
+}
+"""The classes of types that operators take."""
+_WORDS = {
+    "addable": "numbers, timestamps or strings",
+    "subtractable": "numbers or timestamps",
+    "numeric": "numbers",
+    "integral": "integers",
+    "andorable": "integers or booleans",
+    "boolean": "boolean",
+    "ordered": "values that have an order",
+    "equatable": "values other than XML",
+}
+COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
+SHIFTS = frozenset({"<<", ">>"})
+
+
+@dataclass(frozen=True, slots=True)
+class WrongOperands:
+    """The reason why an operator does not take its operands."""
+
+    code: str
+    message: str
+
+
+def element_of(type_: Type) -> Type | None:
+    """Return the type that an operator maps over: of a list's elements or a map's values."""
+    return type_.elements[-1] if isinstance(type_, Collection) and type_.kind != "set" else None
+
+
+def with_elements(collection: Type, element: Type) -> Type:
+    """Return the type of a list or map with other elements or values."""
+    assert isinstance(collection, Collection)
+    return Collection(collection.kind, (*collection.elements[:-1], element), collection.bound)
+
+
+def result_of(operator: str, left: Type, right: Type) -> Type | WrongOperands:
+    """Return the type of an operation other than `in`, `?:` and assignments."""
+    if UNKNOWN in (left, right):
+        return BOOLEAN if operator in COMPARISONS or operator in ("&&", "||") else UNKNOWN
+    plain = operator.removeprefix(".")
+    if plain in SHIFTS:
+        return _shifted(operator, left, right)
+    if plain != operator:
+        return _pairwise(operator, left, right)
+    inner, result = _relation(left, right)
+    if inner is None:
+        message = f"the operands of '{operator}' are {left} and {right}: they must have one type"
+        return WrongOperands("CDISP0046E", message)
+    if not is_of_class(inner, KINDS[operator]):
+        return _wrong_kind(operator, left, right)
+    if operator not in COMPARISONS:
+        return result
+    return BOOLEAN if left == right else with_elements(result, BOOLEAN)
+
+
+def _relation(left: Type, right: Type) -> tuple[Type | None, Type]:
+    """Return the type that the operator works on, if the operands go together, and that of the result."""
+    if left == right:
+        return left, left
+    if element_of(right) == left:
+        return left, right
+    if element_of(left) == right:
+        return right, left
+    return None, UNKNOWN
+
+
+def _pairwise(operator: str, left: Type, right: Type) -> Type | WrongOperands:
+    element = element_of(left)
+    if element is None or left != right:
+        message = f"the operands of '{operator}' are {left} and {right}: they must be lists or maps of one type"
+        return WrongOperands("CDISP0046E", message)
+    plain = operator.removeprefix(".")
+    if not is_of_class(element, KINDS[plain]):
+        return _wrong_kind(operator, left, right)
+    return with_elements(left, BOOLEAN) if plain in COMPARISONS else left
+
+
+def _wrong_kind(operator: str, left: Type, right: Type) -> WrongOperands:
+    shown = str(left) if left == right else f"{left} and {right}"
+    message = f"'{operator}' does not take {shown}: its operands are {_WORDS[KINDS[operator.removeprefix('.')]]}"
+    return WrongOperands("CDISP0658E", message)
+
+
+def _shifted(operator: str, left: Type, right: Type) -> Type | WrongOperands:
+    of_left, of_right = element_of(left), element_of(right)
+    dotted = operator.startswith(".")
+    inner = (left if of_left is None else of_left, right if of_right is None else of_right)
+    both, neither = of_left is not None and of_right is not None, of_left is None and of_right is None
+    if all(each in INTEGERS for each in inner) and (both if dotted else not both):
+        return left if dotted or neither or of_left is not None else with_elements(right, left)
+    message = f"the operands of '{operator}' are {left} and {right}: both must be integers"
+    return WrongOperands("CDISP0657E", message)
+
+
+def is_in(element: Type, collection: Type) -> bool:
+    """Return True if `in` takes an element and a list, a set, or a map, whose keys count."""
+    if isinstance(collection, Collection):
+        return UNKNOWN in (element, collection.elements[0]) or element == collection.elements[0]
+    return collection == EMPTY_BRACES
