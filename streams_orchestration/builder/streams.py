@@ -78,7 +78,7 @@ class Invoked:
         return self
 
     def configure(self, **config: Any) -> Self:
-        """Set configs by their spec keys: `restartable`, `relocatable`, `checkpoint`, `visibility`, `threaded_port`."""
+        """Set configs by their spec keys: `restartable`, `checkpoint`, `visibility`, `complete_within` and so on."""
         self.node.config.update(plain_keys(config))
         return self
 

@@ -160,6 +160,8 @@ class LogicalOperator:
     checkpoint_period: float | None = None
     uncommitted: bool = False
     """Operators outside of its region see its output streams before an epoch is complete (B33)."""
+    complete_within: float | None = None
+    """Seconds by which the event time up to which a sink is complete may be behind now; None for no bound."""
     atomic: str | None = None
     submits: tuple[bool, ...] = ()
     """Per input port of a Custom operator: True if its logic submits tuples (rules 39, A35)."""

@@ -82,6 +82,8 @@ class Config(Element):
     checkpoint: CheckpointConfig | None = None
     visibility: Literal["read_committed", "read_uncommitted"] | None = None
     """Visibility of the output streams outside of the region: after each epoch, or after each batch (B33)."""
+    complete_within: Number | None = None
+    """Seconds by which the event time up to which a sink's outputs are complete may be behind now (EV67)."""
 
 
 class HostPoolDeclaration(Element):

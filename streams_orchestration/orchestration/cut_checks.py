@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from streams_orchestration.compiler.brief import moment
 from streams_orchestration.runtime import api
 
 FRESH, RESTORABLE, MENDED = "cuts_are_fresh", "cuts_can_be_restored", "failures_are_mended"
 STABLE, MACHINES, STORAGE = "units_are_stable", "machines_are_up", "storage_is_reached"
-PLACED, WORKING = "hosts_are_placed", "units_work"
+PLACED, WORKING, COMPLETE = "hosts_are_placed", "units_work", "sinks_are_complete"
 CHECKS = {
     FRESH: "Every consistent region of a running application has completed an epoch within its usual time.",
     RESTORABLE: "All files are there that a reset to the last complete epoch needs.",
@@ -24,6 +25,7 @@ CHECKS = {
     STORAGE: "Every host reaches the storage that machines share.",
     PLACED: "Every host has a machine, and is apart from the hosts that it is to be apart from.",
     WORKING: "Every region and PE of an application that is to run works, or has ended.",
+    COMPLETE: "The outputs of every sink are complete up to an event time that is no older than its completeWithin.",
 }
 """Check of the deployment -> its description."""
 _WHY_NOT_UP = {
@@ -115,12 +117,35 @@ def judge(
         Judgement(STORAGE, away),
         Judgement(PLACED, (*nowhere, *misplaced)),
         Judgement(WORKING, broken, note=note),
+        Judgement(COMPLETE, tuple(_incomplete(status, now)), note=note),
     )
 
 
+def _incomplete(status: api.ApplicationStatus, now: float) -> Iterator[str]:
+    """Describe each sink that is further behind in event time than its config allows."""
+    for sink, begun, limit in _promised(status):
+        if now - begun > limit:
+            up_to = "has no watermark yet" if sink.complete_until is None else f"is complete up to {moment(begun)}"
+            yield (
+                f"{sink.operator} {up_to}, {now - begun:.0f} s ago; completeWithin is {limit:g} s. "
+                f"`streams status {status.application}` says what holds its watermark"
+            )
+
+
+def _promised(status: api.ApplicationStatus) -> Iterator[tuple[api.SinkStatus, float, float]]:
+    """Yield the sinks that are to be complete within some seconds, with the time up to which they are.
+
+    Without a watermark that time is the deployment. A sink whose streams have ended is complete.
+    """
+    for sink in () if status.state in ENDED else status.sinks:
+        if sink.complete_within is not None and not sink.is_complete:
+            yield sink, status.deployed_at if sink.complete_until is None else sink.complete_until, sink.complete_within
+
+
 def late_at(status: api.ApplicationStatus, now: float) -> float:
-    """Return the time, in unix seconds, at which the next cut becomes late unless it completes; 0 if none can."""
-    return min((begun + limit for _, begun, limit in _expected(status) if begun + limit > now), default=0.0)
+    """Return the time, in unix seconds, at which the next cut or sink becomes late; 0 if none can."""
+    due = (begun + limit for _, begun, limit in (*_expected(status), *_promised(status)))
+    return min((time for time in due if time > now), default=0.0)
 
 
 def _expected(status: api.ApplicationStatus) -> Iterator[tuple[api.UnitStatus, float, float]]:

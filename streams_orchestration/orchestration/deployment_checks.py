@@ -8,6 +8,7 @@ import dagster as dg
 from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.cut_checks import (
     CHECKS,
+    COMPLETE,
     FRESH,
     MACHINES,
     PLACED,
@@ -59,7 +60,7 @@ def evaluation(keys: AssetKeys, application: str, judgement: Judgement) -> dg.As
         passed=judgement.passed,
         severity=(
             dg.AssetCheckSeverity.WARN
-            if judgement.name in (FRESH, MACHINES, STORAGE, PLACED, WORKING)
+            if judgement.name in (FRESH, MACHINES, STORAGE, PLACED, WORKING, COMPLETE)
             else dg.AssetCheckSeverity.ERROR
         ),
         description=in_dagster("; ".join(judgement.problems), application) or judgement.note or None,

@@ -253,6 +253,8 @@ def _stream_events(
     """Yield a materialization for each stream that these PEs write; the channels of a stream are added up."""
     exported = {export.stream for export in status.exports}
     shown = {pe: unit.shown for unit in status.units for pe in unit.pes}
+    producers = {stream: name for each in metrics.event_time for stream, name in each.producers.items()}
+    watermarks = metrics.watermarks
     streams: dict[str, list[api.StreamMetrics]] = {}
     for stream in metrics.streams:
         if stream.pe in pes and (stream.readers or stream.name not in exported):
@@ -261,6 +263,8 @@ def _stream_events(
         rows = sum(channel.tuples for channel in channels)
         waiting = max((reader.lag_tuples for channel in channels for reader in channel.readers), default=0)
         epoch = min(shown.get(channel.pe, 0) for channel in channels)
+        timed = {producers[each.name] for each in channels if each.name in producers}
+        reached = [watermarks[each] for each in timed if each in watermarks]
         yield dg.AssetMaterialization(
             keys.of(status.application, f"streams/{name}"),
             description=f"{rows} rows, {waiting} of them wait to be read",
@@ -270,6 +274,7 @@ def _stream_events(
                 "streams/bytes": dg.MetadataValue.int(sum(channel.bytes for channel in channels)),
                 "streams/segments": dg.MetadataValue.int(sum(channel.segments for channel in channels)),
                 EPOCH: dg.MetadataValue.int(epoch),
+                **_event_time(timed, min(reached) if len(reached) == len(timed) > 0 else None, metrics),
             },
             tags=_tags(epoch, metrics),
         )
@@ -289,8 +294,8 @@ def sink_event(
         EPOCH: dg.MetadataValue.int(sink.epoch),
         **_place(sink),
     }
-    if sink.complete_until is not None:
-        metadata["streams/watermark"] = dg.MetadataValue.timestamp(sink.complete_until)
+    timed = {each.operator for each in metrics.event_time} & {sink.operator}
+    metadata |= _event_time(timed, sink.complete_until, metrics)
     if rows:
         metadata["streams/first_rows"] = _preview(rows)
     return dg.AssetMaterialization(
@@ -299,6 +304,31 @@ def sink_event(
         metadata=metadata,
         tags=_tags(sink.epoch, metrics),
     )
+
+
+def _event_time(
+    operators: Collection[str], watermark: float | None, metrics: api.ApplicationMetrics
+) -> dict[str, dg.MetadataValue]:
+    """Return the watermark, and the number of late tuples that these operators and those in front of them dropped.
+
+    Args:
+        operators: the operators in event-time graphs; none for no event time.
+        watermark: unix seconds.
+        metrics: the metrics of the application.
+    """
+    metadata: dict[str, dg.MetadataValue] = {}
+    if watermark is not None:
+        metadata["streams/watermark"] = dg.MetadataValue.timestamp(watermark)
+    if operators:
+        among = {name for each in operators for name in api.upstream(each, metrics.event_time)}
+        dropped = (
+            int(metric.value)
+            for operator in metrics.operators
+            for metric in operator.custom
+            if operator.name in among and (metric.name, metric.kind) == ("late_dropped", "counter")
+        )
+        metadata["streams/late_dropped"] = dg.MetadataValue.int(sum(dropped))
+    return metadata
 
 
 def _preview(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue:

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.machines.standbys import Standbys
     from streams_orchestration.runtime.observing.compilations import deployed_compilation, deployed_if_any
     from streams_orchestration.runtime.observing.documents import document
-    from streams_orchestration.runtime.observing.event_time import OperatorEventTime
+    from streams_orchestration.runtime.observing.event_time import OperatorEventTime, upstream
     from streams_orchestration.runtime.observing.exposition.endpoint import metrics_answer
     from streams_orchestration.runtime.observing.exposition.prometheus import metrics_text
     from streams_orchestration.runtime.observing.metrics import (

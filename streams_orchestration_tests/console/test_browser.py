@@ -138,7 +138,7 @@ def test_from_a_watermark_that_stands_to_the_input_that_holds_it(browser: Any, t
         page = seen.open(f"{address}/?application=app&operator=Left")
         seen.expect(".panel dl").to_contain_text("1970-01-01 00:00:09.000 UTC")
         seen.page.goto(f"{address}/?application=app&operator=Out")
-        seen.expect(".panel dl").to_contain_text("waits for stream Both, which has brought no watermark")
+        seen.expect(".panel dl").to_contain_text("waits for stream Both, which has no watermark yet")
         page.locator(".panel dl button, .panel dl a").get_by_text("Right", exact=True).click()
         seen.expect(".panel h2").to_have_text("Operator Right")
         seen.expect(".panel dl").to_contain_text("waits for its first time: no tuple has come yet")

@@ -50,6 +50,7 @@ class _Checks:
         for number, uses in self.using.items():
             for use in uses:
                 yield from self.need(self.logical.operators[number], use)
+        yield from self.promises()
         for reach in self.index.reaches:
             yield from self.loops(reach)
             yield from self.behind_annotations(reach)
@@ -104,6 +105,13 @@ class _Checks:
             use.check_lengths(reach.time.ticks)
         except WindowClauseError as fault:
             yield _at(operator, fault.code, str(fault), use.parameter)
+
+    def promises(self) -> Iterator[Diagnostic]:
+        """Yield the sinks that are to be complete within some time, and that no event time reaches (EV67)."""
+        for operator in self.logical.operators:
+            if operator.complete_within is not None and not self.index.entered.get(operator.index):
+                reason = self.index.why_not(operator.index)
+                yield _at(operator, "SO0806", f"completeWithin needs event time, and none arrives: {reason}")
 
     def has_attribute(self, operator: int, port: int, reach: Reach) -> bool:
         """Return True if all streams at an input port have the attribute."""

@@ -41,6 +41,7 @@ class EffectiveConfig:
     checkpoint: Any
     checkpoint_period: float | None
     uncommitted: bool
+    complete_within: float | None
     threaded_ports: tuple[ThreadedPort, ...]
 
 
@@ -102,11 +103,32 @@ class Inheritance:
             checkpoint=checkpoint,
             checkpoint_period=period,
             uncommitted=self._first(configs, lambda config: config.visibility)[0] == "read_uncommitted",
+            complete_within=self._complete_within(configs, operator),
             threaded_ports=tuple(
                 ThreadedPort(port, queues[port].congestion_policy, self._queue_size(queues[port], operator.name))
                 for port in sorted(queues)
             ),
         )
+
+    def _complete_within(self, configs: list[_Introduced], operator: PrimitiveInstance) -> float | None:
+        """Return the seconds by which a sink may be behind; None for an operator with output streams."""
+        own = operator.invocation.config
+        if operator.invocation.outputs:
+            if own.complete_within is not None:
+                message = "completeWithin is for sinks, and this operator has output streams"
+                self._report("SO0806", message, own, operator.name)
+            return None
+        value, config = self._first(configs, lambda config: config.complete_within)
+        if config is None:
+            return None
+        seconds, _ = self.substitution.number(value, config, "completeWithin", operator.name)
+        if seconds is not None and seconds <= 0:
+            self._report("SO0401", f"completeWithin is above zero, not {seconds:g}", config, operator.name)
+        return seconds
+
+    def _report(self, code: str, message: str, config: Config, operator: str) -> None:
+        location = config.location("completeWithin")
+        self.substitution.diagnostics.append(Diagnostic.of(code, message, operator=operator, location=location))
 
     def _queue_size(self, queue: ThreadedPortConfig, operator: str) -> int:
         """Return the size of a queue in tuples; at least 1, whatever is submitted (rule 64)."""

@@ -153,6 +153,7 @@ class _Builder:
             checkpoint=config.checkpoint,
             checkpoint_period=config.checkpoint_period,
             uncommitted=config.uncommitted,
+            complete_within=config.complete_within,
             atomic=self.inheritance.atomic(instance),
             submits=tuple(not binding.control for binding in invocation.inputs) if custom else (),
             location=invocation.location(),

@@ -7,7 +7,7 @@ the chain of connections leads to the operator where the cause is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from streams_orchestration.compiler.brief import moment, plural
@@ -41,8 +41,8 @@ class OperatorEventTime:
     """The watermark of that stream, or the time of the tuple or partition; None if there is none yet."""
     tuples: int | None = None
     """The number of tuples of the partition so far; None if it is no partition."""
-    producer: str | None = None
-    """The operator that sends the stream of a connection."""
+    producers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Stream -> the operator that sends it, for each event-time connection."""
     path: tuple[str, ...] = ()
     """The operators upstream that hold it, up to the one where the cause is; empty if that is the operator itself."""
     held_by: str = ""
@@ -93,6 +93,17 @@ def event_times(
     return tuple(_explained(each, known) for each in known.values())
 
 
+def upstream(operator: str, found: Sequence[OperatorEventTime]) -> set[str]:
+    """Return an operator and all operators from which event time reaches it."""
+    producers = {each.operator: each.producers.values() for each in found}
+    known, ahead = {operator}, [operator]
+    while ahead:
+        further = set(producers.get(ahead.pop(), ())) - known
+        known |= further
+        ahead += further
+    return known
+
+
 def _read(place: EventTimeInput, document: Mapping[str, Any] | None, now: float) -> OperatorEventTime:
     if document is None:
         first = next(iter(place.producers), "")
@@ -112,7 +123,7 @@ def _read(place: EventTimeInput, document: Mapping[str, Any] | None, now: float)
         holder_name=name,
         holder_time=document["time"],
         tuples=document["tuples"],
-        producer=place.producers.get(name) if document["holder"] == "connection" else None,
+        producers=place.producers,
     )
 
 
@@ -135,9 +146,10 @@ def _path(each: OperatorEventTime, known: Mapping[str, OperatorEventTime]) -> It
     while each.operator not in seen:
         seen.add(each.operator)
         yield each
-        if each.producer is None or each.producer not in known:
+        producer = each.producers.get(each.holder_name) if each.holder == "connection" else None
+        if producer is None or producer not in known:
             return
-        each = known[each.producer]
+        each = known[producer]
 
 
 def _short(each: OperatorEventTime) -> str:
@@ -160,7 +172,8 @@ def _why(each: OperatorEventTime) -> str:
     time = "" if each.holder_time is None else moment(each.holder_time)
     match each.holder:
         case "connection":
-            return f"waits for stream {each.holder_name}, {f'at {time}' if time else 'which has brought no watermark'}"
+            at = f", at {time}" if each.holder_time != each.watermark else ""
+            return f"waits for stream {each.holder_name}{at if time else ', which has no watermark yet'}"
         case "partition":
             seen = f"whose greatest time is {time}" if time else _nothing(each.tuples)
             return f"waits for partition {each.holder_name}, {seen}"

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+import re
+from dataclasses import fields, replace
+from functools import lru_cache
 
+from pydantic import ValidationError
 from sqlalchemy import select
 
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.documents import load
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.links import read_exports, read_imports
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.sinks.sinks import read_sinks
+from streams_orchestration.runtime.sinks.sinks import SinkStatus, read_sinks
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog, units_status
 from streams_orchestration.runtime.units.unit_status import Cut
@@ -31,6 +36,29 @@ def read_cuts(home: Home, application: str) -> dict[str, tuple[Cut, ...]]:
     return {unit: tuple(each) for unit, each in cuts.items()}
 
 
+_BOUND = re.compile(rb'"complete_within":[0-9]')
+"""Matches compilations with a bound; the others need not be read."""
+
+
+@lru_cache(maxsize=8)
+def _bounds(compilation: bytes) -> dict[str, float]:
+    """Return sink -> seconds by which it may be behind in event time; none if another version wrote the compilation."""
+    try:
+        deployed = load(Compilation, compilation)
+    except ValidationError:
+        return {}
+    within = [each.complete_within for each in deployed.logical.operators]
+    operators = deployed.physical.operators
+    return {each.name: bound for each in operators if (bound := within[each.logical]) is not None}
+
+
+def _bounded(sinks: tuple[SinkStatus, ...], compilation: bytes) -> tuple[SinkStatus, ...]:
+    if not sinks or _BOUND.search(compilation) is None:
+        return sinks
+    bounds = _bounds(compilation)
+    return tuple(replace(each, complete_within=bounds.get(each.operator)) for each in sinks)
+
+
 def read_status(home: Home, application: str, catalog: Catalog | None = None) -> ApplicationStatus:
     """Read the status of an application in one transaction; arguments as of `opened_catalog`.
 
@@ -41,7 +69,7 @@ def read_status(home: Home, application: str, catalog: Catalog | None = None) ->
         units, row = units_status(connection, home, application), application_row(connection, home, application)
         return ApplicationStatus(
             **{field.name: getattr(units, field.name) for field in fields(units)},
-            sinks=read_sinks(connection, application),
+            sinks=_bounded(read_sinks(connection, application), row.compilation),
             imports=read_imports(connection, application),
             exports=read_exports(connection, application),
             bounded=row.bounded is not None,
