@@ -21,6 +21,7 @@ from streams_orchestration.spl.language.definition_printing import text_of_defin
 from streams_orchestration.spl.language.printing import text_of
 from streams_orchestration.spl.types.literals import number_text
 from streams_orchestration.spl.types.types import (
+    EMPTY_BRACES,
     UNKNOWN,
     VOID,
     BoundedString,
@@ -225,8 +226,13 @@ def _literal(node: ListOf | SetOf | MapOf | TupleOf) -> tree.Expression:
             entries = tuple(tree.Entry(0, 0, each, None) for each in assigned)
             literal, is_empty = tree.BraceLiteral(0, 0, entries), not attributes
     is_bounded = isinstance(node.type, Collection) and node.type.bound is not None
-    is_known = not (isinstance(node.type, Collection) and UNKNOWN in node.type.elements) and str(node.type) != "{}"
+    is_known = not _has_unknown(node.type)
     return _cast(node.type, literal) if (is_empty and is_known) or is_bounded else literal
+
+
+def _has_unknown(type_: Type) -> bool:
+    """Return True for types of empty literals about whose elements nothing is known."""
+    return type_ in (UNKNOWN, EMPTY_BRACES) or (isinstance(type_, Collection) and any(map(_has_unknown, type_.elements)))
 
 
 def _call(node: Call | OutputCall | Submit) -> tree.Expression:
