@@ -46,7 +46,7 @@ RUNTIME_LAYERS = (
 )
 """The same within the runtime: what all its packages share, the packages, and what others use of it."""
 SPL_LAYERS = {
-    "spl": ("language", "types", "functions", "typing", "programs", "adl"),
+    "spl": ("language", "types", "functions", "typing", "models", "programs", "adl"),
     "spl.language": (
         *("tokens", "tree", "definitions", "recovery", "type_expressions", "expressions", "statements", "invocations"),
         *("parsing", "printing", "definition_printing"),
@@ -57,6 +57,7 @@ SPL_LAYERS = {
         *("typed", "scopes", "naming", "conversions", "folding", "operands", "calls", "literals", "operations"),
         *("checking", "statements", "canonical"),
     ),
+    "spl.models": ("operators", "reading", "invocations"),
     "spl.programs": ("errors", "values", "wrapping", "columns", "library"),
     "spl.programs.library": (
         *(

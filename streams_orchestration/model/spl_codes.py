@@ -62,9 +62,28 @@ SPL_CODES: dict[str, Code] = {
         "Submit all attributes of the port's type in their order, or name another port.",
     ),
     "SO0722": error("`in` has a string on its right side, for which Streams makes no code.", "Use findFirst."),
+    # invocations of operators
+    "CDISP0048E": error("A parameter of an operator has another type.", "Cast the value to the type that is needed."),
+    "CDISP0054E": error("An operator has no parameter of this name.", "Correct the spelling, or remove it."),
+    "CDISP0088E": error("A parameter is none of the words that it may be.", "Write one of the words, without quotes."),
+    "CDISP0203E": error("An operator has another number of input ports.", "Add or remove streams between semicolons."),
+    "CDISP0204E": error("An operator has another number of output ports.", "Add or remove streams of its head."),
+    "CDISP0206E": error(
+        "An output attribute has no assignment, and no input attribute has its name and type.",
+        "Assign it in `output`, or remove it from the type of the stream.",
+    ),
+    "CDISP0208E": error("A parameter is missing that the operator needs.", "Add it to `param`."),
+    "CDISP0213E": error("A parameter is no attribute of an input port.", "Name an attribute, without an operation."),
+    "CDISP0216E": error("A parameter is not known when the application is compiled.", "Write a literal or constant."),
+    "CDISP0360E": error("A parameter reads attributes, and cannot.", "Use literals, parameters or submission values."),
+    "CDISP0362E": error("An `output` clause names no output port.", "Write the name of an output stream or its alias."),
+    "CDISP0373E": error("A parameter of an operator is no value.", "Write an expression with a value."),
+    "CDISP0544E": error("`output` names no attribute of the stream.", "Correct the name, or add it to the type."),
+    "CDISP0545E": error("An output attribute is assigned twice.", "Remove one of the two assignments."),
     # variables and functions
     "CDISP0019E": error("`break` stands outside of a loop.", "Move it into a loop, or use `return`."),
     "CDISP0023E": error("`continue` stands outside of a loop.", "Move it into a loop, or use `return`."),
+    "CDISP0393E": error("A constant has no value.", "Give it one, or declare it mutable."),
     "CDISP0378E": error("A constant is changed.", "Declare it mutable, or assign to a variable that is."),
     "CDISP0379E": error(
         "A constant is an argument that the function changes.", "Declare it mutable, or pass a variable that is."

@@ -8,15 +8,21 @@ from dataclasses import dataclass, field
 from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import definitions, tree
 from streams_orchestration.spl.language.parsing import parse
+from streams_orchestration.spl.models.invocations import (
+    check_outputs,
+    check_parameters,
+    check_ports,
+    with_output_functions,
+)
+from streams_orchestration.spl.models.operators import standard_operator
 from streams_orchestration.spl.types.types import Tuple
-from streams_orchestration.spl.typing.checking import check_expression, type_of
+from streams_orchestration.spl.typing.checking import type_of
 from streams_orchestration.spl.typing.scopes import (
     BUILTINS,
     FunctionName,
     Port,
     Scope,
     StreamName,
-    logic_scope,
     port_scope,
 )
 from streams_orchestration.spl.typing.statements import check_function, check_logic, signature_of
@@ -97,16 +103,15 @@ def _graph(program: TypedProgram, composite: definitions.Composite, scope: Scope
         )
         logic, state = check_logic(invocation.logic, scope, source, mistakes, inputs, outputs)
         program.logic.append((logic, inputs, outputs, scope))
-        inner = port_scope(logic_scope(state, outputs), inputs)
-        for port in outputs:
-            inner.names.pop(port.label, None)
-        for clause in invocation.assignments:
-            target = scope.find(clause.port.name)
-            for each in clause.assignments:
-                wanted = target.type.type_of(each.attribute.name) if isinstance(target, StreamName) else None
-                if wanted is None:
-                    continue
-                program.expressions.append((check_expression(each.value, inner, source, mistakes, wanted), inner))
+        model = standard_operator(str(invocation.operator))
+        if model is None:
+            continue
+        check_ports(invocation, model, source, mistakes)
+        check_parameters(invocation, model, state, source, mistakes, inputs)
+        assigned = check_outputs(invocation, model, state, source, mistakes, inputs, outputs)
+        for number, each in assigned.items():
+            inner = with_output_functions(port_scope(state, inputs), model.output(number))
+            program.expressions += [(part.value, inner) for part in each]
 
 
 def _input_ports(invocation: definitions.Invocation, scope: Scope) -> Iterator[Port]:

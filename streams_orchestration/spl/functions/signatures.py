@@ -22,7 +22,7 @@ from streams_orchestration.spl.types.types import (
     Tuple,
     Type,
 )
-from streams_orchestration.spl.types.written import type_of_text
+from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
 
 BOUNDS = {"N": -1, "M": -2}
 """The bounds that stand for any; a type of a parameter has them in place of a number."""
@@ -45,6 +45,10 @@ _NAMED = re.compile(r"\b(?:Sys|Log|Trace)\.\w+")
 _BOUND = re.compile(r"\[([NM])\]")
 _STAND_INS = {"N": 2**31 + 1, "M": 2**31 + 2}
 """Bounds that no program writes, in place of the letters while a type is read."""
+
+
+class UnreadableSignatureError(ValueError):
+    """Error: a text is no signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,15 +169,31 @@ def _builtin(name: str) -> tuple[Signature, ...]:
     )
 
 
+def signature_of_text(namespace: str, text: str) -> Signature:
+    """Return the signature that a text is, in the form of `builtin.txt`.
+
+    Raises:
+        UnreadableSignatureError: the text is no signature, or names a type that is not built in.
+    """
+    try:
+        return _signature(namespace, text)
+    except WrittenTypeError as error:
+        raise UnreadableSignatureError(str(error)) from error
+
+
 @cache
 def _signature(namespace: str, text: str) -> Signature:
     match = _FUNCTION.fullmatch(text)
-    assert match is not None, text
+    if match is None:
+        message = f"{text!r} is no signature of a function"
+        raise UnreadableSignatureError(message)
     variables: list[tuple[str, str]] = []
     for part in (match["variables"] or "").split(","):
         if part:
             kind, variable = part.split()
-            assert kind in CLASSES, text
+            if kind not in CLASSES:
+                message = f"{text!r} has a type parameter of an unknown class"
+                raise UnreadableSignatureError(message)
             variables.append((variable, kind))
     names = tuple(name for name, _ in variables)
     parameters: list[Parameter] = []
@@ -202,7 +222,7 @@ def _separated(text: str) -> list[str]:
 
 def _type(written: str, variables: tuple[str, ...]) -> Type:
     """Read a type; a type parameter is an enumeration of one word while it is read."""
-    written = _NAMED.sub(lambda match: _lines().types[match[0]], written)
+    written = _NAMED.sub(lambda match: _lines().types.get(match[0], match[0]), written)
     for variable in variables:
         written = re.sub(rf"\b{variable}\b(?!\])", f"enum{{{variable}}}", written)
     written = _BOUND.sub(lambda match: f"[{_STAND_INS[match[1]]}l]", written)

@@ -232,7 +232,9 @@ def _literal(node: ListOf | SetOf | MapOf | TupleOf) -> tree.Expression:
 
 def _has_unknown(type_: Type) -> bool:
     """Return True for types of empty literals about whose elements nothing is known."""
-    return type_ in (UNKNOWN, EMPTY_BRACES) or (isinstance(type_, Collection) and any(map(_has_unknown, type_.elements)))
+    return type_ in (UNKNOWN, EMPTY_BRACES) or (
+        isinstance(type_, Collection) and any(map(_has_unknown, type_.elements))
+    )
 
 
 def _call(node: Call | OutputCall | Submit) -> tree.Expression:

@@ -221,6 +221,8 @@ class StatementTyping(ExpressionTyping):
         for variable in written.variables:
             name = variable.name.name
             value = None if variable.value is None else self.initialiser(variable.value, type_)
+            if value is None and not written.mutable:
+                self.report("CDISP0393E", f"{name} is constant, so it needs a value", variable.name)
             if isinstance(self.scope.names.get(name), VariableName):
                 self.report("CDISP0025E", f"{name} is declared in this block already", variable.name)
             self.scope.names[name] = VariableName(type_, kind, written.mutable)

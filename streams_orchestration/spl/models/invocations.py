@@ -1,0 +1,295 @@
+"""Invocations of operators against their models: numbers of ports, parameters, output assignments.
+
+Mistakes go into a list. Parameters and assignments come back as typed expressions, complete where the model completes
+them: attributes that no `output` clause gives come from input attributes of their name and type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, cast
+
+from streams_orchestration.spl.functions.signatures import Signature
+from streams_orchestration.spl.language import definitions, tree
+from streams_orchestration.spl.models.operators import OperatorModel, OutputPorts, ParameterModel
+from streams_orchestration.spl.types.types import UNKNOWN, VOID, Enumeration, Type
+from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
+from streams_orchestration.spl.typing.checking import ExpressionTyping
+from streams_orchestration.spl.typing.conversions import converted
+from streams_orchestration.spl.typing.naming import type_of_values
+from streams_orchestration.spl.typing.scopes import Actual, FunctionName, Port, Scope, port_scope
+from streams_orchestration.spl.typing.typed import (
+    Call,
+    Constant,
+    Expression,
+    Mistake,
+    Node,
+    OutputCall,
+    PortAttribute,
+    PortTuple,
+    Source,
+    Span,
+    Variable,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """The value of an output attribute; `written` is False if the model gives it."""
+
+    attribute: str
+    value: Expression
+    written: bool
+
+
+def check_ports(written: definitions.Invocation, model: OperatorModel, source: Source, mistakes: list[Mistake]) -> None:
+    """Report a wrong number of input or output ports at the operator's name."""
+    sides = (
+        ("CDISP0203E", "input", len(written.inputs), model.input_counts),
+        ("CDISP0204E", "output", len(written.outputs), model.output_counts),
+    )
+    for code, side, count, (least, most) in sides:
+        if count < least or (most is not None and count > most):
+            wanted = str(least) if least == most else f"{least} or more" if most is None else f"{least} to {most}"
+            ports = "port" if wanted == "1" else "ports"
+            message = f"{model.name} has {wanted} {side} {ports}, and {count} {'is' if count == 1 else 'are'} given"
+            mistakes.append(Mistake(code, message, Span(source, written.operator.first, written.operator.last)))
+
+
+def check_parameters(
+    written: definitions.Invocation,
+    model: OperatorModel,
+    scope: Scope,
+    source: Source,
+    mistakes: list[Mistake],
+    inputs: Sequence[Port],
+) -> dict[str, tuple[Expression, ...]]:
+    """Return the values of the parameters; a word of a `CustomLiteral` is a constant of its enumeration.
+
+    Args:
+        written: the invocation.
+        model: its operator.
+        scope: the scope of the graph, with the state of the invocation.
+        source: the text of the file.
+        mistakes: the list that gets the mistakes.
+        inputs: the input ports.
+    """
+    typing = ExpressionTyping(source, port_scope(scope, inputs), mistakes)
+    given: dict[str, tuple[Expression, ...]] = {}
+    for argument in written.arguments:
+        name = argument.label.name
+        parameter = model.parameters.get(name)
+        if parameter is None and not model.any_parameter:
+            known = ", ".join(sorted(model.parameters)) or "none"
+            message = f"{model.name} has no parameter {name}; its parameters: {known}"
+            typing.report("CDISP0054E", message, argument.label)
+            continue
+        values = _expressions(argument)
+        if values is None:
+            typing.report("CDISP0373E", f"{name} of {model.name} is a value, and this is a type", argument.label)
+            continue
+        if parameter is None:
+            given[name] = tuple(typing.expression(each) for each in values)
+            continue
+        if parameter.count is not None and len(values) != parameter.count:
+            message = f"{name} of {model.name} has {len(values)} values, and takes {parameter.count}"
+            typing.report("CDISP0030E", message, argument.label)
+            continue
+        here = typing
+        if parameter.port is not None and parameter.port < len(inputs):
+            here = ExpressionTyping(source, port_scope(scope, (inputs[parameter.port],)), mistakes)
+        given[name] = tuple(_value(here, model, parameter, each) for each in values)
+    for parameter in model.parameters.values():
+        if not parameter.optional and all(each.label.name != parameter.name for each in written.arguments):
+            message = f"{model.name} needs the parameter {parameter.name}"
+            typing.report("CDISP0208E", message, written.operator)
+    return given
+
+
+def check_outputs(
+    written: definitions.Invocation,
+    model: OperatorModel,
+    scope: Scope,
+    source: Source,
+    mistakes: list[Mistake],
+    inputs: Sequence[Port],
+    outputs: Sequence[Port],
+) -> dict[int, tuple[Assigned, ...]]:
+    """Return the assignments of each output port, in the order of its attributes.
+
+    Args:
+        written: the invocation.
+        model: its operator.
+        scope: the scope of the graph, with the state of the invocation.
+        source: the text of the file.
+        mistakes: the list that gets the mistakes.
+        inputs: the input ports.
+        outputs: the output ports.
+    """
+    typing = ExpressionTyping(source, port_scope(scope, inputs), mistakes)
+    assigned: dict[int, dict[str, Assigned]] = {number: {} for number in range(len(outputs))}
+    for clause in written.assignments:
+        label = clause.port.name
+        numbers = [number for number, port in enumerate(outputs) if label in (port.label, *port.names)]
+        if not numbers:
+            typing.report("CDISP0362E", f"{model.name} has no output port {label} here", clause.port)
+            continue
+        kind = model.output(numbers[0])
+        here = ExpressionTyping(source, with_output_functions(typing.scope, kind), mistakes)
+        for each in clause.assignments:
+            _assign(here, outputs[numbers[0]], kind, each, assigned[numbers[0]])
+    for number, port in enumerate(outputs):
+        kind = model.output(number)
+        if kind is not None and kind.auto:
+            _complete(typing, written, kind, inputs, port, assigned[number])
+    return {
+        number: tuple(done[each.name] for each in outputs[number].type.attributes if each.name in done)
+        for number, done in assigned.items()
+    }
+
+
+def _assign(
+    typing: ExpressionTyping,
+    port: Port,
+    kind: OutputPorts | None,
+    each: definitions.Assignment,
+    done: dict[str, Assigned],
+) -> None:
+    name = each.attribute.name
+    type_ = port.type.type_of(name)
+    if type_ is None:
+        typing.report("CDISP0544E", f"{name} is no attribute of {port.label}, {port.type}", each.attribute)
+        typing.expression(each.value)
+        return
+    if name in done:
+        typing.report("CDISP0545E", f"{name} of {port.label} is assigned twice", each.attribute)
+    value = typing.expression(each.value, type_)
+    default = None if kind is None else kind.default
+    if default and default != "AsIs" and not _has_output_call(value) and value.type != UNKNOWN:
+        value = OutputCall(value.span, value.type, default, (value,))
+    done[name] = Assigned(name, value, written=True)
+
+
+def _complete(
+    typing: ExpressionTyping,
+    written: definitions.Invocation,
+    kind: OutputPorts,
+    inputs: Sequence[Port],
+    port: Port,
+    done: dict[str, Assigned],
+) -> None:
+    """Give attributes without an assignment the input attribute of their name and type."""
+    span = typing.span(written.operator)
+    for attribute in port.type.attributes:
+        if attribute.name in done:
+            continue
+        owner = next((each for each in inputs if each.type.type_of(attribute.name) == attribute.type), None)
+        if owner is not None:
+            value: Expression = PortAttribute(span, attribute.type, owner.label, attribute.name)
+            if kind.default and kind.default != "AsIs":
+                value = OutputCall(span, attribute.type, kind.default, (value,))
+            done[attribute.name] = Assigned(attribute.name, value, written=False)
+        elif kind.complete and UNKNOWN not in (attribute.type, *(each.type for each in inputs)):
+            message = f"{attribute} of {port.label} has no assignment, and no input attribute of its name and type"
+            typing.report("CDISP0206E", message, written.operator)
+
+
+def with_output_functions(scope: Scope, kind: OutputPorts | None) -> Scope:
+    """Return a scope with the output functions of a port."""
+    functions: dict[str, list[Signature]] = {}
+    for each in kind.functions if kind is not None else ():
+        functions.setdefault(each.name, []).append(each)
+    return scope.child({name: FunctionName(tuple(each), "output") for name, each in functions.items()})
+
+
+def _expressions(argument: definitions.Argument) -> tuple[tree.Expression, ...] | None:
+    """Return the values of an argument, or None if it is a type."""
+    return argument.values if isinstance(argument.values, tuple) else None
+
+
+def _value(
+    typing: ExpressionTyping, model: OperatorModel, parameter: ParameterModel, written: tree.Expression
+) -> Expression:
+    if parameter.mode == "CustomLiteral":
+        return _word(typing, model, parameter, written)
+    expected = _type(parameter)
+    value = typing.whole(written, expected)
+    what = f"{parameter.name} of {model.name}"
+    if value.type == UNKNOWN:
+        return value
+    if value.type == VOID:
+        typing.report("CDISP0373E", f"{what} is a value, and this has none", written)
+        return typing.wrong(written)
+    if expected is not None:
+        result = converted(value, expected)
+        if result is None:
+            message = f"{what} is {expected}, and this is {value.type}"
+            typing.report("CDISP0048E", message, written)
+            return typing.wrong(written)
+        value = result
+    parts = list(_parts(value))
+    reads = any(isinstance(each, PortAttribute | PortTuple) for each in parts)
+    if parameter.mode == "Attribute" and not isinstance(value, PortAttribute):
+        typing.report("CDISP0213E", f"{what} is an attribute of an input port, and nothing else", written)
+    elif parameter.mode == "AttributeFree" and reads:
+        typing.report("CDISP0360E", f"{what} cannot read attributes of tuples", written)
+    elif parameter.mode == "Constant" and (reads or any(map(_varies, parts))):
+        typing.report("CDISP0216E", f"{what} must be known when the application is compiled", written)
+    return value
+
+
+def _varies(node: object) -> bool:
+    """Return True for a variable, and for a call whose result is known at run time only."""
+    if isinstance(node, Call):
+        return node.signature.stateful
+    return isinstance(node, Variable) and node.kind == "state"
+
+
+def _word(
+    typing: ExpressionTyping, model: OperatorModel, parameter: ParameterModel, written: tree.Expression
+) -> Expression:
+    """Return a word of a parameter's enumeration; formals lead to what the caller gives."""
+    sought: tree.Expression = written
+    scope = typing.scope
+    for _ in range(50):
+        meaning = scope.find(sought.name) if isinstance(sought, tree.Name) and sought.name.startswith("$") else None
+        if not isinstance(meaning, Actual):
+            break
+        named = type_of_values(meaning.values)
+        if not isinstance(named, tree.NamedType):
+            break
+        sought, scope = named.name, meaning.scope
+    type_ = Enumeration(parameter.words)
+    if isinstance(sought, tree.Name) and (sought.name in parameter.words or not parameter.words):
+        return Constant(typing.span(written), type_, sought.name)
+    words = ", ".join(parameter.words)
+    typing.report("CDISP0088E", f"{parameter.name} of {model.name} is one of these words: {words}", written)
+    return typing.wrong(written)
+
+
+def _type(parameter: ParameterModel) -> Type | None:
+    """Return the type that a parameter's model gives; None if it gives none, or one of its toolkit."""
+    if not parameter.type:
+        return None
+    try:
+        return type_of_text(parameter.type)
+    except WrittenTypeError:
+        return None
+
+
+def _parts(node: object) -> Iterator[object]:
+    """Yield a typed tree and all trees in it."""
+    if isinstance(node, tuple):
+        for each in cast("tuple[object, ...]", node):
+            yield from _parts(each)
+    elif isinstance(node, Node) and is_dataclass(node):
+        yield node
+        for part in fields(node):
+            if part.name not in ("span", "type", "signature"):
+                value: Any = getattr(node, part.name)
+                yield from _parts(value)
+
+
+def _has_output_call(value: Expression) -> bool:
+    return any(isinstance(each, OutputCall) for each in _parts(value))

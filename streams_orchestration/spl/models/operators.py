@@ -1,0 +1,217 @@
+"""Operators as their invocations see them; those of the standard toolkit are read from `standard.txt`.
+
+>>> aggregate = standard_operator("spl.relational::Aggregate")
+>>> [str(each) for each in aggregate.outputs[0].functions if each.name == "Max"][0]
+'T Max(T)'
+>>> aggregate.parameters["groupBy"].mode, standard_operator("Beacon").input_counts
+('Expression', (0, 0))
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TypeVar
+
+from streams_orchestration.spl.functions.signatures import Signature, signature_of_text
+
+IMPLICIT_NAMESPACES = (
+    *("spl", "spl.adapter", "spl.collection", "spl.control", "spl.eventtime", "spl.math", "spl.relational"),
+    *("spl.string", "spl.time", "spl.utility", "spl.XML"),
+)
+"""The namespaces whose names every file may use."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputPorts:
+    """One or more input ports that are alike.
+
+    Attributes:
+        count: how many; None for any number.
+        windowing: `never`, `optional` or `always`.
+        mutable: True if logic may change the tuples.
+        control: True if the stream only steers the operator.
+        optional: True if the ports may be left out.
+    """
+
+    count: int | None
+    windowing: str = "never"
+    mutable: bool = False
+    control: bool = False
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPorts:
+    """One or more output ports that are alike.
+
+    Attributes:
+        count: how many; None for any number.
+        mode: the expressions that an `output` clause may have, as in `ParameterModel`; `Nonexistent` for none.
+        auto: True if attributes without an assignment come from input attributes of their name and type.
+        complete: True if every attribute must be assigned, or come from an input attribute.
+        marks: `Generating`, `Free` or `Preserving`, by what the port does with window markers.
+        functions: the output functions.
+        default: the output function of an assignment without one, or an empty text.
+        optional: True if the ports may be left out.
+    """
+
+    count: int | None
+    mode: str = "Nonexistent"
+    auto: bool = False
+    complete: bool = False
+    marks: str = "Free"
+    functions: tuple[Signature, ...] = ()
+    default: str = ""
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterModel:
+    """A parameter of an operator.
+
+    Attributes:
+        mode: `Expression`, `Attribute`, `AttributeFree`, `Constant` or `CustomLiteral`.
+        type: the type of its values as it is written, or an empty text for any.
+        count: how many values it has; None for any number.
+        words: the words that a `CustomLiteral` may be.
+        port: the input port whose attributes it reads; None for all.
+    """
+
+    name: str
+    mode: str
+    optional: bool = False
+    type: str = ""
+    count: int | None = None
+    words: tuple[str, ...] = ()
+    port: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorModel:
+    """An operator; `any_parameter` is True if it takes parameters that its model does not name."""
+
+    kind: str
+    inputs: tuple[InputPorts, ...] = ()
+    outputs: tuple[OutputPorts, ...] = ()
+    parameters: dict[str, ParameterModel] = field(default_factory=dict[str, ParameterModel])
+    any_parameter: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its name without the namespace."""
+        return self.kind.rpartition("::")[2]
+
+    @property
+    def input_counts(self) -> tuple[int, int | None]:
+        """The least and the greatest number of input ports; None for no limit."""
+        return _counts(self.inputs)
+
+    @property
+    def output_counts(self) -> tuple[int, int | None]:
+        """The least and the greatest number of output ports; None for no limit."""
+        return _counts(self.outputs)
+
+    def input(self, number: int) -> InputPorts | None:
+        """Return the kind of an input port, or None if there is no such port."""
+        return _port(self.inputs, number)
+
+    def output(self, number: int) -> OutputPorts | None:
+        """Return the kind of an output port, or None if there is no such port."""
+        return _port(self.outputs, number)
+
+
+_Ports = TypeVar("_Ports", InputPorts, OutputPorts)
+
+
+def standard_operator(name: str) -> OperatorModel | None:
+    """Return an operator of the standard toolkit by its name, with or without its namespace."""
+    models = _standard()
+    if "::" in name:
+        return models.get(name)
+    return next((models[kind] for each in IMPLICIT_NAMESPACES if (kind := f"{each}::{name}") in models), None)
+
+
+def standard_operators() -> tuple[str, ...]:
+    """Return the names of all operators of the standard toolkit, with namespaces."""
+    return tuple(_standard())
+
+
+def _counts(ports: tuple[InputPorts, ...] | tuple[OutputPorts, ...]) -> tuple[int, int | None]:
+    least = sum(each.count or 0 for each in ports if not each.optional)
+    counts = [each.count for each in ports]
+    return least, None if None in counts else sum(each or 0 for each in counts)
+
+
+def _port(ports: tuple[_Ports, ...], number: int) -> _Ports | None:
+    for each in ports:
+        if each.count is None or number < each.count:
+            return each
+        number -= each.count
+    return None
+
+
+@cache
+def _standard() -> dict[str, OperatorModel]:
+    text = files("streams_orchestration.spl.models").joinpath("standard.txt").read_text(encoding="utf-8")
+    blocks = [block for block in text.split("\n\n") if not block.startswith("#")]
+    return {model.kind: model for model in map(model_of_text, blocks)}
+
+
+_WORD = re.compile(r"(\w+)=(\S+)|(\S+)")
+
+
+def model_of_text(text: str) -> OperatorModel:
+    """Return a model as `standard.txt` has it: the name, then a line for ports, output functions, parameters."""
+    lines = text.strip().splitlines()
+    inputs: list[InputPorts] = []
+    outputs: list[OutputPorts] = []
+    parameters: dict[str, ParameterModel] = {}
+    any_parameter = False
+    functions = [
+        signature_of_text("", line.strip().removeprefix("function "))
+        for line in lines
+        if line.strip().startswith("function ")
+    ]
+    for line in lines[1:]:
+        kind, _, rest = line.strip().partition(" ")
+        values = {match[1]: match[2] for match in _WORD.finditer(rest) if match[1]}
+        words = [match[3] for match in _WORD.finditer(rest) if match[3]]
+        if kind == "in":
+            flags = {"mutable", "control", "optional"} & set(words)
+            windowing = values.get("window", "never")
+            inputs.append(InputPorts(_count(words[0]), windowing, **dict.fromkeys(flags, True)))
+        elif kind == "out":
+            flags = {"auto", "complete", "optional"} & set(words)
+            functional = tuple(functions) if "functions" in words else ()
+            outputs.append(
+                OutputPorts(
+                    _count(words[0]),
+                    values.get("mode", "Nonexistent"),
+                    marks=values.get("marks", "Free"),
+                    functions=functional,
+                    default=values.get("default", ""),
+                    **dict.fromkeys(flags, True),
+                )
+            )
+        elif kind == "param" and words[0] == "any":
+            any_parameter = True
+        elif kind == "param":
+            name = words[0].removesuffix("?")
+            port = values.get("port")
+            parameters[name] = ParameterModel(
+                name,
+                words[1],
+                optional=words[0].endswith("?"),
+                type=values.get("type", ""),
+                count=_count(values.get("count", "*")),
+                words=tuple(values["words"].split(",")) if "words" in values else (),
+                port=None if port is None else int(port),
+            )
+    return OperatorModel(lines[0].strip(), tuple(inputs), tuple(outputs), parameters, any_parameter)
+
+
+def _count(text: str) -> int | None:
+    return None if text == "*" else int(text)

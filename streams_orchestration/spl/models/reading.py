@@ -1,0 +1,182 @@
+"""Reading of operator models, the XML files that describe operators of toolkits, and of the index of a toolkit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from streams_orchestration.spl.functions.signatures import Signature, UnreadableSignatureError, signature_of_text
+from streams_orchestration.spl.models.operators import InputPorts, OperatorModel, OutputPorts, ParameterModel
+
+_WINDOWING = {"Windowed": "always", "OptionallyWindowed": "optional"}
+_LARGEST = 16 * 2**20
+"""The most bytes of a file that is read."""
+
+
+class ModelError(ValueError):
+    """Error: a file is no operator model or no index of a toolkit."""
+
+
+def read_model(path: Path, kind: str) -> OperatorModel:
+    """Return the operator that a model describes; `kind` is its name with the namespace.
+
+    Raises:
+        ModelError: the file cannot be read as an operator model.
+    """
+    root = _root(path)
+    if _local(root) != "operatorModel":
+        message = f"{path} is no operator model: it begins with {_local(root)}"
+        raise ModelError(message)
+    return model_of_element(root, kind)
+
+
+def read_toolkit(path: Path) -> dict[str, OperatorModel]:
+    """Return the primitive operators that the index of a toolkit, `toolkit.xml`, describes, by name with namespace.
+
+    Raises:
+        ModelError: the file cannot be read as an index of a toolkit.
+    """
+    root = _root(path)
+    if _local(root) != "toolkitModel":
+        message = f"{path} is no index of a toolkit: it begins with {_local(root)}"
+        raise ModelError(message)
+    models: dict[str, OperatorModel] = {}
+    for namespace in _all(root, "namespace"):
+        for each in _all(namespace, "primitiveOperator"):
+            name = f"{namespace.get('name', '')}::{each.get('name', '')}".removeprefix("::")
+            model = next((inner for inner in each.iter() if _local(inner) == "operatorModel"), each)
+            models[name] = model_of_element(model, name)
+    return models
+
+
+def model_of_element(root: ET.Element, kind: str) -> OperatorModel:
+    """Return the operator that an element `operatorModel` describes, of C++ or Java."""
+    enumerations = {
+        _text(each, "name"): tuple((value.text or "").strip() for value in each if _local(value) == "value")
+        for each in _all(root, "enumeration")
+    }
+    functions = {_text(each, "name"): tuple(_prototypes(each)) for each in _all(root, "customOutputFunction")}
+    outputs = [_output(each, functions) for each in _all(root, "outputPortSet", "outputPortOpenSet")]
+    inputs = [_input(each) for each in _all(root, "inputPortSet", "inputPortOpenSet")]
+    parameters = [
+        _parameter(each, enumerations)
+        for group in _all(root, "parameters")
+        for each in group
+        if _local(each) == "parameter"
+    ]
+    any_parameter = any(_flag(group, "allowAny") for group in _all(root, "parameters"))
+    return OperatorModel(kind, tuple(inputs), tuple(outputs), {each.name: each for each in parameters}, any_parameter)
+
+
+def _input(element: ET.Element) -> InputPorts:
+    return InputPorts(
+        _cardinality(element),
+        _WINDOWING.get(_text(element, "windowingMode"), "never"),
+        mutable=_flag(element, "tupleMutationAllowed"),
+        control=_flag(element, "controlPort"),
+        optional=_flag(element, "optional"),
+    )
+
+
+def _output(element: ET.Element, functions: dict[str, tuple[Signature, ...]]) -> OutputPorts:
+    used = next((each for each in element if _local(each) == "outputFunctions"), None)
+    return OutputPorts(
+        _cardinality(element),
+        _text(element, "expressionMode") or ("Expression" if _local(element).startswith("output") else "Nonexistent"),
+        auto=_flag(element, "autoAssignment"),
+        complete=_flag(element, "completeAssignment"),
+        marks=_text(element, "windowPunctuationOutputMode") or "Free",
+        functions=() if used is None else functions.get(_text(used, "type"), ()),
+        default="" if used is None else _text(used, "default"),
+        optional=_flag(element, "optional"),
+    )
+
+
+def _parameter(element: ET.Element, enumerations: dict[str, tuple[str, ...]]) -> ParameterModel:
+    type_ = _text(element, "type")
+    mode = _text(element, "expressionMode") or "Expression"
+    cardinality = _text(element, "cardinality")
+    ports = [(port.text or "").strip() for scope in _all(element, "portScope") for port in _all(scope, "port")]
+    words = enumerations.get(type_, ()) if mode == "CustomLiteral" else ()
+    return ParameterModel(
+        _text(element, "name"),
+        mode,
+        optional=_flag(element, "optional"),
+        type="" if mode == "CustomLiteral" else type_,
+        count=int(cardinality) if cardinality.isdecimal() else None,
+        words=words,
+        port=int(ports[0]) if len(ports) == 1 and ports[0].isdecimal() else None,
+    )
+
+
+def _prototypes(element: ET.Element) -> Iterable[Signature]:
+    for each in _all(element, "prototype"):
+        try:
+            yield signature_of_text("", without_names(each.text or ""))
+        except UnreadableSignatureError:
+            continue  # a type of the toolkit; calls of the function are of unknown type
+
+
+def without_names(prototype: str) -> str:
+    """Return a prototype of a function without the names of its parameters, as `signatures` reads it.
+
+    >>> without_names("<any T>[N]  public list<T>[N] Of (list<T>[N] v, mutable  tuple<int32 a> w)")
+    '<any T> [N] list<T>[N] Of(list<T>[N], mutable tuple<int32 a>)'
+    """
+    text = " ".join(prototype.split()).replace("public ", "")
+    text = re.sub(r"^(<[^>]*>)(?=\S)", r"\1 ", text)
+    text = re.sub(r"^((?:<[^>]*> )?\[[^\]]*\])(?=\S)", r"\1 ", text)
+    head, _, rest = text.partition("(")
+    parts, level = [""], 0
+    for sign in rest.rpartition(")")[0]:
+        level += (sign in "<{[") - (sign in ">}]")
+        if sign == "," and not level:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    types = [re.sub(r"(?<=[\w>\]}])\s+\w+$", "", part.strip()) for part in parts if part.strip()]
+    return f"{head.strip()}({', '.join(types)})"
+
+
+def _cardinality(element: ET.Element) -> int | None:
+    if _local(element).endswith("OpenSet"):
+        return None
+    text = _text(element, "cardinality")
+    return int(text) if text.isdecimal() else 1
+
+
+def _root(path: Path) -> ET.Element:
+    try:
+        if path.stat().st_size > _LARGEST:
+            message = f"{path} has more than {_LARGEST} bytes"
+            raise ModelError(message)
+        text = path.read_bytes()
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror}"
+        raise ModelError(message) from error
+    if b"<!ENTITY" in text:
+        message = f"{path} declares entities, which no operator model has"
+        raise ModelError(message)
+    try:
+        return ET.fromstring(text)  # noqa: S314 - entities are refused above
+    except ET.ParseError as error:
+        message = f"{path} is no XML: {error}"
+        raise ModelError(message) from error
+
+
+def _local(element: ET.Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _all(element: ET.Element, *names: str) -> list[ET.Element]:
+    return [each for each in element.iter() if _local(each) in names]
+
+
+def _text(element: ET.Element, name: str) -> str:
+    return next(((each.text or "").strip() for each in element if _local(each) == name), "")
+
+
+def _flag(element: ET.Element, name: str) -> bool:
+    return _text(element, name) == "true"
