@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streams_orchestration.compiler.brief import duration, moment, plural
+from streams_orchestration.compiler.brief import duration, plural
 from streams_orchestration.runtime import api
 
 LISTED = 30
@@ -34,7 +34,7 @@ def event_time_table(metrics: api.ApplicationMetrics) -> RenderableType | None:
         stands = each.watermark is None and not each.ended
         table.add_row(
             each.operator,
-            "the end" if each.ended else "none yet" if each.watermark is None else moment(each.watermark),
+            each.reached,
             "-" if each.age is None else duration(each.age),
             Text(each.why, "yellow" if stands else ""),
         )

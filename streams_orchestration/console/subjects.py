@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Literal, get_args
 
-from streams_orchestration.compiler.brief import moment
 from streams_orchestration.compiler.column_sources import expression_types, port_of
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.drawing.picture import short_kind
@@ -135,10 +134,7 @@ def _running(
 def _event_time(metrics: api.ApplicationMetrics, name: str) -> Document | None:
     """Return the watermark of an operator with its holder, and the watermark as text; None outside of event time."""
     each = next((each for each in metrics.event_time if each.operator == name), None)
-    if each is None:
-        return None
-    reached = "the end" if each.ended else "none yet" if each.watermark is None else moment(each.watermark)
-    return asdict(each) | {"reached": reached}
+    return None if each is None else asdict(each) | {"reached": each.reached}
 
 
 def _log(status: api.ApplicationStatus, pe: int | None) -> Document | None:

@@ -50,6 +50,13 @@ class OperatorEventTime:
     why: str = ""
     """The holder in words, with times."""
 
+    @property
+    def reached(self) -> str:
+        """The watermark as text."""
+        if self.ended:
+            return "the end"
+        return "none yet" if self.watermark is None else moment(self.watermark)
+
 
 @dataclass(frozen=True, slots=True)
 class EventTimeInput:
