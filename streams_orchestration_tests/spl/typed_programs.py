@@ -97,9 +97,8 @@ def _graph(program: TypedProgram, composite: definitions.Composite, scope: Scope
             type_of(output.type, scope, source, mistakes)
         inputs = tuple(_input_ports(invocation, scope))
         outputs = tuple(
-            Port(str(each.alias or each.stream), meaning.type, (each.stream.name,), mutable=False)
+            Port(str(each.alias or each.stream), _stream_type(each.stream, scope), (each.stream.name,))
             for each in invocation.outputs
-            if isinstance(meaning := scope.find(each.stream.name), StreamName)
         )
         logic, state = check_logic(invocation.logic, scope, source, mistakes, inputs, outputs)
         program.logic.append((logic, inputs, outputs, scope))
@@ -114,9 +113,12 @@ def _graph(program: TypedProgram, composite: definitions.Composite, scope: Scope
             program.expressions += [(part.value, inner) for part in each]
 
 
+def _stream_type(stream: tree.Name, scope: Scope) -> Tuple:
+    meaning = scope.find(stream.name)
+    return meaning.type if isinstance(meaning, StreamName) else Tuple(())
+
+
 def _input_ports(invocation: definitions.Invocation, scope: Scope) -> Iterator[Port]:
     for each in invocation.inputs:
-        meaning = scope.find(each.streams[0].name)
-        if isinstance(meaning, StreamName):
-            names = tuple(name.name for name in each.streams)
-            yield Port(str(each.alias or each.streams[0]), meaning.type, names, mutable=True)
+        names = tuple(name.name for name in each.streams)
+        yield Port(str(each.alias or each.streams[0]), _stream_type(each.streams[0], scope), names, mutable=True)

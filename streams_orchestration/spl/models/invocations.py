@@ -159,7 +159,9 @@ def _assign(
     name = each.attribute.name
     type_ = port.type.type_of(name)
     if type_ is None:
-        typing.report("CDISP0544E", f"{name} is no attribute of {port.label}, {port.type}", each.attribute)
+        if port.is_known:
+            message = f"{name} is no attribute of {port.label}, {port.type}"
+            typing.report("CDISP0544E", message, each.attribute)
         typing.expression(each.value)
         return
     if name in done:
@@ -190,7 +192,7 @@ def _complete(
             if kind.default and kind.default != "AsIs":
                 value = OutputCall(span, attribute.type, kind.default, (value,))
             done[attribute.name] = Assigned(attribute.name, value, written=False)
-        elif kind.complete and UNKNOWN not in (attribute.type, *(each.type for each in inputs)):
+        elif kind.complete and attribute.type != UNKNOWN and all(each.is_known for each in inputs):
             message = f"{attribute} of {port.label} has no assignment, and no input attribute of its name and type"
             typing.report("CDISP0206E", message, written.operator)
 

@@ -115,7 +115,8 @@ class CallTyping(Naming):
         name = written.name.name
         type_ = meaning.port.type.type_of(name)
         if type_ is None:
-            self.report("CDISP0051E", f"{name} is no attribute of {operand}, {meaning.port.type}", written.name)
+            if meaning.port.is_known:
+                self.report("CDISP0051E", f"{name} is no attribute of {operand}, {meaning.port.type}", written.name)
             return self.wrong(written)
         return self._attribute(written, PortAttributeName(meaning.port, name, type_))
 
@@ -134,7 +135,8 @@ class CallTyping(Naming):
         if found is None:
             self.report("CDISP0053E", f"no input port here has the tuples of {written}", written)
             return self.wrong(written)
-        return PortTuple(self.span(written), found.port.type, found.port.label)
+        type_ = found.port.type if found.port.is_known else UNKNOWN
+        return PortTuple(self.span(written), type_, found.port.label)
 
     def _actual(self, written: tree.Name, actual: Actual, expected: Type | None) -> Expression:
         """Return the value of a formal: its actual, which is one unit, with the names of the caller."""
@@ -258,6 +260,8 @@ class CallTyping(Naming):
         marker = self.static(what)
         value = self.value(what, None if isinstance(marker, EnumWord) else wanted)
         is_marker = isinstance(value.type, Enumeration) and value.type.words == ("WindowMarker", "FinalMarker")
+        if meaning is not None and not meaning.port.is_known:
+            return Typed(span, VOID)
         if meaning is not None and wanted is not None:
             sent = value if is_marker else converted(value, wanted)
             if sent is None:

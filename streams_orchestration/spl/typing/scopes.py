@@ -12,7 +12,7 @@ file comes from `Definitions`, which reads files on demand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -36,6 +36,7 @@ class Port:
 
     Attributes:
         label: its name in canonical text: its alias, or its first stream.
+        type: the type of its tuples; without attributes if it is unknown because of a mistake.
         names: all names that the program may call it by.
         mutable: True if the program may change its tuple.
     """
@@ -44,6 +45,11 @@ class Port:
     type: Tuple
     names: tuple[str, ...] = ()
     mutable: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """True if the type of its tuples is known."""
+        return bool(self.type.attributes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +240,7 @@ class Scope:
                     self.names[word] = EnumWord((*known.types, type_))
 
 
-def port_scope(parent: Scope, ports: Iterable[Port]) -> Scope:
+def port_scope(parent: Scope, ports: Sequence[Port]) -> Scope:
     """Return the scope of a `param`, `output` or `window` clause: input ports and their attributes."""
     names: dict[str, Meaning] = {}
     attributes: dict[str, Meaning] = {}
@@ -254,7 +260,9 @@ def port_scope(parent: Scope, ports: Iterable[Port]) -> Scope:
                 f"{name} is an attribute of several input ports: {', '.join(f'{label}.{name}' for label in labels)}"
             )
             attributes[name] = Unclear("CDISP0018E", message)
-    return parent.child(names | attributes)
+    scope = parent.child(names | attributes)
+    scope.is_open |= any(not port.is_known for port in ports)
+    return scope
 
 
 def output_scope(parent: Scope, ports: Sequence[Port]) -> Scope:
