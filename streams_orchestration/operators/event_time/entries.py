@@ -75,6 +75,11 @@ class Entries:
         self.watermark = END
         return Watermarks.of((0, END))
 
+    @property
+    def touched(self) -> bool:
+        """True if a watermark or idleness has come on some connection."""
+        return bool(self._idle) or any(value is not None for value in self.values.values())
+
     def holder(self) -> Holder:
         """Return the connection with the least watermark among those that are not idle; one without any goes first."""
         inputs, idle = len(self.values), len(self._idle)

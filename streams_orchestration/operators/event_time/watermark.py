@@ -143,8 +143,14 @@ class OperatorWatermark:
             return Holder("tuple", ticks=self._held, inputs=found.inputs, idle=found.idle)
         return found
 
-    def describe(self) -> dict[str, Any]:
-        """Return the watermark and its holder as JSON, times in unix seconds."""
+    def describe(self) -> dict[str, Any] | None:
+        """Return the watermark and its holder as JSON, times in unix seconds.
+
+        Return None if no watermark has come on the only connection. An operator that merges no watermarks may run in
+        several tasks, and some of them may see none.
+        """
+        if self.role.mode == "inputWatermark" and len(self.entries.values) == 1 and not self.entries.touched:
+            return None
         return self.holder.document(self.value, self.role.ticks)
 
     def warning(self) -> str | None:

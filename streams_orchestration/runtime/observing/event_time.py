@@ -66,8 +66,6 @@ class EventTimeInput:
     pe: int
     producers: Mapping[str, str]
     """Stream -> the operator that sends it, for each event-time connection."""
-    imports: tuple[str, ...] = ()
-    """The Imports that bring watermarks, by name."""
 
 
 def event_time_inputs(compilation: Compilation) -> tuple[EventTimeInput, ...]:
@@ -79,9 +77,8 @@ def event_time_inputs(compilation: Compilation) -> tuple[EventTimeInput, ...]:
             c = physical.connections[number]
             output = PeOutputPort(c.source, c.source_port, c.splitter, c.channel)
             producers[stream_name(compilation, output)] = physical.operators[c.source].name
-        imports = tuple(physical.imports[number].name for number in each.imports)
         name = physical.operators[each.operator].name
-        found.append(EventTimeInput(name, compilation.fusion.pe_of[each.operator], producers, imports))
+        found.append(EventTimeInput(name, compilation.fusion.pe_of[each.operator], producers))
     return tuple(found)
 
 
@@ -93,7 +90,7 @@ def event_times(
     Args:
         inputs: the operators with their connections.
         reported: operator -> what its last batch has said, as `Holder.document`. An operator without an entry was
-            never called.
+            never called, or got no watermark.
         now: unix seconds.
     """
     known = {each.operator: _read(each, reported.get(each.operator), now) for each in inputs}

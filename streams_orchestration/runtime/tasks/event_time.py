@@ -122,8 +122,8 @@ class EventTimeCalls:
     def describe(instances: Mapping[str, Instance], operators: Counts) -> None:
         """Add the watermarks of operators, and what holds them, to the counts of a batch."""
         for name, instance in instances.items():
-            if instance.watermark is not None:
-                operators.setdefault(name, {})["event_time"] = instance.watermark.describe()
+            if instance.watermark is not None and (described := instance.watermark.describe()) is not None:
+                operators.setdefault(name, {})["event_time"] = described
 
     @staticmethod
     def reached_by_sinks(program: PeProgram, instances: Mapping[int, Instance]) -> dict[str, dict[str, int]]:

@@ -175,3 +175,18 @@ def test_status_names_what_holds_the_watermark_of_a_running_application(tmp_path
     assert "waits for stream Later" in text
     document = json.loads(json.dumps(api.document(status, metrics, api.now()), default=str))
     assert [each["operator"] for each in document["metrics"]["event_time"]] == ["Left", "Right", "Both", "Later", "Out"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pes", [1, 4])
+def test_a_task_that_no_event_time_reaches_says_nothing_of_the_watermark(tmp_path: Path, pes: int):
+    """The operator has no state, so it runs in the tasks of both sources."""
+    for name in ("Rows", "Plain"):
+        (tmp_path / name).write_text("1000 a 1\n9000 a 2\n")
+    plain = lines("Plain", tmp_path / "Plain")
+    del plain["annotations"]["eventTime"]
+    some = through("Some", "Filter", ["Rows", "Plain"], parameters={"filter": "n > 0"})
+    graph = [lines("Rows", tmp_path / "Rows"), plain, some, sink("Out", "Some")]
+    local = LocalApplication(Home(tmp_path / "home"), in_event_time(graph, fusion="manual", pes=pes), 10)
+    found = turn(local)
+    assert {name: each.watermark for name, each in found.items()} == {"Rows": 9, "Some": 9, "Out": 9}
