@@ -310,6 +310,10 @@ OWN_CODES: dict[str, Code] = {
         "Set minimumGap above zero.",
     ),
     "SO0809": warning("A key of `eventTime` has no effect without another one.", "Add maxAhead, or drop the key."),
+    "SO0810": warning(
+        "A window of event time keeps ten thousand open panes or more of each partition.",
+        "Write a longer creationPeriod, or a shorter intervalDuration or discardAge.",
+    ),
     "SO1001": warning(
         "An annotated composite has no operator left for its region, since all inside carry annotations of their own.",
         "Drop the annotation of the composite, or those inside.",

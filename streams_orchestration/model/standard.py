@@ -53,14 +53,9 @@ _WITH_EXPRESSIONS = frozenset(
 _HOLDS_TUPLES = frozenset(("Delay", "Gate", "Merge", "Sort", "Switch"))
 """Operators that keep tuples back, so their watermark waits for these tuples (EV62)."""
 
-PLACES_WATERMARKS = frozenset(
-    (
-        *("Aggregate", "DeDuplicate", "DynamicFilter", "Filter", "Format", "Functor", "Lookup", "Punctor", "Split"),
-        *("ThreadedSplit", "Throttle", "Union"),
-    )
-)
+PLACES_WATERMARKS = frozenset((*("DeDuplicate", "Filter", "Functor", "Split", "ThreadedSplit", "Throttle", "Union"),))
 """Operators that take batches with watermarks whole; all others are called for the tuples between two watermarks."""
-PLACES_BY_EVENT_TIME = frozenset(("Delay", "Join", "Sort"))
+PLACES_BY_EVENT_TIME = frozenset(("Aggregate", "Delay", "Join", "Sort"))
 """Operators that do so if one of their parameters needs event time."""
 
 _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import ceil
 
 from streams_orchestration.compiler.event_time.attributes import attribute_type
 from streams_orchestration.compiler.event_time.ends import EventTimeIndex
@@ -20,11 +21,17 @@ from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOp
 from streams_orchestration.compiler.walks import reached, reversed_
 from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
-from streams_orchestration.operators.event_time.clause import WindowClauseError, misordered, refuse_event_time_parts
+from streams_orchestration.operators.event_time.clause import (
+    IntervalWindow,
+    WindowClauseError,
+    misordered,
+    refuse_event_time_parts,
+)
 
 _TIMELY = re.compile(r"\s*(paneTime|Max)\s*\(", re.IGNORECASE)
 """Matches functions whose values are not late behind the pane that they are of (EV37)."""
 _SHOWN = 3
+_MANY_PANES = 10_000
 
 
 def check_event_time(logical: LogicalGraph, reaches: Sequence[Reach]) -> list[Diagnostic]:
@@ -105,6 +112,8 @@ class _Checks:
             use.check_lengths(reach.time.ticks)
         except WindowClauseError as fault:
             yield _at(operator, fault.code, str(fault), use.parameter)
+        else:
+            yield from _many_panes(operator, use)
 
     def promises(self) -> Iterator[Diagnostic]:
         """Yield the sinks that are to be complete within some time, and that no event time reaches (EV67)."""
@@ -163,10 +172,25 @@ class _Checks:
     def many_calls(self, operator: LogicalOperator, consumers: dict[int, list[int]]) -> Iterator[Diagnostic]:
         """Yield a warning if watermarks at every tuple reach operators that are called for each slice of tuples."""
         behind = [self.logical.operators[number] for number in sorted(reached(consumers[operator.index], consumers))]
-        sliced = [each.name for each in behind if not places_watermarks(each)]
+        sliced = [each.name for each in behind if not places_watermarks(each) and not self.ignores_watermarks(each)]
         if sliced:
             names = ", ".join(sliced[:_SHOWN]) + (" and others" if len(sliced) > _SHOWN else "")
             yield _at(operator, "SO0808", f"minimumGap is 0, and {names} would be called for every single tuple")
+
+    def ignores_watermarks(self, operator: LogicalOperator) -> bool:
+        """Return True for a standard sink without use of event time, which takes batches whole."""
+        return operator.standard and not operator.outputs and operator.index not in self.using
+
+
+def _many_panes(operator: LogicalOperator, use: Use) -> Iterator[Diagnostic]:
+    """Yield a warning if a window keeps very many panes open at a time (EV34)."""
+    window = use.window
+    if not isinstance(window, IntervalWindow):
+        return
+    panes = ceil((window.duration + window.discard_age) / window.period)
+    if panes >= _MANY_PANES:
+        message = f"{use.shown} keeps {panes:,} panes of each partition open, until the watermark has passed them"
+        yield _at(operator, "SO0810", message, use.parameter)
 
 
 def _leading(operators: Iterable[int], consumers: Mapping[int, Sequence[int]]) -> set[int]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from importlib import import_module
+from inspect import getsource
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams_orchestration.model.standard import PLACES_BY_EVENT_TIME, PLACES_WATERMARKS
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.event_time.calling import call_between
+from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.operators.standard.filter import Filter
 from streams_orchestration.operators.standard.functor import Functor
 from streams_orchestration.operators.standard.split import Split
@@ -83,3 +87,37 @@ def test_placed_watermarks_are_where_calls_between_watermarks_put_them(case: str
     )
     for port in range(ports):
         assert shown(port, placed_items) == shown(port, sent)
+
+
+TIMED: dict[str, tuple[list[str], list[str], dict[str, Any]]] = {
+    "Aggregate": (
+        ["at bigint"],
+        ["n bigint"],
+        {"window": "timeInterval, intervalDuration(1)", "output": {"n": "Count()"}},
+    ),
+    "Delay": (["at bigint"], ["at bigint"], {"by": "watermark", "delay": 1.0}),
+    "Join": (["at bigint", "at bigint"], ["at bigint"], {"within": [-1.0, 1.0], "output": {"at": "lhs_at"}}),
+    "Sort": (["at bigint"], ["at bigint"], {"window": "eventTime"}),
+}
+"""Input schemas, output schemas, and parameters by which an operator needs event time."""
+
+
+def class_of(name: str) -> type[Operator]:
+    module, _, found = STANDARD[name].partition(":")
+    return getattr(import_module(module), found)
+
+
+def test_the_compiler_knows_which_standard_operators_take_batches_whole():
+    assert {name for name in STANDARD if class_of(name).places_watermarks} == PLACES_WATERMARKS
+
+
+def test_the_compiler_knows_which_standard_operators_do_so_by_event_time():
+    setting = {name for name in STANDARD if "self.places_watermarks = True" in getsource(class_of(name))}
+    assert setting == PLACES_BY_EVENT_TIME == TIMED.keys()
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_an_operator_that_needs_event_time_takes_batches_whole(name: str):
+    inputs, outputs, parameters = TIMED[name]
+    harness = OperatorHarness(class_of(name), inputs, outputs, parameters=parameters, event_time="at")
+    assert harness.operator.places_watermarks
