@@ -8,10 +8,21 @@ LAYERS = (
 """A package imports from itself and from those before it."""
 OPERATOR_LAYERS = (
     *("libraries", "errors", "mentions", "packages", "delivery_key", "region", "import_path", "durable_files"),
-    *("background", "metrics", "references", "outside", "read_ahead", "faults", "arrow_types", "encoding"),
+    *("background", "metrics", "references", "outside", "read_ahead", "faults", "spl_text", "arrow_types", "encoding"),
+    *("spl_types", "expression", "spl_expressions"),
     *("storage", "target_columns", "watermarks", "batch", "event_time", "expressions", "evaluated", "results"),
     *("context", "pauses", "hold_up", "undeliverable", "states", "windows", "contract"),
-    *("implementation", "reaching", "function", "tuple_outputs", "constants", "assignments", "failed_tuples"),
+    *(
+        "implementation",
+        "reaching",
+        "function",
+        "tuple_outputs",
+        "constants",
+        "assignments",
+        "spl_state",
+        "spl_logic",
+        "failed_tuples",
+    ),
     *("event_time_input", "epoch_sink", "frames", "gathering", "matching", "waiting"),
     *("formats", "files", "databases", "http_client", "messages", "journal", "kafka", "lakes", "serving", "brokers"),
     *("standard", "parameter_errors", "enrich", "tokenize", "trial", "replay", "testing"),
@@ -58,7 +69,11 @@ SPL_LAYERS = {
         *("checking", "statements", "canonical"),
     ),
     "spl.models": ("operators", "reading", "invocations"),
-    "spl.programs": ("errors", "values", "wrapping", "columns", "library"),
+    "spl.programs": (
+        *("errors", "values", "wrapping", "columns", "library", "casting", "operations", "run", "outcome"),
+        *("loops", "vectorised", "reading", "expression", "logic"),
+    ),
+    "spl.programs.loops": (*("writer", "names", "arithmetic", "expressions", "places", "statements", "ports"),),
     "spl.programs.library": (
         *(
             "registry",

@@ -119,6 +119,7 @@ def Custom(
     on_timer: str | None = None,
     state: Mapping[str, Any] | None = None,
     arguments: Mapping[str, Any] | None = None,
+    spl: Mapping[str, Any] | None = None,
 ) -> Use:
     """Calls functions for batches, tuples, marks, steps of the watermark and timers.
 
@@ -130,6 +131,7 @@ def Custom(
         on_timer: Function package.module:name that is called for every timer that the watermark reaches.
         state: Initial content of `state`.
         arguments: Values that the functions get as `arguments`.
+        spl: Logic in SPL, instead of Python functions: state, onTuple, onPunct, functions.
     """
     return named_use(
         "Custom",
@@ -141,6 +143,7 @@ def Custom(
             "onTimer": on_timer,
             "state": state,
             "arguments": arguments,
+            "spl": spl,
         },
     )
 
@@ -540,6 +543,7 @@ def Functor(
     on_error: Literal["fail", "skip", "route"] | None = None,
     filter: str | Column | None = None,
     output: Mapping[str, Any] | Sequence[Any] | None = None,
+    spl: Mapping[str, Any] | None = None,
 ) -> Use:
     """Submits a tuple with the attributes of the output stream, which are computed or copied by name.
 
@@ -547,8 +551,9 @@ def Functor(
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         filter: A condition. Tuples for which it is not true are dropped.
         output: Maps an attribute to an expression; other attributes keep their values. A list has one map for each output port.
+        spl: Logic in SPL that runs before the expressions: state, onTuple, onPunct.
     """
-    return named_use("Functor", {"onError": on_error, "filter": filter, "output": output})
+    return named_use("Functor", {"onError": on_error, "filter": filter, "output": output, "spl": spl})
 
 
 def Gate(

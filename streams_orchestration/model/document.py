@@ -185,7 +185,7 @@ def _extent(value: Any) -> tuple[int, int]:
 
 
 def _plain_text(value: Any) -> str:
-    return {None: "null", True: "true", False: "false"}.get(value, str(value))
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def parse_document(text: str, file: str) -> tuple[Any, list[Diagnostic]]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from streams_orchestration.operators.expressions import noted
+from streams_orchestration.operators.expression import noted
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD

@@ -26,7 +26,7 @@ from streams_orchestration.model.secrets import hidden_in
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import FaultyExpressionError, UnknownAttributeError
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.expressions import Noted, noted
+from streams_orchestration.operators.expression import Noted, noted
 from streams_orchestration.operators.faults import all_faults
 from streams_orchestration.operators.implementation import ImplementationError, wrong_method
 from streams_orchestration.operators.mentions import Mentions

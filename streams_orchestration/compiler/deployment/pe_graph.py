@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.implementations import load_operator
 from streams_orchestration.compiler.stage_results import ProcessingElement
+from streams_orchestration.model.programs import has_variables
 from streams_orchestration.operators.contract import SourceOperator
 from streams_orchestration.operators.implementation import keeps_tuples
 
@@ -79,6 +80,7 @@ class PeGraph:
         own = (number for key, numbers in self.splitters.items() if key[0] == operator for number in numbers)
         round_robin = any(self.physical.splitters[number].policy == "roundRobin" for number in own)
         own_state = self.logical_of[operator].stateful or keeps_tuples(self.implementations[operator])
+        own_state = own_state or has_variables(self.logical_of[operator].parameters)
         return own_state or round_robin or self._keeps_watermark(operator)
 
     def _keeps_watermark(self, operator: int) -> bool:

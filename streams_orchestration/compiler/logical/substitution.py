@@ -11,6 +11,7 @@ from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.element import Element
 from streams_orchestration.model.names import nearest
+from streams_orchestration.model.programs import CONSTANTS, is_fixed, is_program
 from streams_orchestration.model.secrets import shown
 
 CHANNEL_FUNCTIONS = (
@@ -66,9 +67,13 @@ class Substitution:
         """
         if isinstance(value, str):
             return self._text(value, element, path, operator, channels=channels)
+        if is_program(value):
+            return value
         if is_mapping(value):
             return {
-                str(key): self.value(entry, element, *path, str(key), operator=operator, channels=channels)
+                str(key): self._logic(entry, element, *path, str(key), operator=operator)
+                if is_fixed(key, entry)
+                else self.value(entry, element, *path, str(key), operator=operator, channels=channels)
                 for key, entry in value.items()
             }
         if is_list(value):
@@ -77,6 +82,13 @@ class Substitution:
                 for position, entry in enumerate(value)
             ]
         return value
+
+    def _logic(self, value: dict[str, Any], element: Element, *path: str | int, operator: str) -> dict[str, Any]:
+        """Return the logic of SPL with the submission-time values among its constants."""
+        constants = value.get(CONSTANTS)
+        if constants is None:
+            return value
+        return value | {CONSTANTS: self.value(constants, element, *path, CONSTANTS, operator=operator)}
 
     def annotation(self, value: Any, element: Element, key: str, operator: str) -> tuple[Any, str]:
         """Return an annotation's value and the name of its submission-time value, empty for a literal (A5).

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from streams_orchestration.compiler.physical_graph import PhysicalOperator
 from streams_orchestration.model.containers import is_list, is_mapping
+from streams_orchestration.model.programs import is_fixed, is_program
 
 _FUNCTION = re.compile(r"\$\{\s*(get(?:Local|All)?(?:Max)?Channels?)\(\s*\)\s*\}")
 _BARE_FUNCTION = re.compile(r"\b(get(?:Local|All)?(?:Max)?Channels?)\(\s*\)")
@@ -58,8 +59,13 @@ class ChannelContext(NamedTuple):
             value: a text, or a mapping or list of values.
             bare: also replace functions without `${}`, as in the expressions of an Import.
         """
+        if is_program(value):
+            return value
         if is_mapping(value):
-            return {key: self.substitute(entry, bare=bare) for key, entry in value.items()}
+            return {
+                key: entry if is_fixed(key, entry) else self.substitute(entry, bare=bare)
+                for key, entry in value.items()
+            }
         if is_list(value):
             return [self.substitute(entry, bare=bare) for entry in value]
         if not isinstance(value, str) or "get" not in value:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.expressions import noted
+from streams_orchestration.operators.expression import noted
 
 _WIDER = {
     "tinyint": ("smallint", "int", "bigint"),

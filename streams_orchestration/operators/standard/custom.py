@@ -17,6 +17,7 @@ from streams_orchestration.operators.function import FunctionOperator, as_batch
 from streams_orchestration.operators.implementation import NO_WATERMARK, import_name
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.results import described, parts_of
+from streams_orchestration.operators.spl_logic import Logic, SplLogic, state_signature
 from streams_orchestration.operators.standard.custom_timers import CustomTimers
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.state import State
@@ -67,10 +68,20 @@ class CustomParameters(Parameters):
     state: dict[str, Any] = Field(default_factory=dict, description="Initial content of `state`.")
     arguments: dict[str, Any] = Field(default_factory=dict, description="Values that the functions get as `arguments`.")
 
+    spl: SplLogic | None = Field(
+        default=None, description="Logic in SPL, instead of Python functions: state, onTuple, onPunct, functions."
+    )
+
     @model_validator(mode="after")
     def _go_together(self) -> CustomParameters:
+        if self.spl is not None:
+            others = (self.function, self.on_tuple, self.on_punctuation, self.on_watermark, self.on_timer)
+            if any(each is not None for each in others):
+                message = "spl stands instead of Python functions; leave those out"
+                raise ValueError(message)
+            return self
         if (self.function is None) == (self.on_tuple is None):
-            message = "either function, for batches, or onTuple is wanted"
+            message = "either function, for batches, or onTuple, or spl is wanted"
             raise ValueError(message)
         return self
 
@@ -91,7 +102,7 @@ class Custom(Operator):
     Parameters = CustomParameters
     unsupported = REFUSED["Custom"]
     stateful = True
-    free_parameters = frozenset(("state",))
+    free_parameters = frozenset(("state", "spl"))
 
     @classmethod
     def mentions(cls, parameters: CustomParameters) -> Mentions:
@@ -101,6 +112,9 @@ class Custom(Operator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: CustomParameters) -> None:
         """Raise ValueError if a function is missing or has an unknown argument, or the state is not JSON."""
+        if parameters.spl is not None:
+            Logic(context, parameters.spl, submits=True)
+            return
         _check_timers(cls._functions(parameters))
         try:
             json.dumps(parameters.state)
@@ -123,11 +137,22 @@ class Custom(Operator):
     @classmethod
     def has_state(cls, parameters: CustomParameters) -> bool:
         """Return True if a function takes `state` or `timers`."""
+        if parameters.spl is not None:
+            return bool(parameters.spl.state.spl)
         functions = cls._functions(parameters)
         return any(_takes(function, "state", "timers") for function in functions.values())
 
+    @classmethod
+    def keeps_state(cls, before: CustomParameters, after: CustomParameters) -> bool:
+        """Return True if the parameters are alike, and the logic has the same variables."""
+        same = state_signature(before.spl) == state_signature(after.spl)
+        return same and (before.spl is None) == (after.spl is None) and super().keeps_state(before, after)
+
     def setup(self) -> None:
-        """Import the functions."""
+        """Import the functions, or compile the logic."""
+        self.logic = None if self.parameters.spl is None else Logic(self.context, self.parameters.spl, submits=True)
+        if self.logic is not None:
+            return
         self.functions = self._functions(self.parameters)
         self.takes = {name: tuple(inspect.signature(f).parameters) for name, f in self.functions.items()}
         called = self.functions.get("function") or self.functions["onTuple"]
@@ -141,22 +166,32 @@ class Custom(Operator):
 
     def code_modules(self) -> tuple[str, ...]:
         """Return the modules of the functions."""
-        return tuple(function.__module__ for function in self.functions.values())
+        return () if self.logic is not None else tuple(each.__module__ for each in self.functions.values())
 
     def reset_to_initial_state(self) -> None:
         """Set the state to the parameter's initial content."""
+        if self.logic is not None:
+            self.logic.reset()
+            return
         self.state: dict[str, Any] = copy.deepcopy(self.parameters.state)
         self._timers = CustomTimers(self.event_time) if self.has_timers and self.event_time is not None else None
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Call `function`, or `onTuple` for every tuple."""
+        if self.logic is not None:
+            outputs, _ = self.logic.tuples(port, batch)
+            self.logic.submit(self, outputs)
+            return
         if "onTuple" in self.functions:
             self._call_for_tuples(port, batch)
         else:
             self._call("function", port=port, batch=batch)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Call `onPunctuation`. Without it, forward a window marker to all output ports."""
+        """Call `onPunctuation`. Without it, forward a window marker to all output ports; logic in SPL forwards none."""
+        if self.logic is not None:
+            self.logic.submit(self, self.logic.mark(port, mark))
+            return
         if "onPunctuation" in self.functions:
             self._call("onPunctuation", port=port, mark=mark)
         elif mark is Punctuation.WINDOW:
@@ -165,6 +200,8 @@ class Custom(Operator):
 
     def on_watermark(self, watermark: int) -> None:
         """Call `onTimer` for every timer that the watermark reaches, and `onWatermark`."""
+        if self.logic is not None:
+            return
         outputs = TupleOutputs(self) if "onTuple" in self.functions else None
         self._fire(watermark, outputs)
         if "onWatermark" in self.functions:
@@ -219,13 +256,18 @@ class Custom(Operator):
         outputs.submit()
 
     def checkpoint(self) -> State:
-        """Return the state of the functions, and the timers."""
+        """Return the state of the functions, and the timers; or the variables of the logic."""
+        if self.logic is not None:
+            return self.logic.checkpoint()
         # an empty state is not stored, but differs here from the parameter's initial content
         state = self.state or ({_EMPTIED: True} if self.parameters.state else {})
         return state if self._timers is None else {**state, _TIMERS: self._timers.checkpoint()}
 
     def restore(self, state: State) -> None:
-        """Restore the functions' state, and the timers."""
+        """Restore the functions' state, and the timers; or the variables of the logic."""
+        if self.logic is not None:
+            self.logic.restore(state)
+            return
         self.state = {name: value for name, value in state.items() if name not in (_EMPTIED, _TIMERS)}
         if self._timers is not None and _TIMERS in state:
             self._timers.restore(state[_TIMERS])

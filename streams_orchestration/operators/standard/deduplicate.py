@@ -27,6 +27,7 @@ from streams_orchestration.operators.failed_tuples import ExpressionParameters, 
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.spl_text import ExpressionText
 from streams_orchestration.operators.standard.deduplicate_within import PassedTimes
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.keyed_state import KeyedState
@@ -40,7 +41,7 @@ LATE_PORT = 2
 class DeDuplicateParameters(ExpressionParameters):
     """The parameters of `DeDuplicate`. Without `count`, `delta` and `within`, keys are remembered forever."""
 
-    key: str | list[str] = Field(
+    key: ExpressionText | list[ExpressionText] = Field(
         default_factory=list, description="List of expressions that form the key; all attributes by default."
     )
     count: int | None = Field(default=None, gt=0, description="Number of further tuples for which a key is remembered.")

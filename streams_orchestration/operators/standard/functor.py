@@ -8,11 +8,14 @@ from pydantic import Field
 
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.expressions import Condition, parse_condition
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import reported
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.spl_logic import Logic, SplLogic, state_signature
+from streams_orchestration.operators.spl_text import ExpressionText, SplText, program_of
+from streams_orchestration.operators.states.state import State
 
 
 class FunctorParameters(ExpressionParameters):
@@ -21,12 +24,16 @@ class FunctorParameters(ExpressionParameters):
     filter: Condition | None = Field(
         default=None, description="A condition. Tuples for which it is not true are dropped."
     )
-    output: dict[str, str] | list[dict[str, str]] = Field(
+    output: dict[str, ExpressionText] | list[dict[str, ExpressionText]] = Field(
         default_factory=dict,
         description=(
             "Maps an attribute to an expression; other attributes keep their values. A list has one map for "
             "each output port."
         ),
+    )
+    spl: SplLogic | None = Field(
+        default=None,
+        description="Logic in SPL that runs before the expressions: state, onTuple, onPunct.",
     )
 
 
@@ -39,6 +46,17 @@ class Functor(Operator):
     places_watermarks = True
     Parameters = FunctorParameters
     pure = True
+    free_parameters = frozenset(("filter", "output", "spl", "on_error"))
+
+    @classmethod
+    def has_state(cls, parameters: FunctorParameters) -> bool:
+        """Return True if the logic has variables."""
+        return parameters.spl is not None and bool(parameters.spl.state.spl)
+
+    @classmethod
+    def keeps_state(cls, before: FunctorParameters, after: FunctorParameters) -> bool:
+        """Return True if the logic has the same variables."""
+        return state_signature(before.spl) == state_signature(after.spl)
 
     @classmethod
     def mentions(cls, parameters: FunctorParameters) -> Mentions:
@@ -48,7 +66,10 @@ class Functor(Operator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: FunctorParameters) -> None:
         """Raise ValueError if an expression or an attribute does not fit."""
-        cls._compile(context, parameters)
+        if parameters.spl is not None:
+            FunctorLogic(context, parameters)
+        else:
+            cls._compile(context, parameters)
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: FunctorParameters) -> tuple[Any, list[Assignments]]:
@@ -71,11 +92,88 @@ class Functor(Operator):
 
     def setup(self) -> None:
         """Parse the expressions."""
+        self.logic = None if self.parameters.spl is None else FunctorLogic(self.context, self.parameters)
+        if self.logic is not None:
+            self.places_watermarks = self.pure = False
+            return
         condition, self.ports = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, [each for port in self.ports for each in port.expressions], condition)
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Filter the tuples, then compute and submit the tuples of every output port."""
+        if self.logic is not None:
+            for output, tuples in enumerate(self.logic.outputs(batch)):
+                self.submit(tuples, output)
+            return
         tuples = self.sieve(batch)
         for output, assignments in enumerate(self.ports):
             self.submit(assignments.of(tuples), output)
+
+    def on_punctuation(self, port: int, mark: Punctuation) -> None:
+        """Run the logic for a mark."""
+        if self.logic is not None:
+            self.logic.logic.mark(port, mark)
+
+    def checkpoint(self) -> State:
+        """Return the variables of the logic."""
+        return {} if self.logic is None else self.logic.logic.checkpoint()
+
+    def restore(self, state: State) -> None:
+        """Restore the variables of the logic."""
+        if self.logic is not None:
+            self.logic.logic.restore(state)
+
+    def reset_to_initial_state(self) -> None:
+        """Give the variables of the logic their first values."""
+        if self.logic is not None:
+            self.logic.logic.reset()
+
+
+class FunctorLogic:
+    """The logic of a Functor with its filter and its assignments, which may read the variables of the logic."""
+
+    def __init__(self, context: OperatorContext, parameters: FunctorParameters) -> None:
+        """Compile the logic.
+
+        Raises:
+            ValueError: something does not fit; the message names the parameter.
+        """
+        assert parameters.spl is not None
+        source = context.inputs[0]
+        self.targets = [target or source for target in own_outputs(context, parameters)]
+        written = parameters.output if isinstance(parameters.output, list) else [parameters.output]
+        given = written if parameters.output else [{}] * len(self.targets)
+        if len(given) != len(self.targets):
+            message = f"output: a list with a mapping for each of the {len(self.targets)} output ports is wanted"
+            raise ValueError(message)
+        self.filtered = parameters.filter is not None
+        expressions: list[tuple[SplText, str, int | None]] = []
+        if parameters.filter is not None:
+            expressions.append((program_of(parameters.filter, "filter"), "filter", None))
+        self.places: list[dict[str, int]] = []
+        for target, assignments in zip(self.targets, given, strict=True):
+            places: dict[str, int] = {}
+            for name in target.names:
+                if name in assignments:
+                    places[name] = len(expressions)
+                    guard = 0 if self.filtered else None
+                    expressions.append((program_of(assignments[name], f"output.{name}"), f"output.{name}", guard))
+                elif name not in source.names:
+                    message = f"output: nothing says what {name} is; give it an expression"
+                    raise ValueError(message)
+            self.places.append(places)
+        self.logic = Logic(context, parameters.spl, {0: expressions})
+
+    def outputs(self, batch: TupleBatch) -> list[TupleBatch]:
+        """Run the logic for tuples; return the tuples of every output port."""
+        _, values = self.logic.tuples(0, batch)
+        if self.filtered:
+            batch = batch.filter(values[0])
+            values = [values[0], *(each.filter(values[0]) for each in values[1:])]
+        return [
+            TupleBatch.from_columns(
+                {name: values[places[name]] if name in places else batch.arrow.column(name) for name in target.names},
+                target,
+            )
+            for target, places in zip(self.targets, self.places, strict=True)
+        ]

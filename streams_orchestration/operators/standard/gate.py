@@ -15,6 +15,7 @@ from streams_orchestration.operators.failed_tuples import ExpressionParameters, 
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.spl_text import ExpressionText
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.waiting import WaitingOperator
 
@@ -28,7 +29,7 @@ class GateParameters(ExpressionParameters):
         examples=[1],
         description="Most tuples that may have passed without being acknowledged.",
     )
-    num_tuples_to_ack: str | int = Field(
+    num_tuples_to_ack: ExpressionText | int = Field(
         default=1,
         alias="numTuplesToAck",
         description="An expression over input port 1: the number of tuples that one of its tuples acknowledges.",

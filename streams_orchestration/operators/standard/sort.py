@@ -24,6 +24,7 @@ from streams_orchestration.operators.faults import report
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.spl_text import ExpressionText
 from streams_orchestration.operators.standard.sort_by_time import LATE_PORT, TimeOrder
 from streams_orchestration.operators.states.keys import distinct, key_batch
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
@@ -47,7 +48,7 @@ class SortParameters(ExpressionParameters):
             "watermark has passed them."
         ),
     )
-    sort_by: list[str] = Field(
+    sort_by: list[ExpressionText] = Field(
         default_factory=list,
         alias="sortBy",
         description="List of expressions in order of precedence; needed unless the window is eventTime.",

@@ -17,6 +17,7 @@ from streams_orchestration.operators.failed_tuples import ExpressionParameters, 
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.spl_text import ExpressionText
 from streams_orchestration.operators.storage.input_files import resolve_input
 
 DEFAULT = "default"
@@ -26,7 +27,7 @@ DEFAULT = "default"
 class SplitParameters(ExpressionParameters):
     """The parameters of `Split`."""
 
-    index: str | int | list[str | int] | None = Field(
+    index: ExpressionText | int | list[ExpressionText | int] | None = Field(
         default=None,
         description=(
             "An expression for the port number, modulo the number of ports. A tuple with a negative or null "
@@ -34,7 +35,9 @@ class SplitParameters(ExpressionParameters):
         ),
     )
     file: str | None = Field(default=None, description="CSV file of keys with their ports: `UA,0,2`, `default,1`.")
-    key: str | None = Field(default=None, description="An expression whose value, as text, is looked up in the file.")
+    key: ExpressionText | None = Field(
+        default=None, description="An expression whose value, as text, is looked up in the file."
+    )
     repeat: bool = Field(
         default=False, description="Send a tuple to a port as often as index, or the line of the file, names the port."
     )

@@ -70,8 +70,8 @@ def float_quotient(dividend: float, divisor: float) -> float:
 
 
 def truncated(value: float) -> int:
-    """Return a float without its fraction; what is no number or infinite, whose cast C leaves open, is 0."""
-    return int(value) if math.isfinite(value) else 0
+    """Return a float without its fraction; what is outside of all integers, whose cast C leaves open, is 0."""
+    return int(value) if -9223372036854775808.0 <= value < 18446744073709551616.0 else 0
 
 
 @functools.lru_cache(maxsize=256)

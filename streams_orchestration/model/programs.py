@@ -1,0 +1,35 @@
+"""Programs of SPL as parameters: expressions `{spl: "n > 1", at: "Main.spl:14:22"}`, and logic `spl: {onTuple: …}`.
+
+Nothing is substituted in them, since `${...}` may stand in a string of SPL.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streams_orchestration.model.containers import is_mapping
+
+LOGIC = "spl"
+"""The parameter with the logic of an operator, and the key of an expression's text."""
+CONSTANTS = "constants"
+"""The key of logic in which submission-time values are substituted."""
+
+
+def is_program(value: Any) -> bool:
+    """Return True for an expression of SPL.
+
+    >>> is_program({"spl": "n > 1", "at": "Main.spl:14:22"}), is_program({"spl": {"onTuple": {}}})
+    (True, False)
+    """
+    return is_mapping(value) and isinstance(value.get(LOGIC), str)
+
+
+def is_fixed(key: object, value: Any) -> bool:
+    """Return True for an entry of parameters that holds programs only, so that nothing is substituted in it."""
+    return key == LOGIC and is_mapping(value)
+
+
+def has_variables(parameters: Any) -> bool:
+    """Return True if the parameters of an operator have logic with variables, so that it keeps state."""
+    logic = parameters.get(LOGIC) if is_mapping(parameters) else None
+    return is_mapping(logic) and bool(logic.get("state"))

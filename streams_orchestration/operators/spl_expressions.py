@@ -1,0 +1,134 @@
+"""Expressions of SPL over Arrow batches: by columns where that is the same, else in a generated loop."""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streams_orchestration.expressions.times import UTC
+from streams_orchestration.expressions.tree import Literal
+from streams_orchestration.expressions.types import VOID, Type
+from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.errors import FaultyExpressionError
+from streams_orchestration.operators.expression import Expression, note
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.spl_text import SplText, place_of
+from streams_orchestration.operators.spl_types import tuple_type
+from streams_orchestration.spl.programs.errors import ProgramError, RunError
+from streams_orchestration.spl.programs.reading import ProgramTextError, labels_in, read_expression, tree_of
+from streams_orchestration.spl.types.types import Tuple
+from streams_orchestration.spl.types.written import type_of_text
+from streams_orchestration.spl.typing import typed
+
+if TYPE_CHECKING:
+    from streams_orchestration.expressions.vectors import SelectedTuples, VectorFunction
+
+
+@dataclass(frozen=True, eq=False)
+class SplExpression(Expression):
+    """A typed expression of SPL over a stream.
+
+    Attributes:
+        program: its typed tree.
+        port: the name and the type of the port.
+    """
+
+    program: typed.Expression | None = None
+    port: tuple[str, Tuple] = ("", Tuple(()))
+
+    @functools.cached_property
+    def type(self) -> Type:  # type: ignore[override]
+        """The type of the expression's value."""
+        from streams_orchestration.expressions.arrow import type_of
+
+        return type_of(self.arrow_type)
+
+    @functools.cached_property
+    def arrow_type(self) -> pa.DataType:
+        """The Arrow type of the expression's value."""
+        from streams_orchestration.spl.programs.columns import arrow_type
+
+        assert self.program is not None
+        return arrow_type(self.program.type)
+
+    @functools.cached_property
+    def _compiled(self) -> tuple[tuple[str, ...], bool, Callable[[Mapping[str, pa.Array], int], pa.Array]]:
+        """The attributes that are read, whether evaluation may fail, and the function over columns."""
+        from streams_orchestration.spl.programs.expression import compiled
+
+        assert self.program is not None
+        return compiled(self.program, self.port)
+
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The attributes that the expression uses."""
+        return self._compiled[0]
+
+    @functools.cached_property
+    def may_fail(self) -> bool:  # type: ignore[override]
+        """True if evaluation may fail for some tuples."""
+        return self._compiled[1]
+
+    @functools.cached_property
+    def function(self) -> VectorFunction:  # type: ignore[override]
+        """The function that evaluates the expression for all tuples of a batch."""
+        evaluate = self._compiled[2]
+
+        def function(rows: SelectedTuples) -> pa.Array:
+            from streams_orchestration.spl.programs.outcome import FailedError
+
+            try:
+                return evaluate(rows.columns, rows.count)
+            except FailedError as error:
+                raise rows.failure(str(error), error.position) from error
+
+        return function
+
+    def canonical(self) -> str:
+        """Return the expression's canonical text."""
+        return self.text
+
+    def assigned(self, target: pa.DataType, *, required: bool = False) -> Expression:
+        """Return the expression for an attribute, whose type must be that of its value.
+
+        Raises:
+            FaultyExpressionError: the types differ, and errors are not being gathered.
+        """
+        if not self.faulty and self.arrow_type != target:
+            assert self.program is not None
+            self.refuse(f"the value is {self.program.type}, the attribute is {type_name(target)}; cast it")
+        return self
+
+
+def read_spl(text: SplText, schema: pa.Schema, parameter: str, _zone: dt.tzinfo) -> Expression:
+    """Parse an expression of SPL and check it against the stream's schema.
+
+    Raises:
+        FaultyExpressionError: it has mistakes, or cannot be run here.
+    """
+    place = place_of(text.at)
+    try:
+        port = _port(text, schema)
+        program = read_expression(text.text, [port], place)
+        expression = SplExpression(text, parameter, Literal(None, VOID), UTC, program=program, port=port)
+        _ = expression.names
+    except (ProgramTextError, ProgramError, RunError, ValueError) as error:
+        placed = isinstance(error, ProgramTextError | ProgramError) and text.at.partition(":")[0] in str(error)
+        where = f"{text.at}: " if text.at and not placed else ""
+        message = f"{where}{parameter}: {' '.join(text.split())!r}: {error}"
+        raise FaultyExpressionError(message, parameter, text) from error
+    note(parameter, text, expression.canonical)
+    return expression
+
+
+def _port(text: SplText, schema: pa.Schema) -> tuple[str, Tuple]:
+    """Return the name and the type of the port: what the parameter says, else what the columns say."""
+    for label, written in text.types.items():
+        type_ = type_of_text(written)
+        assert isinstance(type_, Tuple)
+        return label, type_
+    labels = [each for each in sorted(labels_in(tree_of(text.text))) if each not in schema.names]
+    return (labels or ["In"])[0], tuple_type(schema)

@@ -1,0 +1,255 @@
+"""Logic of SPL in an operator: its parameter, its programs and their state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.context import OperatorContext
+from streams_orchestration.operators.contract import Operator, Punctuation
+from streams_orchestration.operators.errors import DataError, FaultyExpressionError, TupleError
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.spl_state import restored, stored
+from streams_orchestration.operators.spl_text import SplText, place_of
+from streams_orchestration.operators.spl_types import tuple_type
+from streams_orchestration.operators.states.dict_state import DictState
+from streams_orchestration.operators.states.state import State
+from streams_orchestration.spl.programs.errors import ProgramError, RunError
+from streams_orchestration.spl.programs.logic import LogicTexts, Program, read_logic
+from streams_orchestration.spl.programs.reading import ProgramTextError
+from streams_orchestration.spl.programs.run import Run
+from streams_orchestration.spl.types.types import Tuple
+from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
+
+if TYPE_CHECKING:
+    from streams_orchestration.spl.programs.outcome import PortOutput
+
+_MARKS = {"WindowMarker": Punctuation.WINDOW, "FinalMarker": Punctuation.FINAL}
+_WORDS = {mark: word for word, mark in _MARKS.items()}
+
+
+class _Body(BaseModel):
+    """A text of SPL with its place; the lines of the source, one for each line of the text, may differ from it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    spl: str
+    at: str = Field(default="", exclude=True)
+    lines: tuple[int, ...] = Field(default=(), exclude=True)
+
+
+def _body(value: Any) -> Any:
+    return {"spl": value} if isinstance(value, str) else value
+
+
+_Text = Annotated[_Body, BeforeValidator(_body)]
+
+
+class SplLogic(BaseModel):
+    """The logic of an invocation in SPL."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    state: _Text = Field(default=_Body(spl=""), description="Declarations of variables that live with the operator.")
+    on_tuple: dict[int, _Text] = Field(default={}, alias="onTuple")
+    on_punct: dict[int, _Text] = Field(default={}, alias="onPunct")
+    functions: tuple[_Text, ...] = ()
+    constants: dict[str, Any] = Field(default={}, description="Submission-time values by name.")
+    inputs: dict[str, str] = Field(default={}, description="Names of input ports, with their types in SPL.")
+    outputs: dict[str, str] = Field(default={}, description="The same of the output ports.")
+    at: str = Field(default="", exclude=True)
+
+    @property
+    def texts(self) -> LogicTexts:
+        """The texts with their places."""
+        whole = place_of(self.at)
+
+        def placed(body: _Body) -> tuple[str, tuple[str, int, int], tuple[int, ...]]:
+            return body.spl, place_of(body.at) if body.at else whole, body.lines
+
+        return LogicTexts(
+            placed(self.state),
+            {port: placed(body) for port, body in self.on_tuple.items()},
+            {port: placed(body) for port, body in self.on_punct.items()},
+            tuple(map(placed, self.functions)),
+        )
+
+
+class Logic:
+    """The logic of one operator with its state: statements for tuples and marks, and expressions beside them."""
+
+    def __init__(
+        self,
+        context: OperatorContext,
+        logic: SplLogic,
+        expressions: Mapping[int, Sequence[tuple[SplText, str, int | None]]] | None = None,
+        *,
+        submits: bool = False,
+    ) -> None:
+        """Compile the logic.
+
+        Args:
+            context: the operator's context.
+            logic: the parameter.
+            expressions: for each input port the expressions that are evaluated behind its logic, each with its
+                parameter, and with the number of the condition among them under which it has a value.
+            submits: True if the logic may submit, as that of a Custom may.
+
+        Raises:
+            FaultyExpressionError: the logic has mistakes, or cannot be run here.
+        """
+        self.context = context
+        self.run = Run(
+            operator=context.name,
+            zone=context.time_zone,
+            channel=context.channel,
+            max_channels=context.max_channels,
+            local_channel=context.local_channel,
+            local_max_channels=context.local_max_channels,
+            pe=context.pe,
+            constants={name: _text(value) for name, value in logic.constants.items()},
+            data_directory=str(context.base),
+            application_directory=str(context.base),
+            print=self._print,
+            log=self._log,
+        )
+        try:
+            self.program = self._read(logic, expressions or {}, submits=submits)
+        except (ProgramTextError, ProgramError, WrittenTypeError, RunError) as error:
+            where = f"{logic.at}: " if logic.at and logic.at.partition(":")[0] not in str(error) else ""
+            message = f"{where}spl: {error}"
+            raise FaultyExpressionError(message, "spl", "") from error
+        self._line = ""
+        self.reset()
+
+    def _read(
+        self,
+        logic: SplLogic,
+        expressions: Mapping[int, Sequence[tuple[SplText, str, int | None]]],
+        *,
+        submits: bool,
+    ) -> Program:
+        context = self.context
+        names = [*logic.inputs, *context.ports[len(logic.inputs) :]]
+        names += [f"in{at}" for at in range(len(names), len(context.inputs))]
+        inputs = [
+            (name, _type(logic.inputs.get(name, ""), schema))
+            for name, schema in zip(names, context.inputs, strict=False)
+        ]
+        labels = [*logic.outputs, *(f"out{at}" for at in range(len(logic.outputs), len(context.outputs)))]
+        outputs = [
+            (label, _type(logic.outputs.get(label, ""), context.output_schema(at))) for at, label in enumerate(labels)
+        ]
+        return read_logic(
+            logic.texts,
+            inputs,
+            outputs,
+            self.run,
+            {
+                port: [(text.text, place_of(text.at), guard) for text, _, guard in texts]
+                for port, texts in expressions.items()
+            },
+            submits=submits,
+        )
+
+    def reset(self) -> None:
+        """Give every variable its first value."""
+        self.state = self.program.initial_state()
+        self._kept: dict[str, DictState] = {}
+
+    # --- running
+
+    def tuples(self, port: int, batch: TupleBatch) -> tuple[list[PortOutput], list[pa.Array]]:
+        """Run the logic for tuples; return what was submitted, and the values of the expressions.
+
+        Raises:
+            TupleError: an operation has no value for a tuple; the cause says where it stands.
+        """
+        from streams_orchestration.spl.programs.outcome import FailedError
+
+        try:
+            return self.program.on_tuples(port, self.state, batch.arrow)
+        except FailedError as error:
+            raise TupleError(error.position) from DataError(str(error))
+
+    def mark(self, port: int, mark: Punctuation) -> list[PortOutput]:
+        """Run the logic for a punctuation mark.
+
+        Raises:
+            DataError: an operation has no value.
+        """
+        from streams_orchestration.spl.programs.outcome import FailedError
+
+        try:
+            return self.program.on_mark(port, self.state, _WORDS[mark])
+        except FailedError as error:
+            raise DataError(str(error)) from error
+
+    def submit(self, operator: Operator, outputs: Sequence[PortOutput]) -> None:
+        """Submit what a program gave, port by port; marks keep their places among the tuples of their port."""
+        for port, output in enumerate(outputs):
+            if not len(output) and not output.marks:
+                continue
+            batch = self._batch(port, output)
+            begin = 0
+            for end, word in output.marks:
+                if end > begin:
+                    operator.submit(batch.slice(begin, end - begin), port)
+                operator.punctuate(_MARKS[word], port)
+                begin = end
+            if begin < len(batch):
+                operator.submit(batch.slice(begin) if begin else batch, port)
+
+    def _batch(self, port: int, output: PortOutput) -> TupleBatch:
+        schema = self.context.output_schema(port)
+        arrays = self.program.arrays(output)
+        try:
+            return TupleBatch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+        except (pa.ArrowInvalid, TypeError) as error:
+            message = f"the tuples of output port {port} do not fit its stream: {error}"
+            raise DataError(message) from error
+
+    def _print(self, text: str) -> None:
+        *lines, self._line = (self._line + text).split("\n")
+        for line in lines:
+            self.context.logger.info("%s", line, extra={"printed": True})
+
+    def _log(self, level: str, text: str) -> None:
+        levels = {"error": self.context.logger.error, "warn": self.context.logger.warning}
+        levels.get(level, self.context.logger.info)("%s", text)
+
+    # --- state
+
+    def checkpoint(self) -> State:
+        """Return the variables as parts of an operator's state: maps and sets by their keys, all else by name."""
+        return stored(self.program.variables, self.state, self._kept)
+
+    def restore(self, state: State) -> None:
+        """Restore the variables."""
+        self.state = restored(self.program.variables, state, self.program.initial_state(), self._kept)
+
+
+def state_signature(logic: SplLogic | None) -> str:
+    """Return names and types of the variables; a state is valid for logic with the same ones."""
+    if logic is None or not logic.state.spl:
+        return ""
+    from streams_orchestration.spl.programs.logic import declared
+
+    return "; ".join(f"{type_} {name}" for name, type_ in declared(logic.texts))
+
+
+def _type(written: str, schema: pa.Schema) -> Tuple:
+    if not written:
+        return tuple_type(schema)
+    type_ = type_of_text(written)
+    if not isinstance(type_, Tuple):
+        message = f"{written} is no tuple type"
+        raise WrittenTypeError(message)
+    return type_
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,77 @@
+"""An expression as a function over columns of Arrow: vectorised where that is the same, else a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+
+from streams_orchestration.spl.programs.columns import array_of, is_carried, values_of
+from streams_orchestration.spl.programs.errors import ProgramError, RunError
+from streams_orchestration.spl.programs.loops.ports import Environment, PortProgram, Value
+from streams_orchestration.spl.programs.outcome import FailedError
+from streams_orchestration.spl.programs.run import Run
+from streams_orchestration.spl.programs.vectorised import attributes_of, evaluate, vectorised
+from streams_orchestration.spl.types.types import Optional, Tuple, Type
+from streams_orchestration.spl.typing import typed
+
+Evaluation = Callable[[Mapping[str, pa.Array], int], pa.Array]
+
+
+def compiled(
+    expression: typed.Expression, port: tuple[str, Tuple], run: Run | None = None
+) -> tuple[tuple[str, ...], bool, Evaluation]:
+    """Return the attributes that an expression reads, True if it may fail, and its function over columns.
+
+    Raises:
+        ProgramError: the expression cannot be run here.
+    """
+    if not is_carried(expression.type):
+        message = f"values of type {expression.type} only compile (SO0720)"
+        raise ProgramError(message, expression.span)
+    by_column = vectorised(expression)
+    if by_column is not None:
+        names = attributes_of(by_column)
+        required = [name for name in names if not isinstance(port[1].type_of(name), Optional)]
+
+        def by_columns(columns: Mapping[str, pa.Array], count: int) -> pa.Array:
+            _refuse_nulls(columns, required, expression)
+            return evaluate(by_column, dict(columns), count)
+
+        return names, False, by_columns
+    program = PortProgram(Environment([port]), run or Run(), 0, None, [Value(expression)])
+    types = {name: port[1].type_of(name) for name in program.attributes}
+
+    def in_a_loop(columns: Mapping[str, pa.Array], count: int) -> pa.Array:
+        _refuse_nulls(columns, [name for name, type_ in types.items() if not isinstance(type_, Optional)], expression)
+        lists = {name: values_of(columns[name], _known(type_)) for name, type_ in types.items()}
+        values = program({}, lists, count)[0]
+        try:
+            return array_of(values, expression.type)
+        except RunError as error:
+            raise FailedError(str(error), str(expression.span), _first_wrong(values, expression.type)) from error
+
+    return tuple(program.attributes), True, in_a_loop
+
+
+def _known(type_: Type | None) -> Type:
+    assert type_ is not None
+    return type_
+
+
+def _refuse_nulls(columns: Mapping[str, pa.Array], names: list[str], expression: typed.Expression) -> None:
+    """Raise FailedError if an attribute is null that may not be so in SPL."""
+    for name in names:
+        if columns[name].null_count:
+            place = columns[name].is_null().index(True).as_py()
+            message = f"{name} is null, but its type in SPL is no optional"
+            raise FailedError(message, str(expression.span), place)
+
+
+def _first_wrong(values: list[object], type_: Type) -> int:
+    for place, value in enumerate(values):
+        try:
+            array_of([value], type_)
+        except RunError:
+            return place
+    return 0

@@ -1,0 +1,335 @@
+"""The logic of an operator: its texts read and typed, a program for each port and event, and its state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from streams_orchestration.spl.functions.signatures import Signature
+from streams_orchestration.spl.language import definitions, tree
+from streams_orchestration.spl.language.parsing import parse
+from streams_orchestration.spl.language.recovery import FaultError, NestingError
+from streams_orchestration.spl.language.statements import StatementReader
+from streams_orchestration.spl.language.tokens import tokenize
+from streams_orchestration.spl.programs.reading import ProgramTextError
+from streams_orchestration.spl.programs.run import Run
+from streams_orchestration.spl.types.types import Optional, Tuple, Type
+from streams_orchestration.spl.typing import typed
+from streams_orchestration.spl.typing.checking import check_expression, expression_of
+from streams_orchestration.spl.typing.scopes import (
+    BUILTINS,
+    FunctionName,
+    Meaning,
+    Port,
+    Scope,
+    logic_scope,
+    port_scope,
+)
+from streams_orchestration.spl.typing.statements import StatementTyping, check_function, signature_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from streams_orchestration.spl.programs.loops.ports import PortProgram
+    from streams_orchestration.spl.programs.outcome import PortOutput
+
+Place = tuple[str, int, int]
+"""File, line and column."""
+Ports = Sequence[tuple[str, Tuple]]
+
+
+class PlacedText(NamedTuple):
+    """A text with its place, and the line of the source for each of its lines, if they do not follow one another."""
+
+    text: str
+    place: Place
+    lines: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class LinedSource(typed.Source):
+    """A text whose lines stand at other lines of a file."""
+
+    lines: tuple[int, ...] = ()
+
+    def place(self, index: int) -> tuple[int, int]:
+        """Return line and column of a token, from 1."""
+        line, column = self.tokens.place(index)
+        return (self.lines[line - 1], column) if line <= len(self.lines) else super().place(index)
+
+
+class LogicTexts(NamedTuple):
+    """The texts of an operator's logic: state, statements by port, functions."""
+
+    state: tuple[str, Place, tuple[int, ...]]
+    on_tuple: Mapping[int, tuple[str, Place, tuple[int, ...]]]
+    on_punct: Mapping[int, tuple[str, Place, tuple[int, ...]]]
+    functions: tuple[tuple[str, Place, tuple[int, ...]], ...]
+
+
+class _Functions:
+    """The definitions that the scope of logic has: functions of the program, whatever their namespace."""
+
+    def __init__(self) -> None:
+        self.overloads: dict[str, list[Signature]] = {}
+
+    def find(self, name: tree.Name) -> Meaning | None:
+        found = self.overloads.get(name.name)
+        return BUILTINS.find(name) if found is None else FunctionName(tuple(found))
+
+    def known(self, call: typed.Call) -> typed.Expression | None:
+        return BUILTINS.known(call)
+
+
+class Program:
+    """The programs of an operator: one for each input port and event."""
+
+    def __init__(
+        self,
+        ports: tuple[Ports, Ports],
+        run: Run,
+        state: Sequence[typed.Declare],
+        functions: Sequence[typed.Function],
+        bodies: Mapping[tuple[str, int], typed.Statement],
+        values: Mapping[int, Sequence[tuple[typed.Expression, int | None]]],
+    ) -> None:
+        """Compile the programs.
+
+        Raises:
+            ProgramError: something in them cannot be run here.
+        """
+        from streams_orchestration.spl.programs.loops.ports import Environment, PortProgram, Value
+
+        self.inputs, self.outputs = ports
+        environment = Environment(self.inputs, [type_ for _, type_ in self.outputs], state, functions)
+        self.variables = [(each.name, each.type) for each in state]
+        self._begin = PortProgram(environment, run, 0, _beginning(state)) if state else None
+        self.expressions = {port: [expression for expression, _ in each] for port, each in values.items()}
+        self._tuples: dict[int, PortProgram] = {}
+        self._marks: dict[int, PortProgram] = {}
+        for port in range(len(self.inputs)):
+            evaluated = [Value(expression, guard) for expression, guard in values.get(port, ())]
+            body = bodies.get(("onTuple", port))
+            if body is not None or evaluated:
+                self._tuples[port] = PortProgram(environment, run, port, body, evaluated)
+            if (body := bodies.get(("onPunct", port))) is not None:
+                self._marks[port] = PortProgram(environment, run, port, body)
+
+    def initial_state(self) -> dict[str, Any]:
+        """Return the first values of the state variables."""
+        from streams_orchestration.spl.programs.values import default_of
+
+        state = {name: default_of(type_) for name, type_ in self.variables}
+        if self._begin is not None:
+            self._begin(state, {}, 1)
+        return state
+
+    def has_mark_logic(self, port: int) -> bool:
+        """Return True if punctuation marks of a port run something."""
+        return port in self._marks
+
+    def on_tuples(
+        self, port: int, state: dict[str, Any], batch: pa.RecordBatch
+    ) -> tuple[list[PortOutput], list[pa.Array]]:
+        """Run the program of a port for tuples; return what it submitted, and the values of its expressions.
+
+        Raises:
+            FailedError: an operation has no value for a tuple.
+        """
+        from streams_orchestration.spl.programs.columns import array_of, values_of
+        from streams_orchestration.spl.programs.outcome import FailedError, PortOutput
+
+        outputs = [PortOutput(type_) for _, type_ in self.outputs]
+        program = self._tuples.get(port)
+        if program is None:
+            return outputs, []
+        type_ = self.inputs[port][1]
+        columns: dict[str, list[Any]] = {}
+        for name in program.attributes:
+            kind, column = type_.type_of(name), batch.column(name)
+            assert kind is not None
+            if column.null_count and not isinstance(kind, Optional):
+                message = f"{name} is null, but its type in SPL is no optional"
+                raise FailedError(message, program.file, column.is_null().index(True).as_py())
+            columns[name] = values_of(column, kind)
+        found = program(state, columns, batch.num_rows, outputs)
+        expressions = self.expressions.get(port, [])
+        return outputs, [
+            array_of(values, each.type) if None not in values else array_of(values, Optional(each.type))
+            for values, each in zip(found, expressions, strict=True)
+        ]
+
+    def on_mark(self, port: int, state: dict[str, Any], word: str) -> list[PortOutput]:
+        """Run the program of a port for a punctuation mark; return what it submitted.
+
+        Raises:
+            FailedError: an operation has no value.
+        """
+        from streams_orchestration.spl.programs.outcome import PortOutput
+
+        outputs = [PortOutput(type_) for _, type_ in self.outputs]
+        program = self._marks.get(port)
+        if program is not None:
+            program(state, {}, 1, outputs, word)
+        return outputs
+
+    def arrays(self, output: PortOutput) -> list[pa.Array]:
+        """Return the columns of submitted tuples."""
+        from streams_orchestration.spl.programs.columns import array_of
+
+        attributes = output.type.attributes
+        return [array_of(values, each.type) for values, each in zip(output.columns, attributes, strict=True)]
+
+
+def _beginning(state: Sequence[typed.Declare]) -> typed.Statement:
+    """Return the statement that gives variables their first values."""
+    written: list[typed.Statement] = []
+    for each in state:
+        if each.value is not None:
+            value = each.value if each.value.type == each.type else typed.Cast(each.span, each.type, each.value)
+            variable = typed.Variable(each.span, each.type, each.name, "state")
+            written.append(typed.Evaluate(each.span, typed.Assign(each.span, each.type, "=", variable, value)))
+    return typed.Block(state[0].span, tuple(written))
+
+
+# --- reading
+
+
+def read_logic(
+    texts: LogicTexts,
+    inputs: Ports,
+    outputs: Ports,
+    run: Run,
+    expressions: Mapping[int, Sequence[tuple[str, Place, int | None]]] | None = None,
+    *,
+    submits: bool = False,
+) -> Program:
+    """Return the programs of an operator.
+
+    Args:
+        texts: the texts of its logic.
+        inputs: names and types of the input ports.
+        outputs: names and types of the output ports.
+        run: the surroundings.
+        expressions: for each input port the expressions that are evaluated behind its logic, each with the number of
+            its condition among them.
+        submits: True if the logic may submit.
+
+    Raises:
+        ProgramTextError: the texts have mistakes.
+        ProgramError: something cannot be run here.
+    """
+    reading = _Reading(inputs, outputs, submits=submits)
+    functions = reading.functions(texts.functions)
+    state = reading.state(texts.state)
+    handlers = [*(("onTuple", *each) for each in texts.on_tuple.items())]
+    handlers += [("onPunct", *each) for each in texts.on_punct.items()]
+    bodies = {(event, port): reading.body(event, port, text) for event, port, text in handlers}
+    values = {
+        port: [(reading.value(port, text, place), guard) for text, place, guard in each]
+        for port, each in (expressions or {}).items()
+    }
+    if reading.mistakes:
+        raise ProgramTextError(reading.mistakes, "")
+    return Program((inputs, outputs), run, state, functions, bodies, values)
+
+
+def declared(texts: LogicTexts) -> list[tuple[str, Type]]:
+    """Return names and types of the state variables."""
+    return [(each.name, each.type) for each in _Reading((), (), submits=False).state(texts.state)]
+
+
+class _Reading:
+    def __init__(self, inputs: Ports, outputs: Ports, *, submits: bool) -> None:
+        self.inputs = [Port(name, type_, mutable=True) for name, type_ in inputs]
+        self.outputs = [Port(name, type_) for name, type_ in outputs]
+        self.mistakes: list[typed.Mistake] = []
+        self.known = _Functions()
+        self.scope = Scope(definitions=self.known)
+        self.submit = ("submit",) if submits else ()
+
+    def functions(self, texts: Sequence[tuple[str, Place, tuple[int, ...]]]) -> list[typed.Function]:
+        """Return the functions of the program; all know one another."""
+        read: list[tuple[definitions.Function, typed.Source]] = []
+        for text, place, lines in texts:
+            parsed = parse(text)
+            read += [
+                (each, LinedSource(place[0], parsed.tokens, place[1], place[2], lines))
+                for each in parsed.unit.definitions
+                if isinstance(each, definitions.Function)
+            ]
+        signatures = [signature_of(each, "", self.scope, source, self.mistakes) for each, source in read]
+        for signature in signatures:
+            self.known.overloads.setdefault(signature.name, []).append(signature)
+        return [
+            check_function(each, self.scope, source, self.mistakes, signature)
+            for (each, source), signature in zip(read, signatures, strict=True)
+        ]
+
+    def state(self, text: tuple[str, Place, tuple[int, ...]]) -> list[typed.Declare]:
+        """Return the state variables, which the scope then knows."""
+        written, (file, line, column), lines = text
+        tokens = tokenize(written)
+        reader = StatementReader(tokens)
+        source = LinedSource(file, tokens, line, column, lines)
+        typing = StatementTyping(source, self.scope, self.mistakes)
+        found: list[typed.Declare] = []
+        try:
+            while reader.kinds[reader.at] != "end":
+                found += typing.declaration(reader.local_declaration(), "state")
+        except (FaultError, NestingError) as error:
+            raise ProgramTextError((), written) from error
+        return found
+
+    def body(self, event: str, port: int, text: tuple[str, Place, tuple[int, ...]]) -> typed.Statement:
+        """Return the statement of a port."""
+        written, (file, line, column), lines = text
+        if port >= len(self.inputs):
+            message = f"{event}: there is no input port {port}"
+            raise ProgramTextError((), message)
+        tokens = tokenize(written)
+        reader = StatementReader(tokens)
+        try:
+            statements = [reader.statement()]
+            while reader.kinds[reader.at] != "end":
+                statements.append(reader.statement())
+        except (FaultError, NestingError) as error:
+            raise ProgramTextError((), written) from error
+        names = self.submit if event == "onTuple" else (*self.submit, "currentPunct")
+        scope = logic_scope(self.scope, self._labelled(statements), *names)
+        if event == "onTuple":
+            scope = port_scope(scope, (self.inputs[port],))
+        typing = StatementTyping(LinedSource(file, tokens, line, column, lines), scope, self.mistakes)
+        last = statements[-1]
+        one = statements[0] if len(statements) == 1 else tree.Block(0, last.last, tuple(statements))
+        return typing.statement(one)
+
+    def _labelled(self, statements: Sequence[tree.Statement]) -> list[Port]:
+        """Return the output ports; the only one may have any name."""
+        if len(self.outputs) != 1:
+            return self.outputs
+        names = tuple(sorted(_submitted_to(tuple(statements))))
+        return [Port(self.outputs[0].label, self.outputs[0].type, (*names, self.outputs[0].label))]
+
+    def value(self, port: int, text: str, place: Place) -> typed.Expression:
+        """Return an expression over the tuples of a port and the state."""
+        try:
+            written = expression_of(text)
+        except (FaultError, NestingError) as error:
+            raise ProgramTextError((), text) from error
+        scope = port_scope(self.scope, (self.inputs[port],))
+        return check_expression(written, scope, typed.Source.of(text, *place), self.mistakes)
+
+
+def _submitted_to(node: Any) -> set[str]:
+    """Return the names of ports in calls of `submit`."""
+    if isinstance(node, tuple):
+        parts = cast("tuple[Any, ...]", node)
+        return {name for each in parts for name in _submitted_to(each)}
+    found: set[str] = set()
+    if isinstance(node, tree.Call) and isinstance(node.function, tree.Name) and node.function.name == "submit":
+        found |= {each.name for each in node.arguments[1:] if isinstance(each, tree.Name)}
+    for name in getattr(node, "__dataclass_fields__", {}):
+        found |= _submitted_to(getattr(node, name))
+    return found

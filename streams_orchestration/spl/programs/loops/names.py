@@ -1,0 +1,42 @@
+"""Variables of a program: which Python variable stands for each, and what may change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from streams_orchestration.spl.types.types import Type
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A variable of Python that stands for one of SPL."""
+
+    name: str
+    type: Type
+    mutable: bool
+
+
+@dataclass
+class Names:
+    """The variables that are known at a place of a program; an inner one hides an outer one of the same name."""
+
+    scopes: list[dict[str, Slot]] = field(default_factory=lambda: [{}])
+    count: int = 0
+
+    def declare(self, name: str, type_: Type, *, mutable: bool) -> Slot:
+        """Return the variable for a new name."""
+        self.count += 1
+        slot = Slot(f"v{self.count}_{name}", type_, mutable)
+        self.scopes[-1][name] = slot
+        return slot
+
+    def __getitem__(self, name: str) -> Slot:
+        return next(scope[name] for scope in reversed(self.scopes) if name in scope)
+
+    def enter(self) -> None:
+        """Begin a block."""
+        self.scopes.append({})
+
+    def leave(self) -> None:
+        """End a block."""
+        self.scopes.pop()

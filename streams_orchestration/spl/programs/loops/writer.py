@@ -1,0 +1,115 @@
+"""Python's syntax trees from templates, with the objects and the temporary variables that they name."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+_RUN = "run"
+
+
+class Code(NamedTuple):
+    """An expression of Python, with the range of its value if that is an integer."""
+
+    node: ast.expr
+    low: int = 0
+    high: int = 0
+
+
+@functools.lru_cache(maxsize=512)
+def _expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+@functools.lru_cache(maxsize=128)
+def _statements(text: str) -> list[ast.stmt]:
+    return ast.parse(text).body
+
+
+class _Filling(ast.NodeTransformer):
+    """Put trees in the place of names, and lines at every node."""
+
+    def __init__(self, line: int, nodes: dict[str, ast.expr]) -> None:
+        self.line = line
+        self.nodes = nodes
+
+    def visit(self, node: ast.AST) -> Any:
+        """Return the node with everything filled in."""
+        if isinstance(node, ast.Name) and node.id in self.nodes:
+            return self.nodes[node.id]
+        if isinstance(node, ast.expr | ast.stmt):
+            node.lineno = node.end_lineno = self.line
+            node.col_offset = node.end_col_offset = 0
+        return self.generic_visit(node)
+
+
+@dataclass
+class Writer:
+    """The state of writing one program.
+
+    Attributes:
+        objects: the objects that the code names, by name.
+        line: the line of the SPL file that is being written.
+    """
+
+    objects: dict[str, Any] = field(default_factory=dict[str, Any])
+    line: int = 1
+    _names: dict[int, str] = field(default_factory=dict[int, str])
+    _count: int = 0
+
+    def fresh(self, hint: str = "t") -> str:
+        """Return the name of a new variable."""
+        self._count += 1
+        return f"_{hint}{self._count}"
+
+    def expression(self, text: str, **nodes: ast.expr) -> ast.expr:
+        """Return an expression, in which names that are given as arguments stand for these trees."""
+        return _Filling(self.line, nodes).visit(copy.deepcopy(_expression(text)))
+
+    def statements(self, text: str, **nodes: ast.expr) -> list[ast.stmt]:
+        """Return statements, in which names that are given as arguments stand for these trees."""
+        filling = _Filling(self.line, nodes)
+        return [filling.visit(copy.deepcopy(each)) for each in _statements(text)]
+
+    def name(self, name: str) -> ast.expr:
+        """Return a name that is read."""
+        return self.placed(ast.Name(name, ast.Load()))
+
+    def constant(self, value: Any) -> ast.expr:
+        """Return a constant."""
+        return self.placed(ast.Constant(value))
+
+    def let(self, name: str, value: ast.expr) -> ast.expr:
+        """Return the assignment of a variable that is an expression."""
+        return self.placed(ast.NamedExpr(self.placed(ast.Name(name, ast.Store())), value))
+
+    def assign(self, name: str, value: ast.expr) -> ast.stmt:
+        """Return the assignment of a variable."""
+        return self.placed(ast.Assign([self.placed(ast.Name(name, ast.Store()))], value))
+
+    def placed(self, node: Any) -> Any:
+        """Return a node at the current line."""
+        node.lineno = node.end_lineno = self.line
+        node.col_offset = node.end_col_offset = 0
+        return node
+
+    def known(self, thing: Any, hint: str) -> ast.expr:
+        """Return the name of an object that the code uses; one object has one name."""
+        key = id(thing)
+        if key not in self._names:
+            self._names[key] = name = f"_{hint}_{len(self._names)}"
+            self.objects[name] = thing
+        return self.name(self._names[key])
+
+    def call(self, function: Any, *arguments: ast.expr, hint: str = "f") -> ast.expr:
+        """Return the call of a function that is an object or a tree."""
+        called = function if isinstance(function, ast.expr) else self.known(function, hint)
+        return self.placed(ast.Call(called, list(arguments), []))
+
+
+def is_simple(node: ast.expr) -> bool:
+    """Return True if an expression can be written twice: it has no effect and costs nothing."""
+    return isinstance(node, ast.Name | ast.Constant)

@@ -1,0 +1,200 @@
+"""Operators over values as functions, and what indexes and slices give.
+
+>>> from streams_orchestration.spl.types.types import INT32
+>>> operation("+", INT32, INT32)(2**31 - 1, 1)
+-2147483648
+>>> operation("*", INT32, Collection("list", (INT32,)))(2, [3, 1])
+[6, 2]
+"""
+
+from __future__ import annotations
+
+# pyright: standard
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from streams_orchestration.spl.programs.errors import RunError
+from streams_orchestration.spl.programs.library.spl_string import decoded
+from streams_orchestration.spl.programs.library.spl_time import checked
+from streams_orchestration.spl.programs.values import freezing, same
+from streams_orchestration.spl.programs.wrapping import float_quotient, ordering, quotient, remainder, wrapper
+from streams_orchestration.spl.types.types import (
+    FLOATS,
+    INTEGERS,
+    TIMESTAMP,
+    USTRING,
+    Collection,
+    Primitive,
+    Type,
+)
+
+Operation = Callable[[Any, Any], Any]
+_COMPARISONS: dict[str, Operation] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_PLAIN: dict[str, Operation] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}
+
+
+@functools.lru_cache(maxsize=4096)
+def operation(symbol: str, left: Type, right: Type) -> Operation:
+    """Return the function of an operator with two operands that are both evaluated."""
+    if symbol.startswith("."):
+        return _pairwise(symbol.removeprefix("."), left, right)
+    if symbol in ("==", "!="):
+        return _COMPARISONS[symbol]
+    if symbol != "in":
+        mapped = _mapped(symbol, left, right)
+        if mapped is not None:
+            return mapped
+    return _scalar(symbol, left, right)
+
+
+def _scalar(symbol: str, left: Type, right: Type) -> Operation:
+    if symbol == "in":
+        return member(right)
+    if symbol in _COMPARISONS:
+        compare, key = _COMPARISONS[symbol], ordering(left)
+        return compare if key is None else lambda one, other: compare(key(one), key(other))
+    if symbol in ("<<", ">>"):
+        return _shift(symbol, left)
+    wrap: Callable[[Any], Any] = checked if left == TIMESTAMP else wrapper(left)
+    divide: Any
+    if symbol == "/":
+        divide = float_quotient if left in FLOATS else quotient
+    elif symbol == "%":
+        divide = remainder
+    else:
+        divide = _PLAIN[symbol]
+    return divide if wrap is same else lambda one, other: wrap(divide(one, other))
+
+
+def _shift(symbol: str, left: Type) -> Operation:
+    wrap, mask = wrapper(left), 63 if isinstance(left, Primitive) and INTEGERS[left] == 64 else 31
+    if symbol == "<<":
+        return lambda value, by: wrap(value << (by & mask))
+    return lambda value, by: value >> (by & mask)
+
+
+def member(container: Type) -> Operation:
+    """Return the function of `in`."""
+    assert isinstance(container, Collection)
+    if container.kind == "list":
+        return lambda value, values: value in values
+    freeze = freezing(container.elements[0])
+    return lambda value, values: freeze(value) in values
+
+
+def _is_container(type_: Type) -> bool:
+    return isinstance(type_, Collection)
+
+
+def _mapped(symbol: str, left: Type, right: Type) -> Operation | None:
+    """Return the operator that maps over a collection, if one operand is the type of the other one's elements."""
+    if isinstance(right, Collection) and right.elements[-1] == left:
+        inner = operation(symbol, left, right.elements[-1])
+        if right.kind == "map":
+            return lambda one, values: {key: inner(one, value) for key, value in values.items()}
+        return lambda one, values: [inner(one, value) for value in values]
+    if isinstance(left, Collection) and left.elements[-1] == right:
+        inner = operation(symbol, left.elements[-1], right)
+        if left.kind == "map":
+            return lambda values, other: {key: inner(value, other) for key, value in values.items()}
+        return lambda values, other: [inner(value, other) for value in values]
+    return None
+
+
+def _pairwise(symbol: str, left: Type, right: Type) -> Operation:
+    assert isinstance(left, Collection)
+    assert isinstance(right, Collection)
+    inner = operation(symbol, left.elements[-1], right.elements[-1])
+
+    def pairs(one: Any, other: Any) -> Any:
+        if len(one) != len(other) or (isinstance(one, dict) and one.keys() != other.keys()):
+            message = f".{symbol} of collections of {len(one)} and {len(other)} elements that do not go together"
+            raise RunError(message)
+        if isinstance(one, dict):
+            return {key: inner(value, other[key]) for key, value in one.items()}
+        return [inner(*both) for both in zip(one, other, strict=True)]
+
+    return pairs
+
+
+# --- indexes
+
+
+def element_at(values: Any, at: int) -> Any:
+    """Return the element of a list at an index."""
+    if at < 0:
+        raise IndexError(at)
+    return values[at]
+
+
+def set_element(values: list[Any], at: int, new: Any) -> None:
+    """Replace the element of a list at an index."""
+    if at < 0:
+        raise IndexError(at)
+    values[at] = new
+
+
+def key_value(values: dict[Any, Any], key: Any) -> Any:
+    """Return the value of a key of a map."""
+    return values[key]
+
+
+def byte_at(text: str, at: int) -> str:
+    """Return one byte of an rstring."""
+    if text.isascii():
+        return element_at(text, at)
+    return decoded(bytes([element_at(text.encode(), at)]))
+
+
+def part(values: Any, lower: int | None, upper: int | None) -> Any:
+    """Return the elements from a lower bound to an upper one, which is excluded."""
+    start = 0 if lower is None else lower
+    if not 0 <= start <= len(values):
+        message = f"the slice begins at {start}, outside of {len(values)} elements"
+        raise RunError(message)
+    return values[start : max(start, len(values) if upper is None else upper)]
+
+
+def byte_part(text: str, lower: int | None, upper: int | None) -> str:
+    """Return the bytes of an rstring from a lower bound to an upper one, which is excluded."""
+    return part(text, lower, upper) if text.isascii() else decoded(part(text.encode(), lower, upper))
+
+
+def index_function(container: Type) -> Callable[[Any, Any], Any]:
+    """Return the function of `e[i]`."""
+    if isinstance(container, Collection):
+        if container.kind == "map":
+            freeze = freezing(container.elements[0])
+            return key_value if freeze is same else lambda values, key: values[freeze(key)]
+        return element_at
+    return element_at if container == USTRING or container == Primitive("blob") else byte_at
+
+
+def slice_function(container: Type) -> Callable[[Any, Any, Any], Any]:
+    """Return the function of `e[a:b]`."""
+    by_elements = isinstance(container, Collection) or container in (USTRING, Primitive("blob"))
+    return part if by_elements else byte_part
+
+
+def present(value: Any) -> Any:
+    """Return the value of an optional; raise RunError for null."""
+    if value is None:
+        message = "the value is null"
+        raise RunError(message)
+    return value

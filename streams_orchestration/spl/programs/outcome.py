@@ -1,0 +1,58 @@
+"""The outcome of a program for a batch: tuples and marks of output ports, values of expressions, or an error."""
+
+from __future__ import annotations
+
+# pyright: standard
+from dataclasses import dataclass, field
+from typing import Any
+
+from streams_orchestration.spl.programs.errors import RunError
+from streams_orchestration.spl.types.types import Tuple
+
+
+@dataclass
+class PortOutput:
+    """The tuples that were submitted to an output port, by column, and the marks among them.
+
+    Attributes:
+        marks: for each mark the number of tuples before it, and its word.
+    """
+
+    type: Tuple
+    columns: list[list[Any]] = field(default_factory=list[list[Any]])
+    marks: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+
+    def __post_init__(self) -> None:
+        self.columns = self.columns or [[] for _ in self.type.attributes]
+
+    def __len__(self) -> int:
+        return len(self.columns[0]) if self.columns else 0
+
+    def add(self, value: dict[str, Any]) -> None:
+        """Add a tuple."""
+        for column, attribute in zip(self.columns, self.type.attributes, strict=True):
+            column.append(value[attribute.name])
+
+    def mark(self, word: str) -> None:
+        """Add a punctuation mark."""
+        self.marks.append((len(self), word))
+
+    def tuples(self) -> list[dict[str, Any]]:
+        """Return the tuples one by one."""
+        names = [each.name for each in self.type.attributes]
+        return [dict(zip(names, row, strict=True)) for row in zip(*self.columns, strict=True)]
+
+
+class FailedError(RunError):
+    """Error: a program failed at a tuple.
+
+    Attributes:
+        place: file and line of the program.
+        position: the position of the tuple in the batch.
+    """
+
+    def __init__(self, message: str, place: str, position: int) -> None:
+        super().__init__(f"{place}: {message}" if place else message)
+        self.message = message
+        self.place = place
+        self.position = position

@@ -1,0 +1,74 @@
+"""Programs from canonical text: expressions and logic, typed in the scope of an operator's ports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from streams_orchestration.spl.language import tree
+from streams_orchestration.spl.language.expressions import expression_of
+from streams_orchestration.spl.language.recovery import FaultError, NestingError
+from streams_orchestration.spl.types.types import Tuple
+from streams_orchestration.spl.typing import typed
+from streams_orchestration.spl.typing.checking import check_expression
+from streams_orchestration.spl.typing.scopes import Port, Scope, port_scope
+
+
+class ProgramTextError(ValueError):
+    """Error: the text of a program has mistakes; `mistakes` are all of them."""
+
+    def __init__(self, mistakes: Sequence[typed.Mistake], text: str) -> None:
+        super().__init__("; ".join(map(_placed, mistakes)) or f"{text!r:.60} is no program of SPL")
+        self.mistakes = tuple(mistakes)
+
+
+def _placed(mistake: typed.Mistake) -> str:
+    return f"{mistake.span}: {mistake.message}" if mistake.span.source.file else mistake.message
+
+
+def tree_of(text: str) -> tree.Expression:
+    """Return the syntax tree of an expression.
+
+    Raises:
+        ProgramTextError: the text is no expression.
+    """
+    try:
+        return expression_of(text)
+    except (FaultError, NestingError) as error:
+        raise ProgramTextError((), text) from error
+
+
+def labels_in(node: object) -> set[str]:
+    """Return the names in front of a point: ports, and attributes that are tuples."""
+    found: set[str] = set()
+    if isinstance(node, tree.Member) and isinstance(node.operand, tree.Name):
+        found.add(node.operand.name)
+    for name in getattr(node, "__dataclass_fields__", {}):
+        value: Any = getattr(node, name)
+        parts = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
+        for each in parts:
+            found |= labels_in(each)
+    return found
+
+
+def read_expression(
+    text: str, ports: Sequence[tuple[str, Tuple]], place: tuple[str, int, int] = ("", 1, 1)
+) -> typed.Expression:
+    """Return the typed tree of an expression over the attributes of ports.
+
+    Args:
+        text: the expression.
+        ports: the name and type of each input port.
+        place: file, line and column of the expression.
+
+    Raises:
+        ProgramTextError: the text has mistakes.
+    """
+    written = tree_of(text)
+    source = typed.Source.of(text, *place)
+    mistakes: list[typed.Mistake] = []
+    scope = port_scope(Scope(), [Port(label, type_) for label, type_ in ports])
+    checked = check_expression(written, scope, source, mistakes)
+    if mistakes:
+        raise ProgramTextError(mistakes, text)
+    return checked

@@ -1,0 +1,61 @@
+"""The surroundings of programs: clock, random numbers, printing, names; an operator provides them."""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Run:
+    """The surroundings of the programs of one operator.
+
+    Attributes:
+        print: takes each text that is printed.
+        log: takes the level and the text of each message that is traced.
+        constants: submission-time values by name.
+        metrics: the metrics of the operator.
+        now: the clock, in nanoseconds since 1970.
+    """
+
+    operator: str = ""
+    logical: str = ""
+    application: str = ""
+    zone: str = "UTC"
+    channel: int = -1
+    max_channels: int = 0
+    local_channel: int = -1
+    local_max_channels: int = 0
+    job: int = 0
+    pe: int = 0
+    relaunches: int = 0
+    data_directory: str = ""
+    application_directory: str = ""
+    constants: dict[str, str] = field(default_factory=dict[str, str])
+    metrics: dict[str, Any] = field(default_factory=dict[str, Any])
+    print: Callable[[str], None] = lambda _text: None
+    log: Callable[[str, str], None] = lambda _level, _text: None
+    now: Callable[[], int] = time.time_ns
+    sleep: Callable[[float], None] = time.sleep
+    generator: random.Random = field(default_factory=lambda: random.Random(0))
+
+    def random(self) -> float:
+        """Return a random number from 0 up to 1."""
+        return self.generator.random()
+
+    def seed(self, value: int) -> None:
+        """Seed the generator of random numbers."""
+        self.generator.seed(value)
+
+    def environment(self, name: str) -> str | None:
+        """Return a variable of the environment."""
+        return os.environ.get(name)
+
+    def host_name(self) -> str:
+        """Return the name of this machine."""
+        return socket.gethostname()

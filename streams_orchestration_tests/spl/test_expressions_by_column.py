@@ -1,0 +1,63 @@
+"""An expression has one value: by columns, in a generated loop, and by a plain evaluator."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.spl.programs import vectorised
+from streams_orchestration.spl.programs.columns import array_of, values_of
+from streams_orchestration.spl.programs.loops.ports import Environment, PortProgram, Value
+from streams_orchestration.spl.programs.outcome import FailedError
+from streams_orchestration.spl.programs.run import Run
+from streams_orchestration.spl.typing import typed
+from streams_orchestration_tests.examples import examples
+from streams_orchestration_tests.spl.expression_generation import PORT, TYPES, expressions, tuples
+from streams_orchestration_tests.spl.plain_evaluation import NoValueError, evaluate
+
+ENVIRONMENT = Environment([("In", PORT)])
+
+
+def same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return (math.isnan(one) and math.isnan(other)) or (
+            one == other and math.copysign(1, one) == math.copysign(1, other)
+        )
+    return type(one) is type(other) and one == other
+
+
+def in_a_loop(expression: typed.Expression, rows: list[dict[str, Any]]) -> list[Any]:
+    program = PortProgram(ENVIRONMENT, Run(), 0, None, [Value(expression)])
+    columns = {each.name: [row[each.name] for row in rows] for each in PORT.attributes}
+    return program({}, columns, len(rows))[0]
+
+
+def plainly(expression: typed.Expression, rows: list[dict[str, Any]]) -> list[Any]:
+    return [evaluate(expression, row) for row in rows]
+
+
+@examples(400)
+@given(st.sampled_from(TYPES).flatmap(expressions), st.lists(tuples(), min_size=1, max_size=4))
+def test_an_expression_has_the_same_value_by_column_in_a_loop_and_plainly(
+    expression: typed.Expression, rows: list[dict[str, Any]]
+):
+    by_column = vectorised.vectorised(expression)
+    try:
+        wanted = plainly(expression, rows)
+    except NoValueError:
+        assert by_column is None
+        try:
+            in_a_loop(expression, rows)
+        except FailedError as error:
+            assert error.place == "Main.spl:7"
+            return
+        raise AssertionError(expression) from None
+    looped = in_a_loop(expression, rows)
+    assert all(map(same, looped, wanted)), (looped, wanted)
+    if by_column is not None:
+        columns = {each.name: array_of([row[each.name] for row in rows], each.type) for each in PORT.attributes}
+        found = values_of(vectorised.evaluate(by_column, columns, len(rows)), expression.type)
+        assert all(map(same, found, wanted)), (found, wanted)
