@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ from streams_orchestration.spl.language.parsing import parse
 from streams_orchestration.spl.types.types import INT32, INT64, Attribute, Tuple
 from streams_orchestration.spl.typing.canonical import canonical_function, canonical_text
 from streams_orchestration.spl.typing.checking import check_expression
-from streams_orchestration.spl.typing.scopes import Actual, Port, Scope, port_scope
+from streams_orchestration.spl.typing.scopes import Actual, Port, Scope, TypeName, port_scope
 from streams_orchestration.spl.typing.statements import check_logic
 from streams_orchestration.spl.typing.typed import Logic, PortAttribute, Source
 from streams_orchestration_tests.spl.programs import CASES, PROGRAMS, WELL_FORMED
@@ -71,6 +73,8 @@ def same_logic(logic: Logic, inputs: tuple[Port, ...], outputs: tuple[Port, ...]
     state = f"state : {{ {canonical_text(logic.state)} }}" if logic.state else ""
     handlers = [f"onTuple {labels[number]} : {canonical_text(body)}" for number, body in logic.on_tuple]
     handlers += [f"onPunct {labels[number]} : {canonical_text(body)}" for number, body in logic.on_mark]
+    if logic.process is not None:
+        handlers.append(f"onProcess : {canonical_text(logic.process)}")
     parts = " ".join([state, *handlers])
     parsed = parse(f"composite M {{ graph () as A = Custom() {{ logic {parts} }} }}")
     assert parsed.findings == ()
@@ -86,7 +90,7 @@ def same_logic(logic: Logic, inputs: tuple[Port, ...], outputs: tuple[Port, ...]
 def test_canonical_text_is_read_as_the_same_typed_tree(name: str):
     program = typed_program(WELL_FORMED[name])
     for logic, inputs, outputs, scope in program.logic:
-        if logic.state or logic.on_tuple or logic.on_mark:
+        if logic.state or logic.on_tuple or logic.on_mark or logic.process:
             assert same_logic(logic, inputs, outputs, scope) == logic
     for function in program.functions:
         text = canonical_function(function)
@@ -151,6 +155,17 @@ def test_a_damaged_program_raises_nothing(name: str, data: st.DataObject):
     typed_program(PROGRAMS[name][: offsets[at]] + other + PROGRAMS[name][offsets[at + 1] :])
 
 
+def test_an_expression_that_is_too_deep_for_the_stack_is_a_mistake():
+    text = "n + " * 150 + "n"
+    written, mistakes, limit = expression_of(text), [], sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + 200)
+    try:
+        check_expression(written, SCOPE, Source.of(text), mistakes)
+    finally:
+        sys.setrecursionlimit(limit)
+    assert [each.code for each in mistakes] == ["SO0701"]
+
+
 # --- actuals
 
 
@@ -167,6 +182,14 @@ def test_an_actual_is_one_unit_with_the_names_of_its_caller():
     attribute = check_expression(expression_of("$a"), inside, Source.of("$a"), mistakes)
     assert isinstance(attribute, PortAttribute)
     assert (attribute.port, attribute.name, mistakes) == ("In", "m", [])
+
+
+def test_functions_and_types_are_actuals_too():
+    caller = Scope(names={"T": TypeName(INT64)})
+    names = {"$f": actual("abs", caller, "function"), "$T": actual("T", caller, "type")}
+    mistakes = []
+    typed = check_expression(expression_of("$f(($T) 5)"), Scope(names=dict(names)), Source.of("$f(($T) 5)"), mistakes)
+    assert (canonical_text(typed), mistakes) == ("abs(5l)", [])
 
 
 def test_an_actual_that_has_no_meaning_is_found_where_it_is_written():

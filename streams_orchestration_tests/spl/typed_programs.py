@@ -23,6 +23,7 @@ from streams_orchestration.spl.typing.scopes import (
     Port,
     Scope,
     StreamName,
+    output_scope,
     port_scope,
 )
 from streams_orchestration.spl.typing.statements import check_function, check_logic, signature_of
@@ -106,10 +107,10 @@ def _graph(program: TypedProgram, composite: definitions.Composite, scope: Scope
         if model is None:
             continue
         check_ports(invocation, model, source, mistakes)
-        check_parameters(invocation, model, state, source, mistakes, inputs)
+        check_parameters(invocation, model, state, source, mistakes, inputs, outputs)
         assigned = check_outputs(invocation, model, state, source, mistakes, inputs, outputs)
         for number, each in assigned.items():
-            inner = with_output_functions(port_scope(state, inputs), model.output(number))
+            inner = with_output_functions(port_scope(output_scope(state, outputs), inputs), model.output(number))
             program.expressions += [(part.value, inner) for part in each]
 
 

@@ -18,7 +18,7 @@ from streams_orchestration.spl.types.written import WrittenTypeError, type_of_te
 from streams_orchestration.spl.typing.checking import ExpressionTyping
 from streams_orchestration.spl.typing.conversions import converted
 from streams_orchestration.spl.typing.naming import type_of_values
-from streams_orchestration.spl.typing.scopes import Actual, FunctionName, Port, Scope, port_scope
+from streams_orchestration.spl.typing.scopes import Actual, FunctionName, Port, Scope, output_scope, port_scope
 from streams_orchestration.spl.typing.typed import (
     Call,
     Constant,
@@ -64,8 +64,11 @@ def check_parameters(
     source: Source,
     mistakes: list[Mistake],
     inputs: Sequence[Port],
+    outputs: Sequence[Port] = (),
 ) -> dict[str, tuple[Expression, ...]]:
     """Return the values of the parameters; a word of a `CustomLiteral` is a constant of its enumeration.
+
+    Parameters of mode `Text` are left out.
 
     Args:
         written: the invocation.
@@ -74,7 +77,9 @@ def check_parameters(
         source: the text of the file.
         mistakes: the list that gets the mistakes.
         inputs: the input ports.
+        outputs: the output ports, which functions such as `outputPort` may name.
     """
+    scope = output_scope(scope, outputs)
     typing = ExpressionTyping(source, port_scope(scope, inputs), mistakes)
     given: dict[str, tuple[Expression, ...]] = {}
     for argument in written.arguments:
@@ -95,6 +100,8 @@ def check_parameters(
         if parameter.count is not None and len(values) != parameter.count:
             message = f"{name} of {model.name} has {len(values)} values, and takes {parameter.count}"
             typing.report("CDISP0030E", message, argument.label)
+            continue
+        if parameter.mode == "Text":
             continue
         here = typing
         if parameter.port is not None and parameter.port < len(inputs):
@@ -127,7 +134,7 @@ def check_outputs(
         inputs: the input ports.
         outputs: the output ports.
     """
-    typing = ExpressionTyping(source, port_scope(scope, inputs), mistakes)
+    typing = ExpressionTyping(source, port_scope(output_scope(scope, outputs), inputs), mistakes)
     assigned: dict[int, dict[str, Assigned]] = {number: {} for number in range(len(outputs))}
     for clause in written.assignments:
         label = clause.port.name

@@ -73,7 +73,8 @@ class ParameterModel:
     """A parameter of an operator.
 
     Attributes:
-        mode: `Expression`, `Attribute`, `AttributeFree`, `Constant` or `CustomLiteral`.
+        mode: `Expression`, `Attribute`, `AttributeFree`, `Constant`, `CustomLiteral`, or `Text` for an expression over
+            names that other applications define, as a subscription.
         type: the type of its values as it is written, or an empty text for any.
         count: how many values it has; None for any number.
         words: the words that a `CustomLiteral` may be.

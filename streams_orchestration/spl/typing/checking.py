@@ -79,6 +79,10 @@ class ExpressionTyping(OperationTyping):
                 del self.mistakes[before:]
                 values |= {error.index}
                 written = expression_at(self.source.tokens, written.first, values)
+            except RecursionError:  # only if the caller's own stack is deep: reading limits the nesting
+                del self.mistakes[before:]
+                self.report("SO0701", "this expression is nested too deeply", written)
+                return self.wrong(written)
 
     def initialiser(self, written: tree.Expression, target: Type) -> Expression:
         """Return the value that a declaration gives to a variable: cast to its type if that can be done."""
