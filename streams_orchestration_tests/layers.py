@@ -57,7 +57,7 @@ RUNTIME_LAYERS = (
 )
 """The same within the runtime: what all its packages share, the packages, and what others use of it."""
 SPL_LAYERS = {
-    "spl": ("language", "types", "functions", "typing", "models", "programs", "adl"),
+    "spl": ("language", "types", "functions", "typing", "models", "programs", "toolkits", "application", "adl"),
     "spl.language": (
         *("tokens", "tree", "definitions", "recovery", "type_expressions", "expressions", "statements", "invocations"),
         *("parsing", "printing", "definition_printing"),
@@ -86,6 +86,20 @@ SPL_LAYERS = {
             "spl_time",
             "spl_utility",
         ),
+    ),
+    "spl.toolkits": ("standard", "units", "search"),
+    "spl.application": (
+        *(
+            "companion",
+            "values",
+            "windows",
+            "located",
+            "names",
+            "annotations",
+            "parameters",
+            "submission",
+        ),
+        *("expansion", "document"),
     ),
     "spl.adl": (
         *(

@@ -17,10 +17,10 @@ from pydantic.fields import FieldInfo
 
 from streams_orchestration.model.operators import InputPortModel, OutputPortModel, Signature
 from streams_orchestration.model.standard import STANDARD as SIGNATURES
+from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
 from streams_orchestration.operators.contract import Operator, SourceOperator
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
-from streams_orchestration.operators.standard.streams_defaults import STREAMS_DEFAULTS
 
 PAGE = Path("docs/standard-operators.md")
 EXAMPLES = Path("docs/standard-operators.yaml")

@@ -22,7 +22,16 @@ from streams_orchestration.cli.application_commands import (
     watermark,
 )
 from streams_orchestration.cli.command import Group, command
-from streams_orchestration.cli.compiler_commands import check, compile_, decouple, diff, explain, graph, lineage
+from streams_orchestration.cli.compiler_commands import (
+    check,
+    compile_,
+    convert,
+    decouple,
+    diff,
+    explain,
+    graph,
+    lineage,
+)
 from streams_orchestration.cli.completing import complete_shown
 from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.machine_commands import agent, machines
@@ -157,7 +166,7 @@ def completion_() -> None:
 
 
 for _command in (
-    *(compile_, check, explain, diff, decouple),
+    *(compile_, check, explain, diff, convert, decouple),
     *(run, deploy, redeploy, savepoint, cancel, reset, route, status, watermark, top, logs, metrics, sample, profile),
     *(agent, machines),
     *(graph, lineage, console, ui, catalog, init_, completion_),

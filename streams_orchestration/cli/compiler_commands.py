@@ -100,6 +100,18 @@ def diff() -> None:
 
 
 @command()
+@spec_argument
+@compile_options
+@output_option
+@loaded(f"{CLI}.converting:convert")
+def convert() -> None:
+    """Write an application as a spec in YAML that compiles to the same plan.
+
+    SPEC is a file of SPL, a compiled application (.adl, .sab), or a spec in Python.
+    """
+
+
+@command()
 @click.argument("problem", metavar="SPEC|PROBLEM", type=Spec())
 @click.option("--machines", type=click.IntRange(1, 1000), metavar="K", help="Use this many machines. [default: 2]")
 @click.option("--pe", type=click.IntRange(min=0), metavar="N", help="Split this PE. [default: the busiest]")

@@ -20,6 +20,7 @@ from streams_orchestration.console.option_types import ASSIGNMENT, CHOICES, PE_C
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.names import APPLICATION_NAME, APPLICATION_RULE
 from streams_orchestration.model.python_file import file_of
+from streams_orchestration.model.spl_options import SplOptions, spl_options
 
 Declared = TypeVar("Declared", bound=Callable[..., Any])
 
@@ -281,6 +282,34 @@ _OPTIONS = (
         "--faithful", is_flag=True, help="Plan exactly as IBM Streams does, without this product's improvements."
     ),
 )
+_SPL_OPTIONS = (
+    compiler_option(
+        "--main",
+        metavar="NS::NAME",
+        help="Compile this composite of an SPL file. [default: its only main composite, or Main]",
+    ),
+    compiler_option(
+        "--toolkit",
+        "toolkits",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="DIR",
+        multiple=True,
+        help="Search this toolkit for definitions of SPL, before those of STREAMS_SPLPATH; may be repeated.",
+    ),
+    compiler_option(
+        "--define",
+        type=ASSIGNMENT,
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Give a value for getCompileTimeValue of SPL; may be repeated.",
+    ),
+    compiler_option(
+        "--data",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Read relative files of an SPL application from here. [default: data in its toolkit, or the toolkit]",
+    ),
+)
 _PLAIN = ("fusion", "pes", "pe_capacity", "channel_fusion", "threading", "decoupling", "faithful")
 """Options that the compiler takes unchanged."""
 
@@ -320,8 +349,13 @@ def _with_options(command: Declared, result: Callable[[GivenOptions], Any]) -> D
         submission: Iterable[tuple[str, str]],
         widths: Iterable[tuple[str, int]],
         profiles: Iterable[Any],
+        main: str | None,
+        toolkits: Iterable[Path],
+        define: Iterable[tuple[str, str]],
+        data: Path | None,
         **others: Any,
     ) -> Any:
+        spl_options.set(SplOptions(main, tuple(toolkits), dict(define), data))
         plain = {name: others.pop(name) for name in _PLAIN}
         options = Options(
             name=named, submission=dict(submission), widths=tuple(widths), profile=_combined(profiles), **plain
@@ -331,6 +365,6 @@ def _with_options(command: Declared, result: Callable[[GivenOptions], Any]) -> D
         return command(options=result(given), **others)
 
     decorated: Any = with_options
-    for option in reversed(_OPTIONS):
+    for option in reversed((*_OPTIONS, *_SPL_OPTIONS)):
         decorated = option(decorated)
     return decorated

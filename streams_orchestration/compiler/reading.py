@@ -11,8 +11,10 @@ from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.document import read_document
 from streams_orchestration.model.loading import validate_document, without_errors
 from streams_orchestration.model.python_file import file_of, is_python, read_python
+from streams_orchestration.model.spl_options import spl_options
 from streams_orchestration.spl.adl.document import document_of
 from streams_orchestration.spl.adl.errors import AdlError
+from streams_orchestration.spl.application.document import document_of as document_of_spl
 
 _COMPILED = (".adl", ".sab")
 
@@ -50,17 +52,19 @@ def read_application(path: str | Path) -> ReadSpec:
     Unusable parts of the spec are left out of the application, so that the compiler can find more errors at once.
     """
     file = Path(path)
-    tree, diagnostics = _document(file)
+    tree, diagnostics = read_tree(file)
     if tree is None:
         return ReadSpec(file, None, tuple(diagnostics))
     application, more = validate_document(tree, f"{file}:1")
     return ReadSpec(file, application, (*diagnostics, *more))
 
 
-def _document(file: Path) -> tuple[Any, list[Diagnostic]]:
+def read_tree(file: Path) -> tuple[Any, list[Diagnostic]]:
     """Return the document of a file, or None and the reason."""
     if is_python(file):
         return read_python(file)
+    if file.suffix == ".spl":
+        return document_of_spl(file, spl_options.get())
     return _compiled(file) if file.suffix in _COMPILED else read_document(file)
 
 

@@ -5,6 +5,7 @@ One table, `CODES`, holds every code the product can raise; `Diagnostic.of` refu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,7 @@ from streams_orchestration.model.streams_codes import STREAMS_CODES
 
 __all__ = ["CODES", "ApplicationError", "Code", "Diagnostic", "Severity", "in_order"]
 
+_PLACE = re.compile(r"(?P<file>.*?):(?P<line>\d+)(:(?P<column>\d+))?", re.DOTALL)
 CODES: dict[str, Code] = {**STREAMS_CODES, **SPL_CODES, **OWN_CODES}
 """Every code, with its cause and remedy."""
 
@@ -30,7 +32,7 @@ class Diagnostic:
     message: str
     operator: str = ""
     location: str = ""
-    """`file:line`, empty when the application was built in Python."""
+    """`file:line`, with a column behind it in SPL; empty when the application was built in Python."""
     column: int | None = None
     """The character in the line, counted from 1; None if the finding is about the whole line."""
     path: tuple[str | int, ...] | None = field(default=None, compare=False, repr=False)
@@ -88,8 +90,10 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """
 
     def place(diagnostic: Diagnostic) -> tuple[bool, str, int, int]:
-        file, _, line = diagnostic.location.rpartition(":")
-        return not line.isdecimal(), file, int(line) if line.isdecimal() else 0, diagnostic.column or 0
+        match = _PLACE.fullmatch(diagnostic.location)
+        if match is None:
+            return True, diagnostic.location, 0, 0
+        return False, match["file"], int(match["line"]), int(match["column"] or diagnostic.column or 0)
 
     unique: dict[tuple[str, ...], Diagnostic] = {}
     for each in diagnostics:

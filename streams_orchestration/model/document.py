@@ -36,36 +36,41 @@ _CONSTANTS: dict[str, Any] = {
 
 
 class LocatedMapping(dict[str, Any]):
-    """A mapping of a spec, with the line of each key."""
+    """A mapping of a spec, with the file, and the line of each key; columns are known in SPL only, and 0 elsewhere."""
 
-    def __init__(self, file: str, line: int) -> None:
+    def __init__(self, file: str, line: int, column: int = 0) -> None:
         super().__init__()
         self.file = file
         self.line = line
+        self.column = column
         self.lines: dict[str, int] = {}
+        self.columns: dict[str, int] = {}
 
     def location(self, *path: str | int) -> Location:
         """Return the place of the part that `path` leads to, or of the last part on the way that exists."""
         node: Any = self
-        line = self.line
+        file, line, column = self.file, self.line, self.column
         for step in path:
             if isinstance(node, LocatedMapping) and step in node:
-                line = node.lines.get(str(step), line)
+                file = node.file
+                line, column = node.lines.get(str(step), line), node.columns.get(str(step), column)
                 node = node[str(step)]
             elif isinstance(node, LocatedList) and isinstance(step, int) and 0 <= step < len(node):
-                line = node.lines[step]
+                line, column = node.lines[step], node.columns[step] if node.columns else 0
                 node = node[step]
+                file = node.file if isinstance(node, LocatedMapping) else file
             else:
                 break
-        return Location(self.file, line)
+        return Location(file, line, column)
 
 
 class LocatedList(list[Any]):
-    """A list of a spec, with the line of each entry."""
+    """A list of a spec, with the line of each entry, and its column where that is known."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[int] = []
+        self.columns: list[int] = []
 
 
 @dataclass

@@ -209,14 +209,14 @@ def _texts(node: Any) -> Iterable[str]:
 def _copy(node: Any) -> Any:
     """Return a deep copy with the same lines, whose containers may be changed."""
     if isinstance(node, LocatedMapping):
-        mapping = LocatedMapping(node.file, node.line)
+        mapping = LocatedMapping(node.file, node.line, node.column)
         mapping.update({key: _copy(value) for key, value in node.items()})
-        mapping.lines = dict(node.lines)
+        mapping.lines, mapping.columns = dict(node.lines), dict(node.columns)
         return mapping
     if isinstance(node, LocatedList):
         entries = LocatedList()
         entries.extend(map(_copy, node))
-        entries.lines = list(node.lines)
+        entries.lines, entries.columns = list(node.lines), list(node.columns)
         return entries
     if is_mapping(node):
         return {key: _copy(value) for key, value in node.items()}
@@ -239,4 +239,5 @@ def _without(tree: Any, paths: Iterable[KeyPath], lost: set[str]) -> Any:
         del parent[path[-1]]
         if isinstance(parent, LocatedList):
             del parent.lines[int(path[-1])]
+            del parent.columns[int(path[-1]) : int(path[-1]) + 1]
     return tree

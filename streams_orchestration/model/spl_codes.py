@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams_orchestration.model.codes import Code, error
+from streams_orchestration.model.codes import Code, error, warning
 
 _TYPE = "Cast one of them, or change the type of a variable or attribute."
 _NAME = "Correct the spelling, or define it; `use NAMESPACE::*;` brings in the names of another namespace."
@@ -93,4 +93,39 @@ SPL_CODES: dict[str, Code] = {
     "CDISP0466E": error("A function calls a stateful one and is not stateful itself.", "Declare it stateful."),
     "CDISP0520E": error("A function with a type can end without return.", "Return a value at its end."),
     "CDISP0780E": error("A clause of logic returns a value.", "Write `return;`."),
+    # composites and invocations
+    "CDISP0017E": error("A name is defined in several namespaces.", "Write the namespace in front: ns::name."),
+    "CDISP0076E": error(
+        "An output clause assigns an attribute that the stream lacks.", "Correct it, or extend the type."
+    ),
+    "CDISP0394E": error("A composite gets another number of input streams.", "Give one for each of its input ports."),
+    "CDISP0395E": error("A composite gives another number of streams.", "Name one for each of its output ports."),
+    "CDISP0440E": error("The main composite is not there.", "Correct the name behind `--main`, with its namespace."),
+    "CDISP0457E": error("A stream has another type than its port.", "Give both the same type, or convert the tuples."),
+    "CDISP0459E": error("A composite contains itself.", "Remove the invocation that closes the circle."),
+    "CDISP0468E": error("A definition of another namespace is not public.", "Declare it public."),
+    "CDISP0522E": error("A main composite has ports, or parameters without defaults.", "Choose or write another one."),
+    "CDISP0800E": error("A name is no operator.", "Give the name of an operator."),
+    # applications
+    "SO0702": error(
+        "A file of SPL has no main composite, or several.",
+        "Choose one with `--main ns::Name`, or with `main` in the companion file.",
+    ),
+    "SO0703": error(
+        "A toolkit is not there, or the directory of a file does not spell its namespace.",
+        "Move the file to a directory that is called as its namespace, nested or dotted, or correct the directory.",
+    ),
+    "SO0705": error(
+        "A parameter of a composite is missing.", "Give it in the `param` clause; it has no default in the composite."
+    ),
+    "SO0712": warning(
+        "A native operator has no model here, so its ports and state are assumed.",
+        "Add its toolkit with `--toolkit`, so that its model is read.",
+    ),
+    "SO0720": warning(
+        "A stream has an attribute of a type that only compiles.", "Leave the attribute out, or use another type."
+    ),
+    "SO0723": warning(
+        "An annotation or config of SPL is read and has no effect here.", "Nothing has to be done; it may be removed."
+    ),
 }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS, Difference
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
-from streams_orchestration.operators.standard.streams_defaults import STREAMS_DEFAULTS, Difference
 
 
 @pytest.mark.parametrize("difference", STREAMS_DEFAULTS, ids=lambda each: f"{each.operator} {each.here[:30]}")

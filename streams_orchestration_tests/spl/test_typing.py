@@ -20,6 +20,7 @@ from streams_orchestration.spl.typing.checking import check_expression
 from streams_orchestration.spl.typing.scopes import Actual, Port, Scope, TypeName, port_scope
 from streams_orchestration.spl.typing.statements import check_logic
 from streams_orchestration.spl.typing.typed import Logic, PortAttribute, Source
+from streams_orchestration_tests.spl.applications import MISTAKES
 from streams_orchestration_tests.spl.programs import CASES, PROGRAMS, WELL_FORMED
 from streams_orchestration_tests.spl.typed_programs import TypedProgram, typed_program
 
@@ -58,6 +59,7 @@ def test_each_mistake_is_found_at_its_place_and_nothing_else(case: dict[str, Any
 
 def test_every_code_of_a_program_has_a_case():
     raised = {finding.split()[1].rstrip(":") for case in (*TYPING, *FAULTS) for finding in case["findings"]}
+    raised |= {finding.split()[1] for case in MISTAKES for finding in case["findings"]}
     assert SPL_CODES.keys() - raised == set()
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -135,6 +136,24 @@ def is_string(type_: Type) -> bool:
 def is_primitive(type_: Type) -> bool:
     """Return True if values of the type have no parts."""
     return isinstance(type_, Primitive | BoundedString | Enumeration)
+
+
+def parts_of_type(type_: Type) -> Iterator[Type]:
+    """Yield a type, and the types of its elements, attributes and content.
+
+    >>> [str(each) for each in parts_of_type(Collection("list", (Optional(INT32),)))]
+    ['list<optional<int32>>', 'optional<int32>', 'int32']
+    """
+    yield type_
+    inner: tuple[Type, ...] = ()
+    if isinstance(type_, Collection):
+        inner = type_.elements
+    elif isinstance(type_, Tuple):
+        inner = tuple(each.type for each in type_.attributes)
+    elif isinstance(type_, Optional):
+        inner = (type_.content,)
+    for each in inner:
+        yield from parts_of_type(each)
 
 
 def range_of(integer: Primitive) -> tuple[int, int]:

@@ -1,0 +1,209 @@
+"""Annotations and configs of SPL as those of a document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from streams_orchestration.spl.application.values import Reader, Unclear
+from streams_orchestration.spl.language import tree
+from streams_orchestration.spl.language.definitions import Annotation, Labelled
+from streams_orchestration.spl.typing.typed import Mistake, Span
+
+Report = Callable[[str, str, tree.Node], None]
+_KNOWN = {
+    "parallel": {
+        "width": "width",
+        "partitionBy": "partitionBy",
+        "broadcast": "broadcast",
+        "replicateHostTags": "replicateHostTags",
+    },
+    "consistent": {
+        **{key: key for key in ("trigger", "period", "drainTimeout", "resetTimeout", "maxConsecutiveResetAttempts")},
+    },
+    "threading": {key: key for key in ("model", "threads", "elastic")},
+    "eventTime": {key: key for key in ("eventTimeAttribute", "resolution", "lag", "minimumGap")},
+}
+_TYPES = {"width": "int32", "threads": "int32", "maxConsecutiveResetAttempts": "int32", "elastic": "boolean"}
+"""Keys whose submission-time values are no float64."""
+_IGNORED = frozenset(
+    ("view", "catch", "endpoint", "service", "icon", "spl_category", "spl_note", "spl_tags", "spl_function")
+)
+_WITHOUT_EFFECT = frozenset(
+    (
+        *("tracing", "logLevel", "wrapper", "streamViewability", "defaultPoolSize", "applicationScope", "vmArgs"),
+        *("restartable_", "display", "optimized", "debugTrace", "hostpool", "profile", "standalone", "tracelevel"),
+    )
+)
+_PLACEMENT = {
+    "partitionColocation": "tags",
+    "partitionExlocation": "tags",
+    "hostColocation": "tags",
+    "hostExlocation": "tags",
+    "partitionIsolation": "flag",
+    "hostIsolation": "flag",
+    "host": "host",
+}
+_CALLS = ("byChannel", "byReplica", "getChannel", "getMaxChannels", "getLocalChannel", "getLocalMaxChannels")
+
+
+def annotations_of(annotations: tuple[Annotation, ...], reader: Reader, report: Report) -> dict[str, Any]:
+    """Return the annotations of an invocation or composite; those without effect here are reported (SO0723)."""
+    found: dict[str, Any] = {}
+    for each in annotations:
+        name = each.name.name
+        if name == "autonomous":
+            found[name] = True
+        elif name in _KNOWN:
+            found[name] = _entries(each, reader, report)
+        elif name in _IGNORED or name.startswith("spl_"):
+            report("SO0723", f"@{name} is read and has no effect here", each.name)
+        else:
+            report("SO0723", f"@{name} is not known and has no effect", each.name)
+    return found
+
+
+def _entries(annotation: Annotation, reader: Reader, report: Report) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for key, written in reader.named(annotation.entries).items():
+        try:
+            value = reader.value(written)
+        except Unclear:
+            report(
+                "CDISP0678E", f"{key} of @{annotation.name.name} is not known when the application is compiled", written
+            )
+            continue
+        values[key] = value
+    return values
+
+
+def configs_of(configs: tuple[Labelled, ...], reader: Reader, ports: list[str], report: Report) -> dict[str, Any]:
+    """Return the configs of an invocation or composite.
+
+    Args:
+        configs: the configs.
+        reader: reads their values.
+        ports: the names of the input ports.
+        report: takes what is wrong, or has no effect.
+    """
+    found: dict[str, Any] = {}
+    for each in configs:
+        name = each.label.name
+        if name == "placement":
+            placement = _placement(each, reader, report)
+            found["placement"] = found.get("placement", {}) | placement
+        elif name == "threadedPort":
+            found["threadedPort"] = [_queue(value, reader, ports) for value in each.values]
+        elif name in ("restartable", "relocatable"):
+            value = _known(each.values[0], reader, report)
+            found[name] = value if value is not None else True
+        elif name == "checkpoint":
+            found["checkpoint"] = _checkpoint(each.values[0], reader, report)
+        elif name != "hostPool":
+            report("SO0723", f"the config {name} is read and has no effect here", each.label)
+    return found
+
+
+def _known(written: tree.Expression, reader: Reader, report: Report) -> Any:
+    try:
+        return reader.value(written)
+    except Unclear:
+        report("CDISP0216E", "a config is a constant", written)
+        return None
+
+
+def _placement(config: Labelled, reader: Reader, report: Report) -> dict[str, Any]:
+    placement: dict[str, Any] = {}
+    for value in config.values:
+        name = value.name if isinstance(value, tree.Name) else ""
+        arguments: tuple[tree.Expression, ...] = ()
+        if isinstance(value, tree.Call) and isinstance(value.function, tree.Name):
+            name, arguments = value.function.name, value.arguments
+        if name not in _PLACEMENT:
+            report("SO0723", f"the placement {name} is read and has no effect here", value)
+        elif _PLACEMENT[name] == "flag":
+            placement[name] = True
+        elif name == "host" and arguments:
+            placement |= _host(arguments[0], reader, report)
+        elif arguments:
+            tags = [_tag(each, reader, report) for each in arguments]
+            placement[name] = [*placement.get(name, []), *(tag for tag in tags if tag)]
+    return placement
+
+
+def _host(written: tree.Expression, reader: Reader, report: Report) -> dict[str, Any]:
+    if isinstance(written, tree.Name) and not written.name.startswith("$"):
+        return {"hostPool": written.name}
+    if isinstance(written, tree.Index) and isinstance(written.operand, tree.Name):
+        return {"hostPool": written.operand.name}
+    value = _known(written, reader, report)
+    return {} if value is None else {"host": str(value)}
+
+
+def _tag(written: tree.Expression, reader: Reader, report: Report) -> str:
+    match written:
+        case tree.Call(function=tree.Name(name=name), arguments=()) if name in ("byChannel", "byReplica"):
+            return f"{name}()"
+        case tree.Binary(operator="+", left=left, right=right):
+            return _tag(left, reader, report) + _tag(right, reader, report)
+        case tree.Cast(operand=operand):
+            return _tag(operand, reader, report)
+        case tree.Call(function=tree.Name(name=name), arguments=()) if name in _CALLS:
+            return f"${{{name}()}}"
+        case _:
+            value = _known(written, reader, report)
+            return "" if value is None else str(value)
+
+
+def _queue(written: tree.Expression, reader: Reader, ports: list[str]) -> dict[str, Any]:
+    arguments = written.arguments if isinstance(written, tree.Call) else ()
+    queue: dict[str, Any] = {"port": 0}
+    for each in arguments:
+        try:
+            value = reader.value(each)
+        except Unclear:
+            continue
+        if isinstance(value, str) and value in ports:
+            queue["port"] = ports.index(value)
+        elif isinstance(value, str) and value.startswith("Sys."):
+            queue["congestionPolicy"] = value
+        else:
+            queue["queueSize"] = value
+    return queue
+
+
+def _checkpoint(written: tree.Expression, reader: Reader, report: Report) -> Any:
+    if isinstance(written, tree.Name):
+        return written.name
+    if isinstance(written, tree.Call) and written.arguments:
+        value = _known(written.arguments[0], reader, report)
+        return {"periodic": float(value) if isinstance(value, int | float) else value}
+    return None
+
+
+def host_pools(configs: tuple[Labelled, ...], reader: Reader) -> list[dict[str, Any]]:
+    """Return the host pools that the main composite declares: `hostPool: P = createPool({size=2, tags=["a"]}, ...)`."""
+    pools: list[dict[str, Any]] = []
+    for each in configs:
+        for value in each.values if each.label.name == "hostPool" else ():
+            if not (isinstance(value, tree.Binary) and value.operator == "=" and isinstance(value.left, tree.Name)):
+                continue
+            pool: dict[str, Any] = {"name": value.left.name}
+            for argument in value.right.arguments if isinstance(value.right, tree.Call) else ():
+                if isinstance(argument, tree.BraceLiteral):
+                    try:
+                        entries = reader.value(argument)
+                    except Unclear:
+                        continue
+                    pool |= {key: entry for key, entry in entries.items() if key in ("size", "tags")}
+            pools.append(pool)
+    return pools
+
+
+def mistake_reporter(source: Any, mistakes: list[Mistake]) -> Report:
+    """Return a function that reports a mistake at a node of a file."""
+
+    def report(code: str, message: str, node: tree.Node) -> None:
+        mistakes.append(Mistake(code, message, Span(source, node.first, node.last)))
+
+    return report

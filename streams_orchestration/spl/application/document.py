@@ -1,0 +1,165 @@
+"""The document of an application in SPL, with all mistakes in its files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.document import LocatedMapping
+from streams_orchestration.model.location import Location
+from streams_orchestration.model.names import application_name_of, nearest
+from streams_orchestration.model.spl_options import SplOptions
+from streams_orchestration.spl.application.companion import with_companion
+from streams_orchestration.spl.application.expansion import Expansion
+from streams_orchestration.spl.application.names import CompositeOperator, Files
+from streams_orchestration.spl.application.submission import Submission
+from streams_orchestration.spl.application.values import SUBMISSION, SUBMISSION_LIST, constant, submission_call
+from streams_orchestration.spl.application.values import Unclear as OnlyKnownToARun
+from streams_orchestration.spl.toolkits.search import Toolkits
+from streams_orchestration.spl.toolkits.units import LoadedUnit, load, root_of
+from streams_orchestration.spl.types.types import RSTRING
+from streams_orchestration.spl.typing.typed import Call, Constant, Expression, ListOf, Mistake
+
+MOST_MISTAKES = 100
+PATH = "STREAMS_SPLPATH"
+"""Environment: directories of toolkits, searched last."""
+
+
+def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None, list[Diagnostic]]:
+    """Return the document of a file of SPL, or None, with all findings."""
+    try:
+        unit = load(path, str(path))
+    except FileNotFoundError:
+        return None, [Diagnostic.of("SO0001", "there is no such file", location=Location(str(path), 1))]
+    except OSError as error:
+        return None, [Diagnostic.of("SO0001", error.strerror or str(error), location=Location(str(path), 1))]
+    except UnicodeDecodeError as error:
+        message = f"byte {error.object[error.start]:#04x} is not UTF-8 text"
+        return None, [Diagnostic.of("SO0002", message, location=Location(str(path), 1))]
+    diagnostics = [
+        Diagnostic.of(each.code, each.message, location=Location(str(path), each.line, each.column))
+        for each in unit.findings
+    ]
+    options, wrong = with_companion(path, options)
+    diagnostics += wrong
+    toolkits, wrong = _toolkits(unit, options)
+    diagnostics += wrong
+    main = _main(unit, options, toolkits, diagnostics)
+    if main is None:
+        return None, diagnostics
+    mistakes: list[Mistake] = []
+    submission = Submission()
+    files = Files(toolkits, lambda call: _known(call, options, submission), mistakes)
+    expansion = Expansion(files, mistakes, submission, _data(toolkits, options))
+    document = expansion.document(main, application_name_of(main.kind))
+    found = [*diagnostics, *_diagnostics(mistakes)]
+    return (None if any(each.severity == "error" for each in found) else document), found[:MOST_MISTAKES]
+
+
+def _toolkits(unit: LoadedUnit, options: SplOptions) -> tuple[Toolkits, list[Diagnostic]]:
+    findings: list[Diagnostic] = []
+    root = root_of(unit.path.absolute(), unit.namespace)
+    if root is None:
+        message = f"the namespace {unit.namespace} is not spelt by the directory of the file"
+        findings.append(Diagnostic.of("SO0703", message, location=Location(unit.source.file, 1)))
+        root = unit.path.absolute().parent
+    others = [Path(each) for each in os.environ.get(PATH, "").split(os.pathsep) if each]
+    for each in (*options.toolkits, *others):
+        if not each.is_dir():
+            findings.append(Diagnostic.of("SO0703", f"there is no directory {each} with a toolkit"))
+    toolkits = Toolkits((root, *(each.absolute() for each in (*options.toolkits, *others))), Path.cwd())
+    toolkits.add(unit)
+    return toolkits, findings
+
+
+def _data(toolkits: Toolkits, options: SplOptions) -> Path:
+    """Return the directory of relative input files: the one given, else `data` in the toolkit, else its root."""
+    if options.data is not None:
+        return options.data.absolute()
+    data = toolkits.roots[0] / "data"
+    return data if data.is_dir() else toolkits.roots[0]
+
+
+def _main(
+    unit: LoadedUnit, options: SplOptions, toolkits: Toolkits, diagnostics: list[Diagnostic]
+) -> CompositeOperator | None:
+    """Return the main composite, or None with a finding."""
+
+    def kind(of: LoadedUnit, name: str) -> str:
+        return f"{of.namespace}::{name}" if of.namespace else name
+
+    able = {
+        each.name.name: each
+        for each in unit.composites()
+        if not each.inputs and not each.outputs and all(formal.default is not None for formal in each.formals)
+    }
+    location = Location(unit.source.file, 1)
+    if options.main is not None:
+        namespace, _, name = options.main.rpartition("::")
+        units = [unit, *toolkits.units_of(namespace or unit.namespace)]
+        for of in units:
+            for composite in of.composites():
+                if kind(of, composite.name.name) in (options.main, f"{unit.namespace}::{options.main}"):
+                    return _checked(CompositeOperator(of, composite), diagnostics)
+        known = [kind(of, each.name.name) for of in units for each in of.composites()]
+        message = f"there is no composite {options.main}{nearest(options.main, known)}"
+        diagnostics.append(Diagnostic.of("CDISP0440E", message, location=location))
+        return None
+    name = next(iter(able)) if len(able) == 1 else "Main" if "Main" in able else None
+    if name is not None:
+        return CompositeOperator(unit, able[name])
+    if not any(each.severity == "error" for each in diagnostics):
+        listed = ", ".join(kind(unit, each) for each in sorted(able))
+        message = f"there are several main composites: {listed}" if able else "there is no main composite"
+        diagnostics.append(Diagnostic.of("SO0702", message, location=location))
+    return None
+
+
+def _checked(main: CompositeOperator, diagnostics: list[Diagnostic]) -> CompositeOperator | None:
+    composite = main.composite
+    missing = [each.name.name for each in composite.formals if each.default is None]
+    if not (composite.inputs or composite.outputs or missing):
+        return main
+    reason = f"the parameters {', '.join(missing)} have no default" if missing else "it has ports"
+    line, column = main.unit.source.place(composite.name.first)
+    message = f"{main.kind} is no main composite: {reason}"
+    diagnostics.append(Diagnostic.of("CDISP0522E", message, location=Location(main.unit.source.file, line, column)))
+    return None
+
+
+def _known(call: Call, options: SplOptions, submission: Submission) -> Expression | None:
+    """Return the value of a call that the application's surroundings give; note submission-time values."""
+    name = call.signature.name
+    arguments = call.arguments
+    key = arguments[0].value if arguments and isinstance(arguments[0], Constant) else None
+    if name in (SUBMISSION, SUBMISSION_LIST) and isinstance(key, str):
+        if len(arguments) > 1:
+            try:
+                submission.defaults.setdefault(key, constant(arguments[1]))
+            except OnlyKnownToARun:
+                return None
+        submission.types.setdefault(key, "rstring")
+        return submission_call(call)
+    if name == "getCompileTimeValue" and isinstance(key, str):
+        if key in options.define:
+            return Constant(call.span, RSTRING, options.define[key])
+        return arguments[1] if len(arguments) > 1 else None
+    if name == "getCompileTimeListValue" and isinstance(key, str) and key in options.define:
+        parts: Sequence[str] = options.define[key].split(",")
+        return ListOf(call.span, call.type, tuple(Constant(call.span, RSTRING, part) for part in parts))
+    return None
+
+
+def _diagnostics(mistakes: list[Mistake]) -> list[Diagnostic]:
+    found: dict[tuple[str, str, str], Diagnostic] = {}
+    once: set[str] = set()
+    for each in mistakes:
+        location = Location(each.span.source.file, each.span.line, each.span.column)
+        if each.code == "SO0723" and each.message in once:
+            continue
+        once.add(each.message)
+        key = (each.code, each.message, str(location))
+        found.setdefault(key, Diagnostic.of(each.code, each.message, location=location))
+    return list(found.values())

@@ -1,0 +1,398 @@
+"""Expansion of composites: a graph of invocations becomes the graph of a document.
+
+A composite of SPL is a macro. The document has one composite for each content that its actuals give it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.model.document import LocatedMapping
+from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
+from streams_orchestration.spl.application.annotations import annotations_of, configs_of, host_pools, mistake_reporter
+from streams_orchestration.spl.application.located import located, mapping, sequence
+from streams_orchestration.spl.application.names import CompositeOperator, FileNames, Files, Operator, PrimitiveOperator
+from streams_orchestration.spl.application.parameters import ParameterWriter
+from streams_orchestration.spl.application.submission import Submission, references
+from streams_orchestration.spl.application.values import Reader
+from streams_orchestration.spl.application.windows import window_text
+from streams_orchestration.spl.language import tree
+from streams_orchestration.spl.language.definitions import (
+    Argument,
+    Composite,
+    Formal,
+    InputPort,
+    Invocation,
+    OutputPort,
+)
+from streams_orchestration.spl.types.columns import ddl_of
+from streams_orchestration.spl.types.types import COMPLEX, DECIMALS, UNKNOWN, XML, Tuple, Type, parts_of_type
+from streams_orchestration.spl.typing.checking import type_of
+from streams_orchestration.spl.typing.naming import type_of_values
+from streams_orchestration.spl.typing.scopes import Actual, Meaning, Port, Scope, StreamName, VariableName, port_scope
+from streams_orchestration.spl.typing.typed import Mistake, Source
+
+_NOTHING = Tuple(())
+_COMPILED_ONLY = {XML, *COMPLEX, *DECIMALS}
+"""Types of which no values can be sent."""
+_READ = {"FileSource": "file", "DirectoryScan": "directory"}
+"""The parameter of a source that names a file of the data directory if it is relative."""
+
+
+def _as_in_streams(
+    kind: str, parameters: dict[str, Any], windows: Sequence[Sequence[tree.Expression]]
+) -> dict[str, Any]:
+    """Return the parameters with those by which the operator does as in Streams; written ones are stronger."""
+    words = {each.name for values in windows for each in values if isinstance(each, tree.Name)}
+    holds = {
+        "": True,
+        "tumbling": "tumbling" in words,
+        "sliding": "sliding" in words,
+        "outer": parameters.get("algorithm", "inner") != "inner",
+        "file": "file" in parameters,
+        "csv": parameters.get("format", "csv") == "csv",
+    }
+    added: dict[str, Any] = {}
+    for each in STREAMS_DEFAULTS:
+        if each.operator == kind and holds[each.when]:
+            added |= each.parameters
+    if kind == "FileSource" and "format" in added:
+        return parameters | added
+    return added | parameters
+
+
+class _StreamNames(dict[str, Meaning]):
+    """The names of a composite; types of streams are found out when they are asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heads: dict[str, Callable[[], Tuple]] = {}
+
+    def get(self, name: str, default: Any = None) -> Any:  # type: ignore[override]
+        """Return the meaning of a name."""
+        head = self.heads.pop(name, None)
+        if head is not None:
+            self[name] = StreamName(_NOTHING)  # for a type that refers to itself
+            self[name] = StreamName(head())
+        return super().get(name, default)
+
+
+class _Body:
+    """The graph of one composite with its actuals."""
+
+    def __init__(
+        self,
+        expansion: Expansion,
+        operator: CompositeOperator,
+        actuals: Mapping[str, Meaning],
+        inputs: Sequence[Tuple],
+        chain: tuple[str, ...],
+    ) -> None:
+        self.expansion = expansion
+        self.operator = operator
+        self.composite = operator.composite
+        self.chain = chain
+        self.names: FileNames = expansion.files.names(operator.unit)
+        self.source: Source = operator.unit.source
+        self.mistakes = expansion.mistakes
+        self.report = mistake_reporter(self.source, self.mistakes)
+        self.known = _StreamNames()
+        self.scope = Scope(self.names.scope, self.known, self.names)
+        self.known |= actuals
+        for formal in self.composite.formals:
+            if formal.default is not None and formal.name.name not in self.known:
+                self.known[formal.name.name] = self._actual(formal, formal.default, self.source, self.scope)
+        for definition in self.composite.types:
+            type_ = type_of(definition.type, self.scope, self.source, self.mistakes)
+            self.scope.declare_type(definition.name.name, type_)
+        for port, type_ in zip(self.composite.inputs, inputs, strict=False):
+            own = type_ if port.type is None else self._tuple(port.type)
+            if port.type is not None and own != type_ and _NOTHING not in (own, type_):
+                message = f"{port.name} of {self.composite.name} has the type {own}, and {type_} comes"
+                self.report("CDISP0457E", message, port.name)
+            self.known[port.name.name] = StreamName(own)
+        self._declare_streams()
+
+    def _declare_streams(self) -> None:
+        seen = {port.name.name for port in self.composite.inputs}
+        for invocation in self.composite.graph:
+            for output in invocation.outputs:
+                name = output.stream.name
+                if name in seen:
+                    self.report("CDISP0029E", f"the stream {name} is defined twice", output.stream)
+                seen.add(name)
+                self.known.heads[name] = lambda written=output.type: self._tuple(written)
+
+    def _tuple(self, written: tree.Type) -> Tuple:
+        type_: Type = type_of(written, self.scope, self.source, self.mistakes)
+        return type_ if isinstance(type_, Tuple) else _NOTHING
+
+    def _actual(self, formal: Formal, values: Any, source: Source, scope: Scope) -> Actual:
+        kind = None if formal.type is None else type_of(formal.type, self.scope, self.source, self.mistakes)
+        return Actual(formal.mode, values, source, scope, None if kind == UNKNOWN else kind)
+
+    # --- the graph
+
+    def graph(self) -> list[LocatedMapping]:
+        """Return the invocations."""
+        return [self.invocation(each) for each in self.composite.graph]
+
+    def body(self) -> LocatedMapping:
+        """Return the composite as an entry of `composites`."""
+        reader = Reader(self.source, self.scope, self.mistakes)
+        graph = self.graph()
+        streams = {output.stream.name for each in self.composite.graph for output in each.outputs}
+        for port in self.composite.outputs:
+            if port.name.name not in streams:
+                self.report(
+                    "CDISP0053E", f"no operator of {self.composite.name} makes the stream {port.name}", port.name
+                )
+        return mapping(
+            self.source,
+            self.composite.name,
+            {
+                "inputs": [port.name.name for port in self.composite.inputs],
+                "outputs": [port.name.name for port in self.composite.outputs],
+                "annotations": annotations_of(self.composite.annotations, reader, self.report),
+                "config": configs_of(self.composite.configs, reader, [], self.report),
+                "graph": sequence(self.source, self.composite.name, graph),
+            },
+        )
+
+    def invocation(self, invocation: Invocation) -> LocatedMapping:
+        """Return one invocation."""
+        operator = self._operator(invocation.operator)
+        inputs = tuple(self._input(each) for each in invocation.inputs)
+        outputs = tuple(self._output(each) for each in invocation.outputs)
+        entries: dict[str, Any] = {"name": (invocation.alias or invocation.outputs[0].stream).name}
+        reader = Reader(self.source, self.scope, self.mistakes)
+        if isinstance(operator, CompositeOperator):
+            entries["operator"] = self._composite(operator, invocation, inputs)
+            bindings: list[Any] = [[stream.name for stream in port.streams] for port in invocation.inputs]
+        else:
+            kind = "Custom" if operator is None else operator.kind
+            entries["operator"] = kind
+            if operator is not None and not operator.standard:
+                self._declare(operator, invocation)
+            bindings = [
+                {"streams": [stream.name for stream in port.streams], "name": self._label(port)}
+                for port in invocation.inputs
+            ]
+            if operator is not None:
+                entries["parameters"] = self._parameters(operator, invocation, inputs, outputs, reader)
+        entries["inputs"] = bindings
+        entries["outputs"] = [
+            self._binding(port, type_.type, invocation) for port, type_ in zip(invocation.outputs, outputs, strict=True)
+        ]
+        entries["annotations"] = annotations_of(invocation.annotations, reader, self.report)
+        ports = [self._label(port) for port in invocation.inputs]
+        entries["config"] = configs_of(invocation.configs, reader, ports, self.report)
+        self.expansion.note_references((entries["annotations"], entries["config"]))
+        at = {"operator": invocation.operator}
+        return mapping(self.source, invocation.alias or invocation.outputs[0].stream, entries, at)
+
+    def _operator(self, name: tree.Name) -> Operator | None:
+        names, written = self.names, name
+        scope = self.scope
+        for _ in range(50):
+            meaning = scope.find(written.name) if written.name.startswith("$") else None
+            if not isinstance(meaning, Actual):
+                break
+            actual = type_of_values(meaning.values)
+            if not isinstance(actual, tree.NamedType):
+                self.report("CDISP0800E", f"{written} is no operator", name)
+                return None
+            written, scope = actual.name, meaning.scope
+            if isinstance(scope.definitions, FileNames):
+                names = scope.definitions
+        operator = names.operator(written)
+        if operator is None:
+            self.report("CDISP0053E", f"there is no operator {written}", name)
+        elif isinstance(operator, CompositeOperator):
+            foreign = operator.unit.namespace != names.unit.namespace
+            if foreign and not operator.composite.public:
+                self.report("CDISP0468E", f"{operator.kind} is not public", name)
+        elif operator.assumed:
+            self.report(
+                "SO0712", f"{operator.kind} has no model here, so its ports are assumed to be as they are used", name
+            )
+        return operator
+
+    def _label(self, port: InputPort) -> str:
+        return (port.alias or port.streams[0]).name
+
+    def _input(self, port: InputPort) -> Port:
+        types: list[Tuple] = []
+        for stream in port.streams:
+            meaning = self.scope.find(stream.name, stream.namespace)
+            if not isinstance(meaning, StreamName):
+                self.report("CDISP0053E", f"there is no stream {stream}", stream)
+                continue
+            types.append(meaning.type)
+            if meaning.type != types[0] and _NOTHING not in (meaning.type, types[0]):
+                self.report(
+                    "CDISP0457E", f"the stream {stream} has the type {meaning.type}, and the port {types[0]}", stream
+                )
+        names = tuple(stream.name for stream in port.streams)
+        alias = () if port.alias is None else (port.alias.name,)
+        return Port(self._label(port), types[0] if types else _NOTHING, (*alias, *names))
+
+    def _output(self, port: OutputPort) -> Port:
+        meaning = self.known.get(port.stream.name)
+        type_ = meaning.type if isinstance(meaning, StreamName) else _NOTHING
+        alias = () if port.alias is None else (port.alias.name,)
+        return Port((port.alias or port.stream).name, type_, (*alias, port.stream.name), mutable=True)
+
+    def _binding(self, port: OutputPort, type_: Tuple, invocation: Invocation) -> Any:
+        del invocation
+        if not type_.attributes:
+            return {"stream": port.stream.name}
+        only = sorted(str(each) for each in parts_of_type(type_) if each in _COMPILED_ONLY)
+        if only:
+            self.report("SO0720", f"{port.stream} has the types {', '.join(only)}, which only compile", port.stream)
+            return {"stream": port.stream.name}
+        return mapping(self.source, port.stream, {"stream": port.stream.name, "schema": ddl_of(type_)})
+
+    def _parameters(
+        self,
+        operator: PrimitiveOperator,
+        invocation: Invocation,
+        inputs: tuple[Port, ...],
+        outputs: tuple[Port, ...],
+        reader: Reader,
+    ) -> Any:
+        mutable = tuple(Port(each.label, each.type, each.names, mutable=operator.name == "Custom") for each in inputs)
+        own: list[Mistake] = []
+        writer = ParameterWriter(self.names, self.source, self.scope, operator.kind, mutable, outputs, own)
+        parameters = writer.parameters(invocation)
+        self.mistakes += own
+        self.expansion.submission.use(writer.submission)
+        if operator.standard:
+            parameters = _as_in_streams(operator.kind, parameters, [each.values for each in invocation.windows])
+        read = _READ.get(operator.kind, "")
+        if isinstance(parameters.get(read), str):
+            parameters[read] = _within(self.expansion.data, parameters[read])
+        if invocation.windows:
+            texts = {each.label.name: window_text(each, reader) for each in invocation.windows}
+            by_port = [
+                next((texts[name] for name in (port.label, *port.names) if name in texts), "") for port in inputs
+            ]
+            parameters["window"] = by_port if operator.name == "Join" else next(iter(texts.values()))
+        at = {each.label.name: each.label for each in invocation.arguments}
+        return mapping(self.source, invocation.operator, parameters, at)
+
+    def _declare(self, operator: PrimitiveOperator, invocation: Invocation) -> None:
+        inputs = [{"mutable": False} for _ in invocation.inputs]
+        outputs = [{"mutable": True} for _ in invocation.outputs]
+        model = {"inputs": inputs, "outputs": outputs, "stateful": True}
+        self.expansion.operators.setdefault(operator.kind, located(self.source, invocation.operator, model))
+
+    # --- composites
+
+    def _composite(self, operator: CompositeOperator, invocation: Invocation, inputs: tuple[Port, ...]) -> str:
+        composite = operator.composite
+        if operator.kind in self.chain:
+            path = " -> ".join((*self.chain, operator.kind))
+            self.report("CDISP0459E", f"the composite {operator.kind} contains itself: {path}", invocation.operator)
+            return operator.kind
+        for what, given, wanted, code in (
+            ("input", len(invocation.inputs), len(composite.inputs), "CDISP0394E"),
+            ("output", len(invocation.outputs), len(composite.outputs), "CDISP0395E"),
+        ):
+            if given != wanted:
+                message = f"{operator.kind} has {wanted} {what} ports, and {given} are given"
+                self.report(code, message, invocation.operator)
+        actuals = self._actuals(composite, invocation, inputs)
+        types = [each.type for each in inputs]
+        chain = (*self.chain, operator.kind)
+        body = _Body(self.expansion, operator, actuals, types, chain)
+        content = body.body()
+        for port, output in zip(composite.outputs, invocation.outputs, strict=False):
+            made = body.known.get(port.name.name)
+            wanted = self.known.get(output.stream.name)
+            if (
+                isinstance(made, StreamName)
+                and isinstance(wanted, StreamName)
+                and made.type != wanted.type
+                and _NOTHING not in (made.type, wanted.type)
+            ):
+                message = f"{output.stream} has the type {wanted.type}, and {operator.kind} gives {made.type}"
+                self.report("CDISP0457E", message, output.stream)
+        return self.expansion.shared(operator.kind, content)
+
+    def _actuals(self, composite: Composite, invocation: Invocation, inputs: tuple[Port, ...]) -> dict[str, Meaning]:
+        """Return the actuals of an invocation, which may read the attributes of its input streams."""
+        scope = port_scope(self.scope, inputs)
+        formals = {each.name.name.removeprefix("$"): each for each in composite.formals}
+        given: dict[str, Argument] = {each.label.name: each for each in invocation.arguments}
+        actuals: dict[str, Meaning] = {}
+        for label, argument in given.items():
+            formal = formals.get(label)
+            if formal is None:
+                self.report("CDISP0054E", f"{composite.name} has no parameter {label}", argument.label)
+                continue
+            actuals[formal.name.name] = self._actual(formal, argument.values, self.source, scope)
+        for label, formal in formals.items():
+            if formal.default is None and label not in given:
+                self.report("SO0705", f"the parameter {label} of {composite.name} is missing", invocation.operator)
+                actuals[formal.name.name] = VariableName(UNKNOWN, "parameter")
+        return actuals
+
+
+class Expansion:
+    """The expansion of one application."""
+
+    def __init__(self, files: Files, mistakes: list[Mistake], submission: Submission, data: Path) -> None:
+        self.files = files
+        self.data = data
+        self.mistakes = mistakes
+        self.submission = submission
+        self.composites: dict[str, Any] = {}
+        self.operators: dict[str, Any] = {}
+
+    def shared(self, kind: str, content: LocatedMapping) -> str:
+        """Return the name of a composite with a content, which is added unless it is there."""
+        name, number = kind, 1
+        while name in self.composites and self.composites[name] != content:
+            number += 1
+            name = f"{kind}#{number}"
+        self.composites.setdefault(name, content)
+        return name
+
+    def note_references(self, values: Any) -> None:
+        """Note the submission-time values that annotations and configs refer to."""
+        for key, name in references(values):
+            kind = {"width": "int32", "threads": "int32", "queueSize": "int32"}.get(key, "float64")
+            self.submission.use({name: kind})
+
+    def document(self, main: CompositeOperator, application: str) -> LocatedMapping:
+        """Return the document of an application."""
+        body = _Body(self, main, {}, (), (main.kind,))
+        reader = Reader(body.source, body.scope, self.mistakes)
+        graph = sequence(body.source, main.composite.name, body.graph())
+        annotations = annotations_of(main.composite.annotations, reader, body.report)
+        config = configs_of(main.composite.configs, reader, [], body.report)
+        pools = host_pools(main.composite.configs, reader)
+        source, node = body.source, main.composite.name
+        return mapping(
+            source,
+            node,
+            {
+                "specVersion": 1,
+                "application": application,
+                "submission": self.submission.document(),
+                "hostPools": pools,
+                "operators": self.operators,
+                "composites": self.composites,
+                "annotations": annotations,
+                "config": config,
+                "graph": graph,
+            },
+        )
+
+
+def _within(directory: Path, name: str) -> str:
+    """Return the path of a file to read; one that is relative is in the data directory."""
+    return name if "://" in name or name.startswith("${") else str(directory / name)

@@ -1,0 +1,257 @@
+"""The definitions that a file sees: its own, those it uses, those of its namespace, and those of the language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from streams_orchestration.spl.functions.signatures import Signature
+from streams_orchestration.spl.language import tree
+from streams_orchestration.spl.language.definitions import Composite, Definition, Function, FunctionParameter
+from streams_orchestration.spl.toolkits.search import Toolkits
+from streams_orchestration.spl.toolkits.standard import IMPLICIT, is_standard
+from streams_orchestration.spl.toolkits.units import LoadedUnit
+from streams_orchestration.spl.types.types import RSTRING, UNKNOWN, Enumeration, Type
+from streams_orchestration.spl.typing.checking import type_of
+from streams_orchestration.spl.typing.scopes import (
+    BUILTINS,
+    EnumWord,
+    FunctionName,
+    Meaning,
+    OtherName,
+    Scope,
+    TypeName,
+    Unclear,
+    composite_name,
+)
+from streams_orchestration.spl.typing.statements import signature_of
+from streams_orchestration.spl.typing.typed import Call, Constant, Expression, Mistake
+
+Known = Callable[[Call], Expression | None]
+SUBMISSION = ("getSubmissionTimeValue", "getSubmissionTimeListValue")
+
+
+@dataclass(frozen=True, eq=False)
+class CompositeOperator:
+    """A composite, with the file that defines it."""
+
+    unit: LoadedUnit
+    composite: Composite
+
+    @property
+    def kind(self) -> str:
+        """The name with its namespace."""
+        return f"{self.unit.namespace}::{self.composite.name.name}" if self.unit.namespace else self.composite.name.name
+
+
+@dataclass(frozen=True)
+class PrimitiveOperator:
+    """An operator that is no composite: a standard one, or a native one of a toolkit."""
+
+    namespace: str
+    name: str
+    standard: bool
+    assumed: bool = False
+    """True if nothing but the invocation says which ports it has."""
+
+    @property
+    def kind(self) -> str:
+        """The name of a standard operator; that of another one with its namespace."""
+        return self.name if self.standard or not self.namespace else f"{self.namespace}::{self.name}"
+
+
+Operator = CompositeOperator | PrimitiveOperator
+
+
+class FileNames:
+    """The meanings of names in one file, behind the scopes of its composites (`typing.scopes.Definitions`)."""
+
+    def __init__(self, files: Files, unit: LoadedUnit) -> None:
+        self.files = files
+        self.unit = unit
+        self.scope = Scope(definitions=self)
+        self._types: dict[int, Type] = {}
+        self._signatures: dict[int, Signature] = {}
+
+    # --- meanings
+
+    def find(self, name: tree.Name) -> Meaning | None:
+        """Return the meaning of a name that no composite or block around it defines."""
+        if name.namespace:
+            return self._of_namespace(name.namespace, name) or BUILTINS.find(name)
+        own = self._meaning([(self.unit, each) for each in self.unit.named(name.name)]) or self._word([self.unit], name)
+        if own is not None:
+            return own
+        for use in self.unit.unit.uses:
+            if use.name == name.name and (found := self._of_namespace(use.namespace, name)) is not None:
+                return found
+        named = {(use.namespace, use.name) for use in self.unit.unit.uses if use.name != "*"}
+        for namespace, used in named:
+            for unit, definition in self.files.toolkits.definitions(namespace, used):
+                if isinstance(definition, tree.TypeDefinition) and name.name in _words(definition):
+                    return self._word_of(unit, definition)
+        others = self.files.toolkits.units_of(self.unit.namespace)
+        found = self._of_namespace(self.unit.namespace, name) or self._word(others, name)
+        return found if found is not None else self._of_wildcards(name)
+
+    def known(self, call: Call) -> Expression | None:
+        """Return the value of a call that is known when the application is compiled."""
+        return self.files.known(call)
+
+    def _of_wildcards(self, name: tree.Name) -> Meaning | None:
+        meanings: dict[str, Meaning] = {}
+        for use in self.unit.unit.uses:
+            if use.name == "*" and use.namespace not in IMPLICIT:
+                found = self._of_namespace(use.namespace, name)
+                found = found or self._word(self.files.toolkits.units_of(use.namespace), name)
+                if found is not None:
+                    meanings[use.namespace] = found
+        builtin = BUILTINS.find(name)
+        if builtin is not None and not meanings:
+            return builtin
+        if isinstance(builtin, FunctionName) and all(isinstance(each, FunctionName) for each in meanings.values()):
+            own = (
+                signature
+                for each in meanings.values()
+                if isinstance(each, FunctionName)
+                for signature in each.overloads
+            )
+            return FunctionName((*builtin.overloads, *own))
+        if len(meanings) > 1 and not all(isinstance(each, FunctionName) for each in meanings.values()):
+            return Unclear("CDISP0017E", f"{name} is defined in several namespaces: {', '.join(sorted(meanings))}")
+        return next(iter(meanings.values()), builtin)
+
+    def _of_namespace(self, namespace: str, name: tree.Name) -> Meaning | None:
+        found = self.files.toolkits.definitions(namespace, name.name)
+        hidden = namespace != self.unit.namespace
+        visible = [(unit, each) for unit, each in found if not (hidden and _is_private(each))]
+        if found and not visible:
+            return Unclear("CDISP0468E", f"{name} of the namespace {namespace} is not public")
+        return self._meaning(visible)
+
+    def _meaning(self, found: Iterable[tuple[LoadedUnit, Definition]]) -> Meaning | None:
+        found = list(found)
+        functions = [(unit, each) for unit, each in found if isinstance(each, Function)]
+        if functions:
+            return FunctionName(tuple(self.files.names(unit).signature(each) for unit, each in functions))
+        for unit, each in found:
+            if isinstance(each, tree.TypeDefinition):
+                return TypeName(self.files.names(unit).type(each))
+            if isinstance(each, Composite):
+                names = self.files.names(unit)
+                static = {each.name.name: names.type(each) for each in each.types if each.static}
+                return composite_name(static) if static else OtherName("a composite")
+        return None
+
+    def _word(self, units: Iterable[LoadedUnit], name: tree.Name) -> Meaning | None:
+        for unit in units:
+            for definition in unit.types():
+                if name.name in _words(definition):
+                    return self._word_of(unit, definition)
+        return None
+
+    def _word_of(self, unit: LoadedUnit, definition: tree.TypeDefinition) -> Meaning | None:
+        type_ = self.files.names(unit).type(definition)
+        return EnumWord((type_,)) if isinstance(type_, Enumeration) else None
+
+    # --- definitions of this file
+
+    def type(self, definition: tree.TypeDefinition) -> Type:
+        """Return the type that a definition of the file names; the first call reports its mistakes."""
+        key = id(definition)
+        if key not in self._types:
+            self._types[key] = UNKNOWN  # for one that refers to itself
+            self._types[key] = type_of(definition.type, self.scope, self.unit.source, self.files.mistakes)
+        return self._types[key]
+
+    def signature(self, function: Function) -> Signature:
+        """Return a function of the file as its callers see it."""
+        key = id(function)
+        if key not in self._signatures:
+            made = signature_of(function, self.unit.namespace, self.scope, self.unit.source, self.files.mistakes)
+            self._signatures[key] = made
+            self.files.functions[made] = (self, function)
+        return self._signatures[key]
+
+    # --- operators
+
+    def operator(self, name: tree.Name) -> Operator | None:
+        """Return the operator of a name; None if there is none."""
+        for namespace, only in self._places(name):
+            for unit, definition in self.files.toolkits.definitions(namespace, name.name):
+                if isinstance(definition, Composite):
+                    return CompositeOperator(unit, definition)
+            if is_standard(namespace, name.name) and namespace:
+                return PrimitiveOperator(namespace, name.name, standard=True)
+            if only and (namespace or name.namespace):
+                native = self.files.toolkits.has_native_operator(namespace, name.name)
+                if native or not self.files.toolkits.is_namespace(namespace):
+                    return PrimitiveOperator(namespace, name.name, standard=False, assumed=not native)
+            if self.files.toolkits.has_native_operator(namespace, name.name):
+                return PrimitiveOperator(namespace, name.name, standard=False)
+        for use in self.unit.unit.uses:
+            missing = not self.files.toolkits.is_namespace(use.namespace) and use.namespace not in IMPLICIT
+            if use.name == "*" and missing and not name.namespace:
+                return PrimitiveOperator(use.namespace, name.name, standard=False, assumed=True)
+        return None
+
+    def _places(self, name: tree.Name) -> Iterator[tuple[str, bool]]:
+        """Yield the namespaces in which an operator may be, and True where the program names the namespace."""
+        if name.namespace:
+            yield name.namespace, True
+            return
+        yield self.unit.namespace, False
+        for use in self.unit.unit.uses:
+            if use.name == name.name:
+                yield use.namespace, True
+        for use in self.unit.unit.uses:
+            if use.name == "*":
+                yield use.namespace, False
+        for namespace in IMPLICIT:
+            yield namespace, False
+
+
+class Files:
+    """All files of an application, with what was found in them."""
+
+    def __init__(self, toolkits: Toolkits, known: Known, mistakes: list[Mistake]) -> None:
+        """Begin without files.
+
+        Args:
+            toolkits: the toolkits.
+            known: returns the value of a call that is known when the application is compiled.
+            mistakes: the list that gets the mistakes in all files.
+        """
+        self.toolkits = toolkits
+        self.known = known
+        self.mistakes = mistakes
+        self.functions: dict[Signature, tuple[FileNames, Function]] = {}
+        """The functions of the files whose signatures were asked for."""
+        self._names: dict[int, FileNames] = {}
+
+    def names(self, unit: LoadedUnit) -> FileNames:
+        """Return the names of a file."""
+        if id(unit) not in self._names:
+            self._names[id(unit)] = FileNames(self, unit)
+        return self._names[id(unit)]
+
+
+def _is_private(definition: Definition) -> bool:
+    return isinstance(definition, Composite | Function) and not definition.public
+
+
+def _words(definition: tree.TypeDefinition) -> frozenset[str]:
+    written = definition.type
+    return frozenset(word.name for word in written.words) if isinstance(written, tree.EnumType) else frozenset()
+
+
+__all__ = [
+    "RSTRING",
+    "CompositeOperator",
+    "Constant",
+    "FileNames",
+    "Files",
+    "FunctionParameter",
+    "Operator",
+    "PrimitiveOperator",
+]

@@ -1,0 +1,231 @@
+"""Parameters of primitive operators as those of a document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from streams_orchestration.spl.application.names import FileNames
+from streams_orchestration.spl.application.values import (
+    SUBMISSION,
+    SUBMISSION_LIST,
+    Unclear,
+    constant,
+    parts_of,
+    submission_name,
+    submission_type,
+)
+from streams_orchestration.spl.language import tree
+from streams_orchestration.spl.language.definitions import Argument, Invocation, OutputClause
+from streams_orchestration.spl.language.printing import text_of
+from streams_orchestration.spl.models.invocations import check_outputs, check_parameters, check_ports
+from streams_orchestration.spl.models.operators import OperatorModel, standard_operator
+from streams_orchestration.spl.typing.canonical import canonical_function, canonical_text
+from streams_orchestration.spl.typing.checking import check_expression
+from streams_orchestration.spl.typing.scopes import Actual, Port, Scope, port_scope
+from streams_orchestration.spl.typing.statements import check_function, check_logic
+from streams_orchestration.spl.typing.typed import (
+    Call,
+    Constant,
+    Expression,
+    Mistake,
+    Node,
+    PortAttribute,
+    Source,
+    Span,
+)
+
+_WORDS = frozenset(
+    (
+        *("format", "compression", "algorithm", "order", "position", "parsing", "closeMode", "writeFailureAction"),
+        *("congestionPolicy", "status_", "protocol", "role", "outputType"),
+    )
+)
+"""Parameters whose values are words of the operator."""
+_ATTRIBUTES = frozenset(("deltaAttribute", "timeAttribute", "inputAttribute"))
+"""Parameters whose values are names of attributes."""
+
+
+@dataclass(eq=False)
+class ParameterWriter:
+    """Writes the parameters of one invocation of a primitive operator."""
+
+    names: FileNames
+    source: Source
+    scope: Scope
+    kind: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    mistakes: list[Mistake]
+    submission: dict[str, str] = field(default_factory=dict[str, str])
+    """The submission-time values that are used, with their types."""
+
+    def parameters(self, invocation: Invocation) -> dict[str, Any]:
+        """Return the parameters, with `output`, and `spl` for logic and functions."""
+        typed: list[Node] = []
+        logic, known = check_logic(
+            invocation.logic,
+            self.scope,
+            self.source,
+            self.mistakes,
+            self.inputs,
+            self.outputs,
+            submits=self.kind == "Custom",
+        )
+        model = standard_operator(self.kind)
+        if model is None:
+            parameters = self._without_model(invocation, port_scope(known, self.inputs), typed)
+        else:
+            parameters = self._by_model(invocation, model, known, typed)
+        program: dict[str, Any] = {}
+        if invocation.logic and len(self.mistakes) == 0:
+            program = {
+                "state": canonical_text(logic.state),
+                "onTuple": {str(port): canonical_text(statement) for port, statement in logic.on_tuple},
+                "onPunct": {str(port): canonical_text(statement) for port, statement in logic.on_mark},
+                "onProcess": None if logic.process is None else canonical_text(logic.process),
+            }
+            typed.append(logic)
+        functions, constants = self._used(typed)
+        program |= {"functions": functions, "constants": constants}
+        program = {key: value for key, value in program.items() if value}
+        if program:
+            first = invocation.logic[0] if invocation.logic else invocation
+            parameters["spl"] = program | {"at": self._place(first)}
+        return parameters
+
+    def _by_model(
+        self, invocation: Invocation, model: OperatorModel, known: Scope, typed: list[Node]
+    ) -> dict[str, Any]:
+        """Return the parameters of a standard operator, checked against its model."""
+        check_ports(invocation, model, self.source, self.mistakes)
+        parameters: dict[str, Any] = {}
+        given = check_parameters(invocation, model, known, self.source, self.mistakes, self.inputs)
+        for name, values in given.items():
+            mode = model.parameters[name].mode if name in model.parameters else ""
+            written = [
+                each.name if mode == "Attribute" and isinstance(each, PortAttribute) else self.expression(each, typed)
+                for each in values
+            ]
+            parameters[name] = written[0] if len(written) == 1 else written
+        assigned = check_outputs(invocation, model, known, self.source, self.mistakes, self.inputs, self.outputs)
+        maps: list[dict[str, Any]] = []
+        for number in range(len(self.outputs)):
+            kind = model.output(number)
+            # Our operators take attributes over by name where there is one input and no function for them.
+            implied = kind is not None and kind.default in ("", "AsIs") and len(self.inputs) == 1
+            values = [each for each in assigned.get(number, ()) if each.written or not implied]
+            maps.append({each.attribute: self.expression(each.value, typed) for each in values})
+        if any(maps):
+            parameters["output"] = maps[0] if len(maps) == 1 else maps
+        return parameters
+
+    def _without_model(self, invocation: Invocation, scope: Scope, typed: list[Node]) -> dict[str, Any]:
+        """Return the parameters of an operator whose model is not known: words, constants and expressions."""
+        parameters = {each.label.name: self._argument(each, scope, typed) for each in invocation.arguments}
+        outputs = self._outputs(invocation.assignments, scope, typed)
+        return parameters if outputs is None else parameters | {"output": outputs}
+
+    def _argument(self, argument: Argument, scope: Scope, typed: list[Node]) -> Any:
+        label = argument.label.name
+        if not isinstance(argument.values, tuple):
+            return text_of(argument.values)
+        values = [self._value(label, each, scope, typed) for each in argument.values]
+        return values[0] if len(values) == 1 else values
+
+    def _value(self, label: str, written: tree.Expression, scope: Scope, typed: list[Node]) -> Any:
+        if isinstance(written, tree.Name):
+            actual = scope.find(written.name) if written.name.startswith("$") else None
+            if isinstance(actual, Actual) and isinstance(actual.values, tuple) and len(actual.values) == 1:
+                inner = actual.values[0]
+                if label in _WORDS or (isinstance(inner, tree.Name) and actual.scope.find(inner.name) is None):
+                    return text_of(inner)
+            elif not written.name.startswith("$") and (
+                label in _WORDS or label in _ATTRIBUTES or scope.find(written.name) is None
+            ):
+                return written.name
+        if label in _WORDS and isinstance(written, tree.Member):
+            return text_of(written)
+        checked = check_expression(written, scope, self.source, self.mistakes)
+        return self.expression(checked, typed)
+
+    def expression(self, checked: Expression, typed: list[Node]) -> Any:
+        """Return an expression as a value if it is constant, else as a program."""
+        if submission_name(checked) is None and not _calls_submission(checked):
+            try:
+                return constant(checked)
+            except Unclear:
+                pass
+        name = submission_name(checked)
+        if name is not None:
+            self.submission[name] = submission_type(checked)
+            return f"${{{name}}}"
+        typed.append(checked)
+        try:
+            text = canonical_text(checked)
+        except ValueError:
+            return None  # a mistake that was reported
+        return {"spl": text, "at": str(checked.span)}
+
+    def _outputs(self, clauses: tuple[OutputClause, ...], scope: Scope, typed: list[Node]) -> Any:
+        """Return the entry `output`: a mapping, or a list with one for each port."""
+        if not clauses:
+            return None
+        inner = scope
+        maps: list[dict[str, Any]] = [{} for _ in self.outputs]
+        for clause in clauses:
+            number = next(
+                (n for n, port in enumerate(self.outputs) if clause.port.name in (port.label, *port.names)), None
+            )
+            if number is None:
+                self._report("CDISP0362E", f"there is no output port {clause.port}", clause.port)
+                continue
+            for assignment in clause.assignments:
+                name = assignment.attribute
+                expected = self.outputs[number].type.type_of(name.name)
+                if expected is None:
+                    label = self.outputs[number].label
+                    self._report("CDISP0076E", f"the stream {label} has no attribute {name}", name)
+                checked = check_expression(assignment.value, inner, self.source, self.mistakes, expected)
+                maps[number][name.name] = self.expression(checked, typed)
+        return maps[0] if len(maps) == 1 else maps
+
+    def _used(self, typed: list[Node]) -> tuple[list[str], dict[str, str]]:
+        """Return the texts of the functions that trees call, and the submission-time values that they read."""
+        texts: dict[str, None] = {}
+        constants: dict[str, str] = {}
+        waiting: list[Node] = [*typed]
+        seen: set[object] = set()
+        while waiting:
+            for node in parts_of(waiting.pop()):
+                if not isinstance(node, Call):
+                    continue
+                match node.arguments:
+                    case (Constant(value=str(name)), *_) if node.signature.name in (SUBMISSION, SUBMISSION_LIST):
+                        self.submission.setdefault(name, "rstring")
+                        constants[name] = f"${{{name}}}"
+                    case _:
+                        pass
+                found = self.names.files.functions.get(node.signature)
+                if found is None or node.signature in seen:
+                    continue
+                seen.add(node.signature)
+                names, function = found
+                checked = check_function(function, names.scope, names.unit.source, self.mistakes, node.signature)
+                if not self.mistakes:
+                    texts[canonical_function(checked)] = None
+                waiting.append(checked)
+        return sorted(texts), dict(sorted(constants.items()))
+
+    def _place(self, node: tree.Node) -> str:
+        line, column = self.source.place(node.first)
+        return f"{self.source.file}:{line}:{column}"
+
+    def _report(self, code: str, message: str, node: tree.Node) -> None:
+        self.mistakes.append(Mistake(code, message, Span(self.source, node.first, node.last)))
+
+
+def _calls_submission(checked: Expression) -> bool:
+    return any(
+        isinstance(each, Call) and each.signature.name in (SUBMISSION, SUBMISSION_LIST) for each in parts_of(checked)
+    )

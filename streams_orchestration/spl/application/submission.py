@@ -1,0 +1,59 @@
+"""The submission-time values of an application."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from streams_orchestration.model.containers import is_list, is_mapping
+
+
+class Submission:
+    """The submission-time values that an application uses."""
+
+    def __init__(self) -> None:
+        self.types: dict[str, str] = {}
+        self.defaults: dict[str, Any] = {}
+
+    def use(self, types: dict[str, str]) -> None:
+        """Note uses; a value that is used with several types is a text."""
+        for name, type_ in types.items():
+            self.types[name] = type_ if self.types.get(name, type_) == type_ else "rstring"
+
+    def document(self) -> dict[str, Any]:
+        """Return the entry `submission`."""
+        entries: dict[str, Any] = {}
+        for name, type_ in sorted(self.types.items()):
+            entry: dict[str, Any] = {"type": type_}
+            if name in self.defaults:
+                entry["default"] = _typed(self.defaults[name], type_)
+            entries[name] = entry
+        return entries
+
+
+def _typed(text: Any, type_: str) -> Any:
+    if isinstance(text, list):
+        return json.dumps(text)
+    if not isinstance(text, str):
+        return text if type_ != "rstring" else str(text)
+    try:
+        if type_ in ("int32", "int64"):
+            return int(text)
+        if type_ == "float64":
+            return float(text)
+    except ValueError:
+        return text
+    return text == "true" if type_ == "boolean" else text
+
+
+def references(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the references to submission-time values in a value, each with the key that it is at."""
+    if isinstance(value, str) and value.startswith("${") and value.endswith("}") and "(" not in value:
+        yield key, value[2:-1]
+    elif is_mapping(value):
+        for name, each in value.items():
+            yield from references(each, name)
+    elif is_list(value):
+        for each in value:
+            yield from references(each, key)

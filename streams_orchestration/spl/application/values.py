@@ -1,0 +1,155 @@
+"""Values of annotations, configs and windows, and references to submission-time values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, cast
+
+from streams_orchestration.spl.functions.signatures import Signature, builtin
+from streams_orchestration.spl.language import tree
+from streams_orchestration.spl.language.printing import text_of
+from streams_orchestration.spl.types.types import FLOATS, INTEGERS, Primitive
+from streams_orchestration.spl.typing.checking import check_expression
+from streams_orchestration.spl.typing.scopes import Actual, Scope
+from streams_orchestration.spl.typing.typed import (
+    Call,
+    Cast,
+    Constant,
+    Convert,
+    Expression,
+    ListOf,
+    Mistake,
+    Node,
+    Source,
+)
+
+SUBMISSION = "getSubmissionTimeValue"
+SUBMISSION_LIST = "getSubmissionTimeListValue"
+_TYPES = {"boolean": "boolean", "int64": "int64"}
+
+
+class Unclear(Exception):  # noqa: N818  no error: the value is one that only a run knows
+    """A value that is not known when the application is compiled."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """A reader of values that are known when the application is compiled, in one scope of one file."""
+
+    source: Source
+    scope: Scope
+    mistakes: list[Mistake]
+
+    def named(self, entries: tuple[tree.Entry, ...]) -> dict[str, tree.Expression]:
+        """Return the entries of an annotation or a tuple literal, by key."""
+        found: dict[str, tree.Expression] = {}
+        for entry in entries:
+            match entry.key:
+                case tree.Binary(operator="=", left=tree.Name(name=name), right=value):
+                    found[name] = value
+                case tree.Name(name=name) if entry.value is not None:
+                    found[name] = entry.value
+                case _:
+                    pass
+        return found
+
+    def value(self, written: tree.Expression) -> Any:
+        """Return a value: of a constant, a word, a list, a tuple, or `${name}` for a submission-time value.
+
+        Raises:
+            Unclear: only a run knows it.
+        """
+        match written:
+            case tree.ListLiteral(elements=elements):
+                return [self.value(each) for each in elements]
+            case tree.BraceLiteral(entries=entries):
+                return {key: self.value(each) for key, each in self.named(entries).items()}
+            case tree.Name(name=name) if name.startswith("$"):
+                actual = self.scope.find(name)
+                if isinstance(actual, Actual) and actual.mode in ("attribute", "expression"):
+                    values = actual.values
+                    if isinstance(values, tuple) and len(values) == 1:
+                        return Reader(actual.source, actual.scope, self.mistakes).value(values[0])
+                return self.typed(written)
+            case tree.Name() | tree.Member():
+                return text_of(written)
+            case _:
+                return self.typed(written)
+
+    def typed(self, written: tree.Expression) -> Any:
+        """Return the value of an expression.
+
+        Raises:
+            Unclear: only a run knows it.
+        """
+        before = len(self.mistakes)
+        found = check_expression(written, self.scope, self.source, self.mistakes)
+        if len(self.mistakes) > before:
+            raise Unclear
+        return constant(found)
+
+
+def constant(expression: Expression) -> Any:
+    """Return the value of a typed expression: a constant, a list of them, or `${name}` for a submission-time value.
+
+    Raises:
+        Unclear: only a run knows it.
+    """
+    match expression:
+        case Constant(value=value, type=type_):
+            if type_ in INTEGERS and value is not None:
+                return int(str(value))
+            if type_ in FLOATS and value is not None:
+                return float(str(value))
+            return value
+        case ListOf(elements=elements):
+            return [constant(each) for each in elements]
+        case _:
+            name = submission_name(expression)
+            if name is None:
+                raise Unclear
+            return f"${{{name}}}"
+
+
+def submission_name(expression: Expression) -> str | None:
+    """Return the name of a submission-time value that an expression gives, perhaps cast; None for another one."""
+    while isinstance(expression, Cast | Convert):
+        expression = expression.operand
+    match expression:
+        case Call(signature=Signature(name=name), arguments=(Constant(value=str(value)),)) if name == SUBMISSION:
+            return value
+        case _:
+            return None
+
+
+def submission_type(expression: Expression) -> str:
+    """Return the type of a submission-time value by the cast around it."""
+    type_ = expression.type
+    if not isinstance(type_, Primitive):
+        return "rstring"
+    if type_ in INTEGERS:
+        return "int64" if type_.name in ("int64", "uint32", "uint64") else "int32"
+    if type_ in FLOATS:
+        return "float64"
+    return _TYPES.get(type_.name, "rstring")
+
+
+def parts_of(node: object) -> Iterator[Node]:
+    """Yield all nodes of a typed tree."""
+    if isinstance(node, Node):
+        yield node
+    if isinstance(node, tuple):
+        for each in cast("tuple[object, ...]", node):
+            yield from parts_of(each)
+    elif is_dataclass(node) and isinstance(node, Node):
+        for part in fields(node):
+            value: object = getattr(node, part.name)
+            if isinstance(value, Node | tuple):
+                yield from parts_of(cast("object", value))
+
+
+def submission_call(call: Call) -> Call:
+    """Return the call of a submission-time value without its default, which the document holds."""
+    [signature] = [each for each in builtin(call.signature.name) if len(each.parameters) == 1]
+    return Call(call.span, call.type, signature, call.arguments[:1])

@@ -1,0 +1,1 @@
+"""Toolkits: directories with files of SPL, which are read on demand."""

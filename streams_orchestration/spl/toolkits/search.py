@@ -1,0 +1,79 @@
+"""Search of definitions: which files of the toolkits define a name in a namespace."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from streams_orchestration.spl.language.definitions import Definition
+from streams_orchestration.spl.toolkits.units import LoadedUnit, load
+
+
+class Toolkits:
+    """The toolkits of an application, searched in order; its own comes first."""
+
+    def __init__(self, roots: Sequence[Path], shown: Path) -> None:
+        """Begin without reading anything.
+
+        Args:
+            roots: the directories of the toolkits.
+            shown: the directory to which the names of files in messages are relative, where they are below it.
+        """
+        self.roots = tuple(dict.fromkeys(roots))
+        self.shown = shown
+        self._units: dict[Path, LoadedUnit | None] = {}
+        self._namespaces: dict[str, tuple[LoadedUnit, ...]] = {}
+
+    def add(self, unit: LoadedUnit) -> None:
+        """Take a file that was read already."""
+        self._units[unit.path.resolve()] = unit
+
+    def units_of(self, namespace: str) -> tuple[LoadedUnit, ...]:
+        """Return the files of a namespace that can be read; the directory is nested or dotted."""
+        if namespace not in self._namespaces:
+            found = (self._unit(path) for root in self.roots for path in _files(root, namespace))
+            units = dict.fromkeys(each for each in found if each is not None and each.namespace == namespace)
+            self._namespaces[namespace] = tuple(units)
+        return self._namespaces[namespace]
+
+    def is_namespace(self, namespace: str) -> bool:
+        """Return True if a toolkit has a directory for a namespace, also one without SPL."""
+        return any(directory.is_dir() for root in self.roots for directory in _directories(root, namespace))
+
+    def definitions(self, namespace: str, name: str) -> list[tuple[LoadedUnit, Definition]]:
+        """Return the definitions of a name in a namespace; those of the first toolkit that has any."""
+        found = [(unit, each) for unit in self.units_of(namespace) for each in unit.named(name)]
+        first = next((self._root(unit) for unit, _ in found), None)
+        return [(unit, each) for unit, each in found if self._root(unit) == first]
+
+    def has_native_operator(self, namespace: str, name: str) -> bool:
+        """Return True if a toolkit has the model of a native operator."""
+        return any(
+            (directory / name / f"{name}.xml").is_file()
+            for root in self.roots
+            for directory in _directories(root, namespace)
+        )
+
+    def _root(self, unit: LoadedUnit) -> Path | None:
+        return next((root for root in self.roots if unit.path.is_relative_to(root)), None)
+
+    def _unit(self, path: Path) -> LoadedUnit | None:
+        key = path.resolve()
+        if key not in self._units:
+            shown = path.relative_to(self.shown) if path.is_relative_to(self.shown) else path
+            try:
+                self._units[key] = load(path, str(shown))
+            except (OSError, UnicodeDecodeError):
+                self._units[key] = None
+        return self._units[key]
+
+
+def _directories(root: Path, namespace: str) -> list[Path]:
+    return list(dict.fromkeys((root / namespace.replace(".", os.sep), root / namespace))) if namespace else [root]
+
+
+def _files(root: Path, namespace: str) -> Iterator[Path]:
+    for directory in _directories(root, namespace):
+        if directory.is_dir():
+            yield from sorted(directory.glob("*.spl"))

@@ -1,0 +1,34 @@
+"""The operators of the toolkit `spl`, by namespace, as far as standard operators here do what they do."""
+
+from __future__ import annotations
+
+_NAMESPACES = {
+    "spl.adapter": (
+        *("DirectoryScan", "Export", "FileSink", "FileSource", "Import", "MetricsSink", "TCPSink", "TCPSource"),
+        *("UDPSink", "UDPSource"),
+    ),
+    "spl.control": ("JobControlPlane",),
+    "spl.java": ("JavaOp",),
+    "spl.relational": ("Aggregate", "Filter", "Functor", "Join", "Punctor", "Sort"),
+    "spl.utility": (
+        *("Barrier", "Beacon", "CharacterTransform", "Compress", "Custom", "DeDuplicate", "Decompress", "Delay"),
+        *("DynamicFilter", "Format", "Gate", "JavaOp", "Pair", "Parse", "Split", "Switch", "ThreadedSplit", "Throttle"),
+        *("Union",),
+    ),
+    "spl.XML": ("XMLParse",),
+}
+IMPLICIT = (
+    *("spl", "spl.adapter", "spl.collection", "spl.control", "spl.eventtime", "spl.math", "spl.relational"),
+    *("spl.string", "spl.time", "spl.utility", "spl.XML"),
+)
+"""The namespaces that every file uses."""
+OPERATORS = {name: namespace for namespace, names in _NAMESPACES.items() for name in names}
+
+
+def is_standard(namespace: str, name: str) -> bool:
+    """Return True for a standard operator of a namespace, or of any if that is empty.
+
+    >>> is_standard("spl.relational", "Filter"), is_standard("", "Filter"), is_standard("spl.utility", "Filter")
+    (True, True, False)
+    """
+    return name in OPERATORS and (not namespace or name in _NAMESPACES.get(namespace, ()))

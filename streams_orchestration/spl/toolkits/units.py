@@ -1,0 +1,76 @@
+"""Files of SPL after reading, and where the root of their toolkit is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from streams_orchestration.spl.language.definitions import Composite, Definition, Function, Unit
+from streams_orchestration.spl.language.parsing import parse
+from streams_orchestration.spl.language.tokens import Finding
+from streams_orchestration.spl.language.tree import TypeDefinition
+from streams_orchestration.spl.typing.typed import Source
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedUnit:
+    """A file of SPL."""
+
+    path: Path
+    source: Source
+    unit: Unit
+    findings: tuple[Finding, ...]
+
+    @property
+    def namespace(self) -> str:
+        """The namespace, dotted; empty if the file has none."""
+        return "" if self.unit.namespace is None else self.unit.namespace.name
+
+    def composites(self) -> list[Composite]:
+        """Return the composites of the file."""
+        return [each for each in self.unit.definitions if isinstance(each, Composite)]
+
+    def named(self, name: str) -> list[Definition]:
+        """Return the definitions of a name; functions may be several."""
+        return [each for each in self.unit.definitions if each.name.name == name]
+
+    def functions(self, name: str) -> list[Function]:
+        """Return the functions of a name."""
+        return [each for each in self.named(name) if isinstance(each, Function)]
+
+    def types(self) -> list[TypeDefinition]:
+        """Return the types that the file defines outside of composites."""
+        return [each for each in self.unit.definitions if isinstance(each, TypeDefinition)]
+
+
+def load(path: Path, shown: str) -> LoadedUnit:
+    """Read a file.
+
+    Args:
+        path: the file.
+        shown: its name in messages.
+
+    Raises:
+        OSError: the file cannot be read.
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    parsed = parse(path.read_bytes().decode("utf-8-sig"))
+    return LoadedUnit(path, Source(shown, parsed.tokens), parsed.unit, tuple(parsed.findings))
+
+
+def root_of(path: Path, namespace: str) -> Path | None:
+    """Return the root of the toolkit that a file is in, or None if its directory does not spell the namespace.
+
+    >>> root_of(Path("/tk/my.sample/Main.spl"), "my.sample"), root_of(Path("/tk/my/sample/Main.spl"), "my.sample")
+    (PosixPath('/tk'), PosixPath('/tk'))
+    >>> root_of(Path("/tk/other/Main.spl"), "my.sample")
+    """
+    directory, spelt = path.parent, ""
+    if not namespace:
+        return directory
+    while directory.name:
+        spelt = f"{directory.name}.{spelt}" if spelt else directory.name
+        directory = directory.parent
+        if spelt == namespace:
+            return directory
+    return None

@@ -1,0 +1,96 @@
+"""Applications of SPL as cases: a directory with `Main.spl` and the plan or the mistakes that are expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from streams_orchestration.compiler.compiling import compile_read, compile_spec
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.plan import plan_document
+from streams_orchestration.compiler.reading import read_application, read_tree
+from streams_orchestration.model.diagnostics import errors_of
+from streams_orchestration.model.spl_options import SplOptions, spl_options
+from streams_orchestration_tests.spl.applications import CASES, EXPECTED, MISTAKES, of_kind
+
+UNREAD = "SO0110"
+"""A warning about a stream that nobody reads."""
+
+
+@pytest.fixture(autouse=True)
+def no_options() -> None:
+    spl_options.set(SplOptions())
+
+
+def chosen(name: str) -> Path:
+    spl_options.set(SplOptions(main=EXPECTED[name].get("main")))
+    return CASES / name / "Main.spl"
+
+
+@pytest.mark.parametrize("name", of_kind("plan"))
+def test_the_plan_is_that_of_streams(name: str):
+    expected = EXPECTED[name]["plan"]
+    plan = plan_document(compile_spec(chosen(name)))
+    assert {each["name"]: each["kind"] for each in plan["logicalGraph"]["operators"]} == expected["operators"]
+    connections = {
+        (f"{each['from']['operator']}.{each['from']['port']}", f"{to['operator']}.{to['port']}")
+        for each in plan["logicalGraph"]["streams"]
+        for to in each["to"]
+    }
+    assert connections == {tuple(each) for each in expected["connections"]}
+    pes = {operator: pe["id"] for pe in plan["fusionPlan"]["pes"] for operator in pe["operators"]}
+    assert all(len({pes[each] for each in together}) == 1 for together in expected.get("together", ()))
+    assert all(len({pes[each] for each in apart}) == len(apart) for apart in expected.get("apart", ()))
+
+
+@pytest.mark.parametrize("name", of_kind("diagnostics"))
+def test_mistakes_stand_where_streams_places_them(name: str):
+    found = [str(each) for each in errors_of(read_application(chosen(name)).diagnostics)]
+    places = [
+        tuple(map(int, each.location.split(":")[1:])) for each in errors_of(read_application(chosen(name)).diagnostics)
+    ]
+    for wanted in EXPECTED[name]["diagnostics"]:
+        first, last = wanted["columns"]
+        here = [
+            text
+            for text, (line, column) in zip(found, places, strict=True)
+            if line == wanted["line"] and first <= column <= last
+        ]
+        assert any(all(word.lower() in text.lower() for word in wanted["names"]) for text in here), (wanted, found)
+    assert len(found) <= EXPECTED[name].get("most", 100)
+
+
+@pytest.mark.parametrize("name", of_kind("run", "plan"))
+def test_an_application_that_is_converted_has_the_same_document(name: str):
+    document, diagnostics = read_tree(chosen(name))
+    assert errors_of(diagnostics) == []
+    assert yaml.safe_load(yaml.safe_dump(plain(document))) == document
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    return [plain(each) for each in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("name", of_kind("run"))
+def test_an_application_that_runs_compiles(name: str):
+    read = read_application(chosen(name))
+    assert errors_of(read.diagnostics) == []
+    arguments = EXPECTED[name].get("arguments", [])
+    given = dict(each.split("=") for each in arguments if "=" in each)
+    compile_read(read, Options(submission=given))
+
+
+@pytest.mark.parametrize("case", MISTAKES, ids=[each["name"] for each in MISTAKES])
+def test_the_mistakes_of_an_application_are_found(case: dict[str, Any], tmp_path: Path):
+    for name, text in case["files"].items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    spl_options.set(SplOptions(main=case.get("main")))
+    found = read_application(tmp_path / next(iter(case["files"]))).diagnostics
+    listed = [f"{each.location.partition('.spl:')[2]} {each.code}" for each in found if each.code != UNREAD]
+    assert listed == case["findings"]
