@@ -83,12 +83,13 @@ def rows(*, quick: bool) -> list[Row]:
     gap = SECOND // 10
     in_order, out_of_order = batches(ordered, gap, 0), batches(shuffled, gap, LAG)
     interval = "timeInterval, intervalDuration(10.0)"
-    today, counted, tumbling, disordered, taken, sliding, fine, coarse = seconds(
+    today, counted, tumbling, disordered, taken, early, sliding, fine, coarse = seconds(
         run(in_order, "tumbling, time(10.0)", event_time=False, timeAttribute="at"),
         run(in_order, f"tumbling, count({10 * RATE // KEYS})", event_time=False),
         run(in_order, interval, event_time=True),
         run(out_of_order, interval, event_time=True),
         run(out_of_order, f"{interval}, discardAge(10.0)", event_time=True),
+        run(out_of_order, f"{interval}, early(2.0)", event_time=True),
         run(in_order, "timeInterval, intervalDuration(60.0), creationPeriod(1.0)", event_time=True),
         run(batches(ordered, 1, 0), interval, event_time=True),
         run(batches(ordered, SECOND, 0), interval, event_time=True),
@@ -103,6 +104,7 @@ def rows(*, quick: bool) -> list[Row]:
         row("intervals in order / count(n)", tumbling, counted, 0.9),
         row("intervals out of order / in order", disordered, tumbling, 0.8),
         row("the same, late tuples taken / in order", taken, tumbling, None),
+        row("the same, early firings every 2 s / without", early, disordered, None),
         row("intervals, 60 deep / tumbling", sliding, tumbling, 0.3),
         row("a watermark at every tuple / every second", fine, coarse, 0.7),
     ]

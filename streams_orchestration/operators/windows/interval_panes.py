@@ -10,13 +10,14 @@ pane within a batch, so a batch is cut in front of these, and each piece is adde
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import gcd
 from typing import Any
 
 from streams_orchestration.operators.event_time.steps import Steps
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.watermarks import END, IDLE
-from streams_orchestration.operators.windows.interval_grid import Grid
+from streams_orchestration.operators.windows.interval_grid import Grid, IntervalGrid
 from streams_orchestration.operators.windows.pane_cells import (
     ALL,
     CellRanges,
@@ -109,13 +110,34 @@ class IntervalPanes:
         """Cut a batch in front of stragglers whose pane fires before them within their piece."""
         count, ends = len(tuples.times), len(steps)
         if self._early is not None:
-            bounds = [0, *np.searchsorted(tuples.seen, np.arange(1, ends + 1)).tolist(), count]
-            return [Piece(bounds[step], bounds[step + 1], step, min(step + 1, ends)) for step in range(ends + 1)]
+            firing = self._firing_steps(tuples, steps, self._early)
+            bounds = [0, *np.searchsorted(tuples.seen, firing + 1).tolist(), count]
+            firsts = [0, *(firing + 1).tolist(), ends]
+            return [Piece(bounds[n], bounds[n + 1], firsts[n], firsts[n + 1]) for n in range(len(firing) + 1)]
         cuts = self._cuts(tuples, steps) if ends else []
         seen = [int(tuples.seen[cut]) for cut in cuts]
         return [
             Piece(*each) for each in zip([0, *cuts], [*cuts, count], [0, *seen], [*seen, ends], strict=True)
         ]  # fmt: skip
+
+    def _firing_steps(self, tuples: Arrivals, steps: Steps, early: int) -> np.ndarray:
+        """Return the steps that may let panes fire if there are early firings, and the last step.
+
+        They are the steps that pass the end or an early time of any pane, and those behind stragglers. The first step
+        may be behind a straggler of an earlier batch.
+        """
+        if not len(steps):
+            return np.zeros(0, np.int64)
+        grid, levels = self._grid, steps.levels
+        assert isinstance(grid, IntervalGrid)
+        passed = less(levels, grid.offset) // gcd(grid.duration, grid.period, early)
+        fires = (passed[1:] > passed[:-1]) | (steps.values == END)
+        late = np.flatnonzero(tuples.times < levels[tuples.seen])
+        seen = tuples.seen[late]
+        straggling = grid.first_pane(grid.slices(tuples.times[late])) <= self._complete(levels)[seen]
+        fires[seen[straggling & (seen < len(steps))]] = True
+        fires[[0, -1]] = True
+        return np.flatnonzero(fires)
 
     def _cuts(self, tuples: Arrivals, steps: Steps) -> list[int]:
         levels = steps.levels
@@ -232,14 +254,14 @@ class IntervalPanes:
         at = at[rows]
         fires = (at < len(steps)) & ~np.isin(panes, completed)
         if self._early is not None:
-            at = np.zeros(len(rows), np.int64)  # a piece has one step
+            at = np.full(len(rows), len(steps) - 1)  # only the last step of a piece lets panes fire
             fires = ~np.isin(panes, completed) & self._at_early_time(panes, steps)
         self._any_fresh = not fires.all()
         rows, at = rows[fires], at[fires]
         return self.open.key_column("pane")[rows], self.open.key_column("partition")[rows], at
 
     def _at_early_time(self, panes: np.ndarray, steps: Steps) -> np.ndarray:
-        """Return which of the panes fire at the only step: complete ones, and those whose next early time came."""
+        """Return which of the panes fire at the last step: complete ones, and those whose next early time came."""
         assert self._early is not None
         starts, ends, now = self._grid.start(panes), self._grid.end(panes), steps.last
         passed = (np.clip(now, starts, ends) - starts) // self._early

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -222,3 +223,34 @@ def test_any_stream_in_any_division_gives_what_the_account_gives(
     assert shown(agg.items(), keys) == account(naive, stream)
     assert agg.rows(1) == naive.late
     assert (agg.metrics["late_dropped"], agg.metrics["late_taken"]) == (len(naive.late), naive.taken)
+
+
+@pytest.mark.parametrize("refinement", ["accumulating", "discarding", "retracting"])
+@pytest.mark.parametrize("discard", [0, 30])
+@pytest.mark.parametrize(("duration", "period", "early"), [(8, 8, 4), (12, 8, 4), (8, 12, 4), (12, 12, 8)])
+def test_early_firings_among_many_watermarks_of_a_batch(
+    duration: int, period: int, early: int, discard: int, refinement: str
+):
+    random = Random(f"{duration} {period} {early} {discard} {refinement}")
+    stream, watermark = list[Any](), -20
+    for _ in range(150):
+        if random.random() < 0.4:
+            watermark += random.choice((1, 1, 2, 5))
+            stream.append(Watermark(watermark))
+        else:
+            stream.append((watermark + random.randint(-10, 20), random.choice("xy"), "a", random.randint(1, 9)))
+    stream.append(Watermark(END))
+    naive = NaiveIntervals(
+        discard, results_of, lambda row: (row[1],), lambda row: (row[1],), refinement, early,
+        duration=duration, period=period, offset=2,
+    )  # fmt: skip
+    window = (
+        f"timeInterval, intervalDuration({duration / 1000}), creationPeriod({period / 1000}), intervalOffset(0.002), "
+        f"discardAge({discard / 1000}), early({early / 1000}), partitioned"
+    )
+    agg = aggregate(
+        {"window": window, "partitionBy": ["k"], "refinement": refinement},
+        {**OUTPUT, "at": "paneTime()"}, f"{TYPES}, at bigint", source="at bigint, k string, g string, v bigint",
+    )  # fmt: skip
+    tried(agg, stream, [50, 80], restarts=False)
+    assert shown(agg.items(), ["k"]) == account(naive, stream)
