@@ -378,11 +378,16 @@ def FileSink(
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
     storage: Mapping[str, Any] | None = None,
-    format: Literal["parquet", "csv", "jsonl", "arrow"] | None = None,
+    format: Literal["parquet", "csv", "jsonl", "arrow", "splCsv", "splTxt", "line"] | None = None,
     quote_strings: bool | Reference | None = None,
     suppress: Sequence[Any] | None = None,
     partition_by: Sequence[Any] | None = None,
-    close_mode: Literal["size", "time", "epochs", "batch"] | None = None,
+    close_mode: Literal["size", "time", "epochs", "batch", "count", "punct"] | None = None,
+    tuples_per_file: int | Reference | None = None,
+    write_punctuations: bool | Reference | None = None,
+    compression: Literal["zlib", "gzip", "bzip2"] | None = None,
+    encoding: str | None = None,
+    eol_marker: str | None = None,
     bytes_per_file: int | Reference | None = None,
     time_per_file: float | Reference | None = None,
     epochs_per_file: int | Reference | None = None,
@@ -400,7 +405,12 @@ def FileSink(
         quote_strings: Quote CSV values that require it.
         suppress: Attributes that are not written.
         partition_by: Attributes whose values name directories for the files.
-        close_mode: Event that closes a file. If omitted, the size, time or epochs parameter decides.
+        close_mode: Event that closes a file; punct: a window marker. If omitted, the size, time or epochs parameter decides.
+        tuples_per_file: Number of tuples in a file; goes with closeMode count.
+        write_punctuations: Write a line for each mark among the tuples; goes with splCsv, splTxt and line.
+        compression: Compression of files of splCsv, splTxt and line: zlib, gzip or bzip2.
+        encoding: Encoding of the texts in splCsv, splTxt and line.
+        eol_marker: Marker behind a line in splCsv, splTxt and line; a line feed by default.
         bytes_per_file: Approximate size of a file in bytes.
         time_per_file: Approximate seconds that a file covers.
         epochs_per_file: Number of complete epochs in a file.
@@ -419,6 +429,11 @@ def FileSink(
             "suppress": suppress,
             "partitionBy": partition_by,
             "closeMode": close_mode,
+            "tuplesPerFile": tuples_per_file,
+            "writePunctuations": write_punctuations,
+            "compression": compression,
+            "encoding": encoding,
+            "eolMarker": eol_marker,
             "bytesPerFile": bytes_per_file,
             "timePerFile": time_per_file,
             "epochsPerFile": epochs_per_file,

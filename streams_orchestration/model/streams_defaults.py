@@ -50,6 +50,19 @@ STREAMS_DEFAULTS: tuple[Difference, ...] = (
         "tumbling",
     ),
     Difference(
+        "FileSink",
+        "Files are Parquet, in a directory of the sink.",
+        "One file has rows of SPL literals, whose texts are in quotes.",
+        {"format": "splCsv"},
+        "csv",
+    ),
+    Difference(
+        "FileSink",
+        "Files are merged until they have 64 MiB or are 10 seconds old.",
+        "The one file stays open, unless `closeMode` says otherwise.",
+        {},
+    ),
+    Difference(
         "FileSource",
         "`format: csv` has values by the names of a header line; texts such as NA are null.",
         "It has SPL literals by position; there is no header and no null, and lines with `#` are left out.",

@@ -182,7 +182,7 @@ def test_a_text_that_cannot_stand_without_quotes_is_an_error_of_the_data(tmp_pat
     [
         ({"truncateOnReset": False}, "truncateOnReset: false would leave the tuples of a replay in the result twice"),
         ({"separator": ";"}, "separator goes with format csv only"),
-        ({"quoteStrings": False}, "quoteStrings goes with format csv only"),
+        ({"quoteStrings": False}, "quoteStrings goes with format csv or splCsv"),
         ({"nullTexts": ["-"]}, "nullTexts goes with format csv only"),
         ({"format": "csv", "nullTexts": []}, "nullTexts: at least one text stands for null"),
         ({"format": "csv", "nullTexts": ["a,b"]}, "nullTexts: 'a,b' has a quote, a separator or a line break"),

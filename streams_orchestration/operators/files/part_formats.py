@@ -15,7 +15,7 @@ from streams_orchestration.operators.formats.json_writing import write_json_obje
 from streams_orchestration.operators.formats.texts import write_lines
 from streams_orchestration.operators.libraries import pa, pq
 
-SinkFormat = Literal["parquet", "csv", "jsonl", "arrow"]
+SinkFormat = Literal["parquet", "csv", "jsonl", "arrow", "splCsv", "splTxt", "line"]
 MERGED_BYTES = 64 << 20
 """The approximate size in bytes of the tuples that a merge holds in memory and writes as one row group."""
 LINES = 65_536
@@ -46,6 +46,9 @@ def write_file(path: Path, format: SinkFormat, table: pa.Table, dialect: CsvDial
             case "arrow":
                 with pa.ipc.new_file(file, table.schema) as writer:
                     writer.write_table(table)
+            case _:
+                message = f"format {format} is written by write_lines_file"
+                raise ValueError(message)
 
 
 def merge_files(files: Sequence[Path], into: Path, format: SinkFormat, header: bytes = b"") -> None:

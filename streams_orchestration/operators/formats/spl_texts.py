@@ -13,20 +13,21 @@ from streams_orchestration.spl.types.text import text_of, value_of
 from streams_orchestration.spl.types.types import Attribute, Collection, Optional, Primitive, Tuple, Type
 
 _SIMPLE = {
-    pa.bool_: "boolean",
-    pa.int8: "int8",
-    pa.int16: "int16",
-    pa.int32: "int32",
-    pa.int64: "int64",
-    pa.uint8: "uint8",
-    pa.uint16: "uint16",
-    pa.uint32: "uint32",
-    pa.uint64: "uint64",
-    pa.float32: "float32",
-    pa.float64: "float64",
-    pa.string: "rstring",
-    pa.binary: "blob",
+    "bool_": "boolean",
+    "int8": "int8",
+    "int16": "int16",
+    "int32": "int32",
+    "int64": "int64",
+    "uint8": "uint8",
+    "uint16": "uint16",
+    "uint32": "uint32",
+    "uint64": "uint64",
+    "float32": "float32",
+    "float64": "float64",
+    "string": "rstring",
+    "binary": "blob",
 }
+"""Maps the names of Arrow's types to those of SPL."""
 _WHOLE = re.compile(r"[-+]?[0-9]+")
 _QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*""", re.DOTALL)
 _OPENING, _CLOSING = "[{(<", "]})>"
@@ -40,7 +41,7 @@ def spl_type(kind: pa.DataType, format: str) -> Type:
     """
     types = pa.types
     for arrow, name in _SIMPLE.items():
-        if kind == arrow():
+        if kind == getattr(pa, arrow)():
             return Primitive(name)
     if types.is_timestamp(kind) and kind.tz is not None:
         return Primitive("timestamp")

@@ -6,127 +6,43 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import Field, model_validator
+from typing import Any
 
 from streams_orchestration import world
 from streams_orchestration.model.names import nearest
-from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.arrow_types import schema_ddl
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext, PendingFile
+from streams_orchestration.operators.contract import OperatorContext, PendingFile, Punctuation
 from streams_orchestration.operators.epoch_sink import waiting_directory
 from streams_orchestration.operators.errors import OutsideError, RefusedError, UnknownAttributeError
-from streams_orchestration.operators.files.part_formats import SinkFormat, header_line, merge_files, write_file
+from streams_orchestration.operators.files.part_formats import header_line, merge_files, write_file
 from streams_orchestration.operators.files.partitions import check_partitions, partitioned
-from streams_orchestration.operators.formats.csv_dialect import CsvParameters
+from streams_orchestration.operators.files.spl_lines import (
+    LINE_FORMATS,
+    check_lines,
+    merge_lines_files,
+    write_lines_file,
+)
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import check_json_schema
 from streams_orchestration.operators.gathering import GatheringSink, Roll
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.outside import REFUSED_BY_SYSTEM
+from streams_orchestration.operators.standard.file_sink_parameters import FileSinkParameters
 from streams_orchestration.operators.standard.refused import REFUSED
-from streams_orchestration.operators.storage.options import StorageOptions
+from streams_orchestration.operators.standard.whole_files import WholeFiles
+from streams_orchestration.operators.states.rescaling import Sharding
+from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.storage.port import File, Storage, is_address
 from streams_orchestration.operators.storage.storages import storage_of
 
 PENDING = "_pending"
 """The directory within a sink's directory for files that are not visible yet; readers skip names that begin with `_`.
 """
-DEFAULT_ROLL = Roll(seconds=10.0, size=64 << 20)
-_PART = re.compile(r"part-\d{6,}-\d{6,}-\d{3,}(-g\d+|-[0-9a-f]{32})?\.(parquet|csv|jsonl|arrow)")
-_CLOSED_BY = {"size": "bytesPerFile", "time": "timePerFile", "epochs": "epochsPerFile"}
-
-
-class FileSinkParameters(CsvParameters):
-    """The parameters of `FileSink`."""
-
-    file: str = Field(
-        min_length=1, description="Directory or address for the parts. A relative directory is among the results."
-    )
-    storage: StorageOptions | None = Field(
-        default=None, repr=False, description="Options of the object store that the address names."
-    )
-    format: SinkFormat = Field(default="parquet", description="Format of the files.")
-    quote_strings: bool = Field(default=True, alias="quoteStrings", description="Quote CSV values that require it.")
-    suppress: list[str] = Field(default_factory=list, description="Attributes that are not written.")
-    partition_by: list[str] = Field(
-        default_factory=list, alias="partitionBy", description="Attributes whose values name directories for the files."
-    )
-    close_mode: Literal["size", "time", "epochs", "batch"] | None = Field(
-        default=None,
-        alias="closeMode",
-        description="Event that closes a file. If omitted, the size, time or epochs parameter decides.",
-    )
-    bytes_per_file: int | None = Field(
-        default=None, alias="bytesPerFile", ge=1, description="Approximate size of a file in bytes."
-    )
-    time_per_file: float | None = Field(
-        default=None, alias="timePerFile", ge=0, description="Approximate seconds that a file covers."
-    )
-    epochs_per_file: int | None = Field(
-        default=None, alias="epochsPerFile", ge=1, description="Number of complete epochs in a file."
-    )
-    truncate_on_reset: bool = Field(
-        default=True,
-        alias="truncateOnReset",
-        description="A reset always removes what was written after the cut.",
-    )
-    visibility: Visibility = Field(
-        default="read_committed",
-        description="read_uncommitted: a part is visible with its batch, and a reset removes it.",
-    )
-
-    @model_validator(mode="after")
-    def _go_together(self) -> FileSinkParameters:
-        if not self.truncate_on_reset:
-            message = (
-                "truncateOnReset: false would leave the tuples of a replay in the result twice; a part becomes visible "
-                "when its epoch is complete, or is removed by the reset (visibility: read_uncommitted): leave it out"
-            )
-            raise ValueError(message)
-        if is_address(self.file) and self.visibility == "read_uncommitted":
-            message = (
-                "visibility: read_uncommitted does not go with an object store, where a reset cannot take back what is "
-                "under way to it; leave it out, and choose the region's period by how late tuples may be"
-            )
-            raise ValueError(message)
-        if self.format != "csv" and not self.quote_strings:
-            message = "quoteStrings goes with format csv only"
-            raise ValueError(message)
-        self._check_closing()
-        return self
-
-    def _check_closing(self) -> None:
-        settings = {"bytesPerFile": self.bytes_per_file, "timePerFile": self.time_per_file}
-        settings["epochsPerFile"] = self.epochs_per_file
-        there = [name for name, value in settings.items() if value is not None]
-        needed = _CLOSED_BY.get(self.close_mode or "")
-        message = ""
-        if needed is not None and needed not in there:
-            message = f"closeMode: {self.close_mode} needs {needed}"
-        elif self.close_mode is not None and (others := [name for name in there if name != needed]):
-            message = (
-                f"{others[0]} does not go with closeMode: {self.close_mode}; without closeMode a file is closed at "
-                "whichever comes first"
-            )
-        elif self.visibility == "read_uncommitted" and (there or self.close_mode not in (None, "batch")):
-            message = (
-                "with visibility: read_uncommitted every micro-batch is visible at once, in files of its own; "
-                f"leave out {there[0] if there else 'closeMode'}"
-            )
-        if message:
-            raise ValueError(message)
-
-    def roll(self) -> Roll | None:
-        """Return the limits that close a file, or None if every micro-batch has its own files."""
-        if self.close_mode == "batch" or self.visibility == "read_uncommitted":
-            return None
-        wanted = {"seconds": self.time_per_file, "size": self.bytes_per_file, "epochs": self.epochs_per_file}
-        settings = {name: value for name, value in wanted.items() if value is not None}
-        return Roll(**settings) if settings else DEFAULT_ROLL
+_PART = re.compile(
+    r"part-\d{6,}-\d{6,}-\d{3,}(-n\d+)?(-g\d+|-[0-9a-f]{32})?\.(parquet|csv|jsonl|arrow|splCsv|splTxt|line)"
+)
 
 
 def sink_directory(context: OperatorContext, parameters: FileSinkParameters) -> Path | str:
@@ -176,6 +92,8 @@ class FileSink(GatheringSink):
             check_csv_schema(schema)
         if parameters.format == "jsonl":
             check_json_schema(schema, "jsonl")
+        if parameters.format in LINE_FORMATS:
+            check_lines(schema, parameters.writing())
         storage_of(parameters.file, options=parameters.storage)
         directory = sink_directory(context, parameters)
         if not isinstance(directory, Path) or not directory.is_absolute():
@@ -203,12 +121,16 @@ class FileSink(GatheringSink):
         return sink_directory(context, parameters)
 
     @classmethod
-    def read_with(cls, context: OperatorContext, parameters: FileSinkParameters) -> dict[str, Any]:
+    def read_with(cls, context: OperatorContext, parameters: FileSinkParameters) -> dict[str, Any] | None:
         """Return the sink's format parameters, and a schema without the attributes that are not in the files."""
         left_out = {*parameters.suppress, *parameters.partition_by}
         written = pa.schema([field for field in context.inputs[0] if field.name not in left_out])
+        if parameters.write_punctuations:
+            return None
         settings = parameters.model_dump(by_alias=True, mode="json")
         own = {name: settings[name] for name in ("format", "separator", "nullTexts", "quoteStrings")}
+        if parameters.format in LINE_FORMATS:
+            own |= {name: settings[name] for name in ("compression", "encoding", "eolMarker") if settings[name]}
         return {"schema": schema_ddl(written), **own}
 
     @classmethod
@@ -220,29 +142,76 @@ class FileSink(GatheringSink):
         """Prepare. The first tuples open a file."""
         written = _written_schema(self.context, self.parameters).names
         self.names = [*written, *self.parameters.partition_by]
-        self.batches: list[pa.RecordBatch] = []
+        self.items: list[pa.RecordBatch | Punctuation] = []
+        """The tuples of this micro-batch, and marks that are written, in order."""
+        self.files = WholeFiles(pa.schema([self.context.inputs[0].field(name) for name in self.names]), self.parameters)
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Keep the tuples for the files of this micro-batch."""
         everything = self.names == batch.arrow.schema.names
-        self.batches.append(batch.arrow if everything else batch.arrow.select(self.names))
+        tuples = batch.arrow if everything else batch.arrow.select(self.names)
+        if self.parameters.holds_files:
+            self.files.add(tuples)
+        else:
+            self.items.append(tuples)
+
+    def on_punctuation(self, port: int, mark: Punctuation) -> None:
+        """Write a line for the mark, and close the file, if the parameters say so; close the last one at the end."""
+        if self.parameters.holds_files:
+            self.files.mark(mark)
+        elif self.parameters.write_punctuations:
+            self.items.append(mark)
 
     def prepare_commit(self) -> tuple[PendingFile, ...]:
-        """Write a pending file for each partition directory."""
-        if not self.batches:
+        """Write a pending file for each partition directory, or each file that is complete."""
+        if self.parameters.holds_files:
+            files = self.files.complete()
+            return tuple(self._write("", items, number) for number, items in enumerate(files))
+        items, self.items = self.items, []
+        if not items:
             return ()
-        table = pa.Table.from_batches(self.batches)
-        self.batches = []
         if not self.parameters.partition_by:
-            return (self._write("", table),)
-        return tuple(self._write(place, part) for place, part in partitioned(table, self.parameters.partition_by))
+            return (self._write("", items),)
+        table = pa.Table.from_batches([item for item in items if not isinstance(item, Punctuation)])
+        return tuple(
+            self._write(place, part.to_batches()) for place, part in partitioned(table, self.parameters.partition_by)
+        )
 
-    def _write(self, directory: str, table: pa.Table) -> PendingFile:
+    @classmethod
+    def has_state(cls, parameters: FileSinkParameters) -> bool:
+        """Return True if tuples wait for their file to be complete."""
+        return parameters.holds_files
+
+    @classmethod
+    def sharding(cls, context: OperatorContext, parameters: FileSinkParameters) -> Sharding:
+        """Return a refusal if tuples wait, since they are those of one channel's file."""
+        if parameters.holds_files:
+            return Sharding(refusal="is tuples that wait for the file of one channel to be complete")
+        return super().sharding(context, parameters)
+
+    def reset_to_initial_state(self) -> None:
+        """Drop tuples that wait for their file to be complete."""
+        self.files.clear()
+
+    def checkpoint(self) -> State:
+        """Return the tuples that wait for their file to be complete."""
+        return self.files.dump() if self.parameters.holds_files else {}
+
+    def restore(self, state: State) -> None:
+        """Restore the waiting tuples."""
+        if self.parameters.holds_files:
+            self.files.load(state)
+
+    def _write(self, directory: str, items: Sequence[pa.RecordBatch | Punctuation], number: int = -1) -> PendingFile:
         settings, context = self.parameters, self.context
+        batches = [item for item in items if not isinstance(item, Punctuation)]
         pending = self.pending() / directory / f"{self._channel}-{world.new_id()}.{settings.format}"
         try:
             pending.parent.mkdir(parents=True, exist_ok=True)
-            write_file(pending, settings.format, table, settings.dialect())
+            if settings.format in LINE_FORMATS:
+                write_lines_file(pending, items, settings.writing())
+            else:
+                write_file(pending, settings.format, pa.Table.from_batches(batches), settings.dialect())
         except OSError as error:
             reason = f"{pending} cannot be written: {error.strerror or error}"
             if error.errno in REFUSED_BY_SYSTEM:
@@ -250,8 +219,8 @@ class FileSink(GatheringSink):
                 raise RefusedError(message) from error
             message = f"{reason}; nothing is lost"
             raise OutsideError(message) from error
-        final = None if settings.roll() else self.final(pending, context.epoch, context.batch)
-        return PendingFile(pending, final, table.num_rows, pending.stat().st_size)
+        final = None if settings.roll() else self._final(pending, context.epoch, context.batch, number)
+        return PendingFile(pending, final, sum(batch.num_rows for batch in batches), pending.stat().st_size)
 
     @property
     def _channel(self) -> str:
@@ -275,7 +244,10 @@ class FileSink(GatheringSink):
 
     def merge(self, files: Sequence[Path], into: Path) -> None:
         """Merge files with their tuples in order."""
-        merge_files(files, into, self.parameters.format, self._header())
+        if self.parameters.compression is not None:
+            merge_lines_files(files, into, self.parameters.compression)
+        else:
+            merge_files(files, into, self.parameters.format, self._header())
 
     def _header(self) -> bytes:
         """Return the header of a CSV file, which a merge keeps only once; empty for other formats."""
@@ -287,8 +259,12 @@ class FileSink(GatheringSink):
 
         In an object store the name contains the unique id of the pending file, so it is never reused.
         """
+        return self._final(pending, epoch, batch, -1)
+
+    def _final(self, pending: Path, epoch: int, batch: int, number: int) -> Path | str:
+        """Return the final name; `number` tells several files of one batch apart, and is -1 if there is only one."""
         directory, inner = sink_directory(self.context, self.parameters), pending.parent.relative_to(self.pending())
-        part = f"part-{epoch:06d}-{batch:06d}-{self._channel}"
+        part = f"part-{epoch:06d}-{batch:06d}-{self._channel}{f'-n{number}' if number >= 0 else ''}"
         if not isinstance(directory, Path):
             name = f"{part}-{pending.stem.rpartition('-')[2]}.{self.parameters.format}"
             return "/".join((directory, *inner.parts, name))

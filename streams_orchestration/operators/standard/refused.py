@@ -47,16 +47,11 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "FileSink": {
         "append": "parts are added to the directory always, and a new start replaces them; leave it out",
-        "tuplesPerFile": "files are made of whole micro-batches; use bytesPerFile, timePerFile or epochsPerFile",
-        "compression": "Parquet files are compressed always; compress others when they are published",
-        "encoding": "files are UTF-8",
-        "eolMarker": "lines end with a line feed",
         "flush": "parts are written whole and are on disk before their batch is committed; leave it out",
         "flushOnPunctuation": "parts are written whole and are on disk before their batch is committed; leave it out",
         "hasDelayField": "a replay would write other delays",
         "moveFileToDirectory": "a part is written aside always and moved to its place when its epoch is complete",
         "writeFailureAction": "what cannot be written fails, and is written again after a reset; leave it out",
-        "writePunctuations": "files hold tuples only; have a Custom turn marks into tuples",
         "writeStateHandlerCallbacks": "files hold tuples only; the log of the PE tells of batches, epochs and resets",
     },
     "FileSource": {
@@ -107,7 +102,6 @@ REFUSED: dict[str, dict[str, str]] = {
 
 _TRUTH = ("true", "false")
 _FORMATS = ("txt", "csv", "bin", "block", "line")
-_COMPRESSIONS = ("zlib", "gzip", "bzip2")
 
 STREAMS_VALUES: dict[str, dict[str, tuple[str, ...]]] = {
     "Format": {"format": _FORMATS, "hasDelayField": _TRUTH, "writePunctuations": _TRUTH},
@@ -120,11 +114,9 @@ STREAMS_VALUES: dict[str, dict[str, tuple[str, ...]]] = {
     "FileSink": {
         "append": _TRUTH,
         "closeMode": ("punct", "count", "size", "time", "dynamic", "never"),
-        "compression": _COMPRESSIONS,
         "format": _FORMATS,
         "hasDelayField": _TRUTH,
         "writeFailureAction": ("ignore", "log", "terminate"),
-        "writePunctuations": _TRUTH,
     },
     "FileSource": {
         "deleteFile": _TRUTH,

@@ -1,0 +1,163 @@
+"""The parameters of FileSink."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from streams_orchestration.model.visibility import Visibility
+from streams_orchestration.operators.files.part_formats import SinkFormat
+from streams_orchestration.operators.files.row_options import Compression, opens_alike
+from streams_orchestration.operators.files.spl_lines import LINE_FORMATS, LineWriting
+from streams_orchestration.operators.formats.csv_dialect import CsvParameters
+from streams_orchestration.operators.gathering import Roll
+from streams_orchestration.operators.storage.options import StorageOptions
+from streams_orchestration.operators.storage.port import is_address
+
+DEFAULT_ROLL = Roll(seconds=10.0, size=64 << 20)
+_CLOSED_BY = {"size": "bytesPerFile", "time": "timePerFile", "epochs": "epochsPerFile", "count": "tuplesPerFile"}
+
+
+class FileSinkParameters(CsvParameters):
+    """The parameters of `FileSink`."""
+
+    file: str = Field(
+        min_length=1, description="Directory or address for the parts. A relative directory is among the results."
+    )
+    storage: StorageOptions | None = Field(
+        default=None, repr=False, description="Options of the object store that the address names."
+    )
+    format: SinkFormat = Field(default="parquet", description="Format of the files.")
+    quote_strings: bool = Field(default=True, alias="quoteStrings", description="Quote CSV values that require it.")
+    suppress: list[str] = Field(default_factory=list, description="Attributes that are not written.")
+    partition_by: list[str] = Field(
+        default_factory=list, alias="partitionBy", description="Attributes whose values name directories for the files."
+    )
+    close_mode: Literal["size", "time", "epochs", "batch", "count", "punct"] | None = Field(
+        default=None,
+        alias="closeMode",
+        description=(
+            "Event that closes a file; punct: a window marker. If omitted, the size, time or epochs parameter decides."
+        ),
+    )
+    tuples_per_file: int | None = Field(
+        default=None, alias="tuplesPerFile", ge=1, description="Number of tuples in a file; goes with closeMode count."
+    )
+    write_punctuations: bool = Field(
+        default=False,
+        alias="writePunctuations",
+        description="Write a line for each mark among the tuples; goes with splCsv, splTxt and line.",
+    )
+    compression: Compression | None = Field(
+        default=None, description="Compression of files of splCsv, splTxt and line: zlib, gzip or bzip2."
+    )
+    encoding: str = Field(default="utf-8", description="Encoding of the texts in splCsv, splTxt and line.")
+    eol_marker: str | None = Field(
+        default=None,
+        alias="eolMarker",
+        min_length=1,
+        max_length=2,
+        description="Marker behind a line in splCsv, splTxt and line; a line feed by default.",
+    )
+    bytes_per_file: int | None = Field(
+        default=None, alias="bytesPerFile", ge=1, description="Approximate size of a file in bytes."
+    )
+    time_per_file: float | None = Field(
+        default=None, alias="timePerFile", ge=0, description="Approximate seconds that a file covers."
+    )
+    epochs_per_file: int | None = Field(
+        default=None, alias="epochsPerFile", ge=1, description="Number of complete epochs in a file."
+    )
+    truncate_on_reset: bool = Field(
+        default=True,
+        alias="truncateOnReset",
+        description="A reset always removes what was written after the cut.",
+    )
+    visibility: Visibility = Field(
+        default="read_committed",
+        description="read_uncommitted: a part is visible with its batch, and a reset removes it.",
+    )
+
+    @model_validator(mode="after")
+    def _go_together(self) -> FileSinkParameters:
+        if not self.truncate_on_reset:
+            message = (
+                "truncateOnReset: false would leave the tuples of a replay in the result twice; a part becomes visible "
+                "when its epoch is complete, or is removed by the reset (visibility: read_uncommitted): leave it out"
+            )
+            raise ValueError(message)
+        if is_address(self.file) and self.visibility == "read_uncommitted":
+            message = (
+                "visibility: read_uncommitted does not go with an object store, where a reset cannot take back what is "
+                "under way to it; leave it out, and choose the region's period by how late tuples may be"
+            )
+            raise ValueError(message)
+        if self.format not in ("csv", "splCsv") and not self.quote_strings:
+            message = "quoteStrings goes with format csv or splCsv"
+            raise ValueError(message)
+        self._check_lines()
+        self._check_closing()
+        return self
+
+    def _check_lines(self) -> None:
+        given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
+        for name in ("writePunctuations", "compression", "encoding", "eolMarker"):
+            if name in given and self.format not in LINE_FORMATS:
+                message = f"{name} goes with format {' or '.join(LINE_FORMATS)}, and not with {self.format}"
+                raise ValueError(message)
+        if self.write_punctuations and self.partition_by:
+            message = "writePunctuations: with partitionBy no file has all tuples between two marks"
+            raise ValueError(message)
+        if self.holds_files and self.partition_by:
+            message = f"closeMode: {self.close_mode} does not go with partitionBy"
+            raise ValueError(message)
+        try:
+            alike = opens_alike(self.encoding)
+        except (LookupError, UnicodeError):
+            alike = False
+        if not alike:
+            message = f"encoding: {self.encoding!r} is none in which a line feed is one byte, as in UTF-8 or ISO-8859-1"
+            raise ValueError(message)
+
+    @property
+    def holds_files(self) -> bool:
+        """True if tuples wait in the state until a file of them is complete."""
+        return self.close_mode in ("count", "punct")
+
+    def writing(self) -> LineWriting:
+        """Return how tuples become lines."""
+        return LineWriting(
+            self.format, self.separator, self.quote_strings, self.encoding, self.eol_marker or "\n", self.compression
+        )
+
+    def _check_closing(self) -> None:
+        settings = {"bytesPerFile": self.bytes_per_file, "timePerFile": self.time_per_file}
+        settings |= {"epochsPerFile": self.epochs_per_file, "tuplesPerFile": self.tuples_per_file}
+        there = [name for name, value in settings.items() if value is not None]
+        needed = _CLOSED_BY.get(self.close_mode or "")
+        message = ""
+        if needed is not None and needed not in there:
+            message = f"closeMode: {self.close_mode} needs {needed}"
+        elif self.close_mode is not None and (others := [name for name in there if name != needed]):
+            message = (
+                f"{others[0]} does not go with closeMode: {self.close_mode}; without closeMode a file is closed at "
+                "whichever comes first"
+            )
+        elif self.visibility == "read_uncommitted" and (there or self.close_mode not in (None, "batch")):
+            message = (
+                "with visibility: read_uncommitted every micro-batch is visible at once, in files of its own; "
+                f"leave out {there[0] if there else 'closeMode'}"
+            )
+        if not message and self.tuples_per_file is not None and self.close_mode != "count":
+            message = "tuplesPerFile goes with closeMode: count"
+        if message:
+            raise ValueError(message)
+
+    def roll(self) -> Roll | None:
+        """Return the limits that close a file, or None if every micro-batch has its own files."""
+        if self.close_mode in ("batch", "count", "punct") or self.visibility == "read_uncommitted":
+            return None
+        wanted = {"seconds": self.time_per_file, "size": self.bytes_per_file, "epochs": self.epochs_per_file}
+        settings = {name: value for name, value in wanted.items() if value is not None}
+        return Roll(**settings) if settings else DEFAULT_ROLL

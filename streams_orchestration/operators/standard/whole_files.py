@@ -1,0 +1,74 @@
+"""Files of a FileSink that are closed by a number of tuples, or by a window marker."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from streams_orchestration.operators.context import Punctuation
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.standard.file_sink_parameters import FileSinkParameters
+from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.states.tuple_log import TupleLog
+
+Items = list["pa.RecordBatch | Punctuation"]
+
+
+class WholeFiles:
+    """The tuples of a file that is not complete yet, with the marks among them, and the files that are complete."""
+
+    def __init__(self, schema: pa.Schema, parameters: FileSinkParameters) -> None:
+        self._parameters = parameters
+        self._waiting = TupleLog(schema)
+        self._marks: list[int] = []
+        """For each mark that is written, the number of tuples of the file in front of it."""
+        self._complete: list[Items] = []
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._waiting.clear()
+        self._marks, self._complete = [], []
+
+    def add(self, tuples: pa.RecordBatch) -> None:
+        """Add tuples, and complete files that are full."""
+        limit, begin = self._parameters.tuples_per_file, 0
+        while limit is not None and len(self._waiting) + tuples.num_rows - begin >= limit:
+            taken = limit - len(self._waiting)
+            self._waiting.append(tuples.slice(begin, taken))
+            self._close()
+            begin += taken
+        if begin < tuples.num_rows:
+            self._waiting.append(tuples.slice(begin))
+
+    def mark(self, mark: Punctuation) -> None:
+        """Note a mark that is written, and close the file at a window marker if it does so, or at the end."""
+        if self._parameters.write_punctuations and mark is Punctuation.WINDOW:
+            self._marks.append(len(self._waiting))
+        punctuated = self._parameters.close_mode == "punct"
+        if (mark is Punctuation.FINAL or punctuated) and (len(self._waiting) or self._marks):
+            self._close()
+
+    def complete(self) -> Sequence[Items]:
+        """Return the files that are complete, and forget them."""
+        files, self._complete = self._complete, []
+        return files
+
+    def _close(self) -> None:
+        places = self._waiting.places()
+        tuples = self._waiting.take(places)
+        bounds = [0, *self._marks, tuples.num_rows]
+        items: Items = []
+        for number, (begin, end) in enumerate(itertools.pairwise(bounds)):
+            items += [tuples.slice(begin, end - begin)] if end > begin else []
+            items += [Punctuation.WINDOW] if number < len(self._marks) else []
+        self._complete.append(items)
+        self._waiting.remove(places)
+        self._marks = []
+
+    def dump(self) -> State:
+        """Return the waiting tuples and marks, for a checkpoint."""
+        return {"waiting": self._waiting, "marks": list(self._marks)}
+
+    def load(self, state: State) -> None:
+        """Restore what `dump` returned."""
+        self._waiting, self._marks, self._complete = state["waiting"], list(state["marks"]), []

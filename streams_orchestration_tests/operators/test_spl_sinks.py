@@ -1,0 +1,144 @@
+"""FileSink with files as IBM Streams writes them, read again by a FileSource."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.files.spl_lines import unpacked
+from streams_orchestration.operators.standard.file_sink import FileSink
+from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration_tests.examples import examples
+from streams_orchestration_tests.operators.harness import Bench, division
+
+KIND = (
+    "n int NOT NULL, s string NOT NULL, o string, x double NOT NULL, u ubigint NOT NULL, l array<string> NOT NULL, "
+    "m map<string, int> NOT NULL, t struct<a: int, b: boolean> NOT NULL"
+)
+TEXTS = st.text("ab,\"'\\ \n\t#{[\xe4", max_size=4)
+ROWS = st.lists(
+    st.tuples(
+        st.integers(-(2**31), 2**31 - 1), TEXTS, st.none() | TEXTS, st.integers(-999, 999).map(lambda each: each / 8),
+        st.integers(0, 2**64 - 1), st.lists(TEXTS, max_size=2),
+        st.dictionaries(TEXTS, st.integers(-5, 5), max_size=2).map(lambda each: list(each.items())),
+        st.fixed_dictionaries({"a": st.integers(-5, 5), "b": st.booleans()}),
+    ),
+    max_size=4,
+)  # fmt: skip
+
+
+def sink(results: Path, kind: str = "n int, s string", **parameters: Any) -> Bench:
+    given: dict[str, Any] = {"file": "out", "format": "splCsv", "closeMode": "batch"} | parameters
+    return Bench(FileSink, [kind], results=results, **given)
+
+
+def contents(bench: Bench) -> list[str]:
+    return [part.pending.read_text() for part in bench.commit()]
+
+
+@pytest.mark.parametrize("format", ["splCsv", "splTxt"])
+@given(rows=ROWS)
+@examples(60)
+def test_a_source_reads_what_a_sink_wrote(tmp_path_factory: pytest.TempPathFactory, format: str, rows: list[Any]):
+    place = tmp_path_factory.mktemp("files")
+    bench = sink(place, KIND, format=format).send(rows)
+    for part in bench.commit():
+        settings = FileSink.read_with(bench.context, bench.parameters)
+        assert settings is not None
+        settings.pop("schema")
+        given: dict[str, Any] = settings | {"file": part.pending.name}
+        reading = Bench(FileSource, [], [KIND], part.pending.parent, **given)
+        reading.produce()
+        assert reading.rows() == rows
+
+
+def test_rows_are_literals(tmp_path: Path):
+    rows = [(1, 'a,"b"'), (None, None)]
+    assert contents(sink(tmp_path).send(rows)) == ['1,"a,\\"b\\""\nnull,null\n']
+    assert contents(sink(tmp_path, quoteStrings=False).send(rows[1:])) == ["null,null\n"]
+    assert contents(sink(tmp_path, format="splTxt").send(rows[:1])) == ['{n=1,s="a,\\"b\\""}\n']
+    assert contents(sink(tmp_path, format="line", suppress=["n"]).send(rows[:1])) == ['a,"b"\n']
+
+
+def test_marks_are_lines(tmp_path: Path):
+    bench = sink(tmp_path, writePunctuations=True).send([(1, "a")]).mark().send([(2, "b")]).mark(Punctuation.FINAL)
+    lines = ['1,"a"', "Punctuation received: WindowMarker", '2,"b"', "Punctuation received: FinalMarker", ""]
+    assert contents(bench) == ["\n".join(lines)]
+    assert FileSink.read_with(bench.context, bench.parameters) is None
+
+
+@pytest.mark.parametrize("compression", ["zlib", "gzip", "bzip2"])
+def test_compressed_files_are_merged(tmp_path: Path, compression: Any):
+    bench = sink(tmp_path, compression=compression, closeMode=None)
+    parts = [part.pending for rows in ([(1, "a")], [(2, "b")]) for part in bench.send(rows).commit()]
+    operator: Any = bench.operator
+    operator.merge(parts, tmp_path / "merged")
+    assert unpacked((tmp_path / "merged").read_bytes(), compression) == b'1,"a"\n2,"b"\n'
+
+
+def test_encodings_and_markers(tmp_path: Path):
+    (part,) = sink(tmp_path, encoding="latin-1", eolMarker="\r\n").send([(1, "\xe4")]).commit()
+    assert part.pending.read_bytes() == b'1,"\xe4"\r\n'
+    with pytest.raises(DataError, match="is no character of latin-1"):
+        sink(tmp_path, encoding="latin-1").send([(1, "\u4e00")]).commit()
+
+
+@given(st.lists(st.integers(0, 9), max_size=12), st.sets(st.integers(0, 12)), st.integers(1, 4))
+@examples(40)
+def test_a_file_has_so_many_tuples_wherever_batches_end(
+    tmp_path_factory: pytest.TempPathFactory, numbers: list[int], cuts: set[int], count: int
+):
+    bench = sink(tmp_path_factory.mktemp("files"), "n int", closeMode="count", tuplesPerFile=count)
+    rows, files = [(n,) for n in numbers], list[str]()
+    for part in division(rows, list(cuts)):
+        bench.send(part)
+        files += contents(bench)
+        bench.restart()
+    bench.end()
+    files += contents(bench)
+    wanted = [numbers[at : at + count] for at in range(0, len(numbers), count)]
+    assert files == ["".join(f"{n}\n" for n in part) for part in wanted]
+
+
+@pytest.mark.parametrize("cut", [0, 1, 2, 3])
+def test_a_file_ends_with_a_window_marker(tmp_path: Path, cut: int):
+    bench = sink(tmp_path, "n int", closeMode="punct", writePunctuations=True)
+    files = list[str]()
+    for place, item in enumerate([1, 2, "mark", 3]):
+        files += contents(bench.mark() if item == "mark" else bench.send([(item,)]))
+        if place == cut:
+            bench.restart()
+    bench.end()
+    assert [*files, *contents(bench)] == ["1\n2\nPunctuation received: WindowMarker\n", "3\n"]
+
+
+def test_files_of_one_batch_have_names_of_their_own(tmp_path: Path):
+    parts = sink(tmp_path, "n int", closeMode="count", tuplesPerFile=1).send([(1,), (2,)]).commit()
+    names = [Path(str(part.final)).name for part in parts]
+    assert names == ["part-000001-000000-000-n0.splCsv", "part-000001-000000-000-n1.splCsv"]
+    for part in parts:
+        part.pending.rename(str(part.final))
+    bench = sink(tmp_path, "n int", closeMode="count", tuplesPerFile=1)
+    assert len(FileSink.published(bench.context, bench.parameters)) == 2
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"format": "csv", "compression": "gzip"}, "compression goes with format line or splCsv or splTxt"),
+        ({"format": "line"}, "format line: exactly one string attribute is written"),
+        ({"closeMode": "count"}, "closeMode: count needs tuplesPerFile"),
+        ({"tuplesPerFile": 3, "closeMode": None}, "tuplesPerFile goes with closeMode: count"),
+        ({"closeMode": "punct", "partitionBy": ["n"]}, "closeMode: punct does not go with partitionBy"),
+        ({"encoding": "utf-16"}, "encoding: 'utf-16' is none in which a line feed is one byte"),
+    ],
+)
+def test_what_does_not_go_together_is_named(tmp_path: Path, parameters: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        sink(tmp_path, **parameters)
