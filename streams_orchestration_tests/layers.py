@@ -11,7 +11,7 @@ OPERATOR_LAYERS = (
     *("background", "metrics", "references", "outside", "read_ahead", "faults", "spl_text", "arrow_types", "encoding"),
     *("spl_types", "expression", "spl_expressions"),
     *("storage", "target_columns", "watermarks", "batch", "event_time", "expressions", "evaluated", "results"),
-    *("context", "pauses", "hold_up", "undeliverable", "states", "windows", "contract"),
+    *("context", "pauses", "hold_up", "undeliverable", "states", "windows", "contract", "clock"),
     *(
         "implementation",
         "reaching",

@@ -187,6 +187,7 @@ def DeDuplicate(
     count: int | Reference | None = None,
     delta: float | Reference | None = None,
     delta_attribute: str | None = None,
+    time_out: float | Reference | None = None,
     within: float | Reference | None = None,
     discard_age: float | Reference | None = None,
     reset_on_duplicate: bool | Reference | None = None,
@@ -200,6 +201,7 @@ def DeDuplicate(
         count: Number of further tuples for which a key is remembered.
         delta: Growth of deltaAttribute for which a key is remembered.
         delta_attribute: Number attribute, or a timestamp, for which delta is in seconds.
+        time_out: Seconds by the clock for which a key is remembered; after a reset other tuples may pass.
         within: Seconds of event time, before and after a tuple, in which others of its key are duplicates.
         discard_age: Seconds behind the watermark from which a tuple is too late to be judged; goes with within.
         reset_on_duplicate: Remember a key from its last duplicate on, instead of from its first tuple.
@@ -213,6 +215,7 @@ def DeDuplicate(
             "count": count,
             "delta": delta,
             "deltaAttribute": delta_attribute,
+            "timeOut": time_out,
             "within": within,
             "discardAge": discard_age,
             "resetOnDuplicate": reset_on_duplicate,
@@ -222,13 +225,16 @@ def DeDuplicate(
 
 
 def Delay(
-    *, delay: float | Reference, by: Literal["tuples", "watermark"] | None = None, time_attribute: str | None = None
+    *,
+    delay: float | Reference,
+    by: Literal["tuples", "watermark", "clock"] | None = None,
+    time_attribute: str | None = None,
 ) -> Use:
     """Submits a tuple once another tuple has arrived that is `delay` seconds later by `timeAttribute`.
 
     Args:
         delay: Seconds by which a tuple is held back.
-        by: Clock of the delay: the largest timeAttribute so far (tuples), or the watermark of event time.
+        by: Clock of the delay: the largest timeAttribute so far (tuples), the watermark of event time, or the clock of the machine, from the arrival of a tuple on.
         time_attribute: Timestamp attribute with the time of a tuple; needed unless by is watermark.
     """
     return named_use("Delay", {"delay": delay, "by": by, "timeAttribute": time_attribute})

@@ -19,7 +19,7 @@ class Difference(NamedTuple):
     """The parameters by which the operator does as in IBM Streams; empty if there are none."""
     when: str = ""
     """The condition under which they are written: `tumbling` or `sliding` windows, an `outer` join, a `file` of keys,
-    or the format `csv`; always by default."""
+    the format `csv`, or `no limit`; always by default."""
 
 
 STREAMS_DEFAULTS: tuple[Difference, ...] = (
@@ -48,6 +48,19 @@ STREAMS_DEFAULTS: tuple[Difference, ...] = (
         "Nothing is submitted at the end.",
         {"atEnd": "drop"},
         "tumbling",
+    ),
+    Difference(
+        "DeDuplicate",
+        "Without `count`, `delta` and `within` a key is remembered for good.",
+        "It is remembered for 600 seconds by the clock.",
+        {"timeOut": 600},
+        "no limit",
+    ),
+    Difference(
+        "Delay",
+        "The time of a tuple is an attribute.",
+        "It is the clock when the tuple arrives.",
+        {"by": "clock"},
     ),
     Difference(
         "FileSink",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from streams_orchestration.operators.batch import TupleBatch
+    from streams_orchestration.operators.clock import ClockOperator
     from streams_orchestration.operators.contract import (
         Operator,
         OperatorContext,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from streams_orchestration.operators.states.tuple_log import TupleLog
 
 __all__ = [
+    "ClockOperator",
     "Counter",
     "DataError",
     "DeliveryKey",
@@ -61,6 +63,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "ClockOperator": "clock",
     "Counter": "metrics",
     "DataError": "errors",
     "DeliveryKey": "delivery_key",

@@ -73,6 +73,8 @@ class OperatorContext:
     epoch: int = 1
     batch: int = 0
     """The number of the current micro-batch."""
+    now: float = 0.0
+    """The time of the current micro-batch in unix seconds; it never goes back."""
     submit: Callable[[int, TupleBatch], None] = _drop
     punctuate: Callable[[int, Punctuation], None] = _drop_punctuation
     time_zone: str = "UTC"

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.clock import ClockOperator
 from streams_orchestration.operators.contract import (
     Offset,
     Operator,
@@ -165,6 +166,13 @@ class OperatorHarness:
     def idle(self, port: int = 0) -> Self:
         """Let the connection of an input port become idle until its next tuple or watermark (EV51)."""
         return self.send([Idle()], port)
+
+    def at(self, now: float) -> Self:
+        """Let the time of the micro-batch be `now`, in unix seconds, and tell an operator that goes by the clock."""
+        self.context.now = max(self.context.now, now)
+        if isinstance(self.operator, ClockOperator):
+            check_nothing(self.operator.on_time(), "on_time")
+        return self
 
     def mark(self, mark: Punctuation = Punctuation.WINDOW, port: int = 0) -> Self:
         """Pass a punctuation mark to an input port."""

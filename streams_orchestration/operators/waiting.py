@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
+from streams_orchestration.operators.clock import ClockOperator
+from streams_orchestration.operators.contract import OperatorContext, Punctuation
 from streams_orchestration.operators.event_time.times import least_time
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.rescaling import Route, Sharding
@@ -102,11 +103,16 @@ def _part(log: TupleLog, chosen: np.ndarray, route: Route, channel: int, replica
     return tuples.take(pa.array(np.flatnonzero(route.channels(tuples) == channel)))
 
 
-class WaitingOperator(Operator):
+class WaitingOperator(ClockOperator):
     """Base class of operators that queue the tuples and window marks of input port 0 until they may pass."""
 
     stateful = True
     passes_marks = False
+
+    @classmethod
+    def goes_by_clock(cls, parameters: Mapping[str, Any]) -> bool:
+        """Return False, since tuples wait for others."""
+        return False
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:

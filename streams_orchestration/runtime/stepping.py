@@ -93,7 +93,8 @@ class SteppedApplication:
 
     def plan(self, program: PeProgram) -> BatchPlan | None:
         """Return the plan of a PE's next batch; None if there is nothing to do."""
-        return plan_batch(program, read_view(self.catalog, program), source_limit=self.source_limit)
+        view = read_view(self.catalog, program)
+        return plan_batch(program, view, source_limit=self.source_limit, now=world.now())
 
     def execute(self, program: PeProgram, plan: BatchPlan) -> list[TaskResult]:
         """Run the tasks of a batch, and return their results, which are not committed yet."""
@@ -148,7 +149,7 @@ class SteppedApplication:
     def _await_batch(self, program: PeProgram) -> bool:
         """Wait for the next micro-batch of a Spark query; return False if there is nothing to do."""
         before = read_view(self.catalog, program)
-        if before.waits or plan_batch(program, before, source_limit=self.source_limit) is None:
+        if before.waits or plan_batch(program, before, source_limit=self.source_limit, now=world.now()) is None:
             return False
         query, until = self._query(program, before.generation), world.monotonic() + QUERY_SECONDS
         while True:

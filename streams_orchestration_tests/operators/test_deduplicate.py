@@ -127,7 +127,7 @@ def test_a_null_in_the_delta_attribute_is_an_error_of_the_data():
         ({"delta": 1}, "delta and deltaAttribute go together"),
         ({"delta": 1, "deltaAttribute": "tt"}, "deltaAttribute: the stream has no attribute tt.*t"),
         ({"delta": 1, "deltaAttribute": "k"}, "deltaAttribute: k is string, a number or a timestamp"),
-        ({"timeOut": 3.0}, "Extra inputs"),
+        ({"timeOut": 3.0, "count": 1}, "count and timeOut exclude each other"),
     ],
 )
 def test_what_does_not_fit_is_named(parameters: dict[str, Any], message: str):

@@ -29,11 +29,11 @@ from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.spl_text import ExpressionText
 from streams_orchestration.operators.standard.deduplicate_within import PassedTimes
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding, divide_keyed, names_in, renamed
 from streams_orchestration.operators.states.state import State
 
+_PER_SECOND = 1_000_000
 LATE_PORT = 2
 """The output port for tuples that are too late to be judged; failed tuples have the last port."""
 
@@ -52,6 +52,13 @@ class DeDuplicateParameters(ExpressionParameters):
         default=None,
         alias="deltaAttribute",
         description="Number attribute, or a timestamp, for which delta is in seconds.",
+    )
+    time_out: float | None = Field(
+        default=None,
+        ge=0,
+        alias="timeOut",
+        allow_inf_nan=False,
+        description="Seconds by the clock for which a key is remembered; after a reset other tuples may pass.",
     )
     within: float | None = Field(
         default=None,
@@ -78,6 +85,7 @@ class DeDuplicateParameters(ExpressionParameters):
     @model_validator(mode="after")
     def _go_together(self) -> DeDuplicateParameters:
         given = [name for name in ("count", "delta", "within") if getattr(self, name) is not None]
+        given += [] if self.time_out is None else ["timeOut"]
         if len(given) > 1:
             message = f"{' and '.join(given)} exclude each other"
             raise ValueError(message)
@@ -96,8 +104,8 @@ class DeDuplicateParameters(ExpressionParameters):
 class DeDuplicate(Operator):
     """Passes a tuple to output port 0 if its key is not remembered, otherwise to port 1 if that is connected.
 
-    Time is the largest `deltaAttribute` so far, never the clock, so a replay drops the same tuples. A key is forgotten
-    once any tuple is more than `delta` beyond it.
+    Time is the largest `deltaAttribute` so far, so a replay drops the same tuples; only with `timeOut` it is the clock,
+    by the times of batches. A key is forgotten once any tuple is more than `delta` beyond it.
 
     With `within`, a tuple is a duplicate if its key has passed with an event time at most so far away, before or after
     it. A time is forgotten when the watermark is beyond all its duplicates. A tuple behind the watermark by more than
@@ -105,17 +113,17 @@ class DeDuplicate(Operator):
     """
 
     Parameters = DeDuplicateParameters
-    unsupported = REFUSED["DeDuplicate"]
     stateful = True
     places_watermarks = True
     free_parameters = frozenset(
-        ("count", "delta", "discard_age", "reset_on_duplicate", "flush_on_punctuation", "on_error")
+        ("count", "delta", "time_out", "discard_age", "reset_on_duplicate", "flush_on_punctuation", "on_error")
     )
 
     @classmethod
     def keeps_state(cls, before: DeDuplicateParameters, after: DeDuplicateParameters) -> bool:
         """Return True if the new parameters store the same for each key: nothing, a position or a value."""
         alike = (before.count is None) == (after.count is None) and (before.delta is None) == (after.delta is None)
+        alike = alike and (before.time_out is None) == (after.time_out is None)
         return alike and super().keeps_state(before, after)
 
     @classmethod
@@ -195,6 +203,8 @@ class DeDuplicate(Operator):
             kind = self.context.inputs[0].field(self.parameters.delta_attribute).type
             scale = per_second(kind)
             limit = self.parameters.delta * scale
+        if self.parameters.time_out is not None:
+            limit = self.parameters.time_out * _PER_SECOND
         floating = self._is_floating()
         # differences of integers are integers, so they can be compared exactly
         self.limit: float | None = limit if limit is None or floating else math.floor(limit)
@@ -273,6 +283,8 @@ class DeDuplicate(Operator):
     def _marks(self, batch: TupleBatch) -> list[Any]:
         """Return the positions or `deltaAttribute` values that are compared with the limit."""
         attribute = self.parameters.delta_attribute
+        if self.parameters.time_out is not None:
+            return [int(self.context.now * _PER_SECOND)] * len(batch)
         if attribute is None:
             return list(range(self.position, self.position + len(batch)))
         column = batch.arrow.column(attribute)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -29,9 +29,12 @@ class DelayParameters(Parameters):
     """The parameters of `Delay`."""
 
     delay: float = Field(ge=0, allow_inf_nan=False, description="Seconds by which a tuple is held back.")
-    by: Literal["tuples", "watermark"] = Field(
+    by: Literal["tuples", "watermark", "clock"] = Field(
         default="tuples",
-        description="Clock of the delay: the largest timeAttribute so far (tuples), or the watermark of event time.",
+        description=(
+            "Clock of the delay: the largest timeAttribute so far (tuples), the watermark of event time, or the clock "
+            "of the machine, from the arrival of a tuple on."
+        ),
     )
     time_attribute: str | None = Field(
         default=None,
@@ -44,8 +47,11 @@ class DelayParameters(Parameters):
         if self.by == "watermark" and self.time_attribute is not None:
             message = "timeAttribute does not go with by: watermark, whose attribute the annotation eventTime names"
             raise ValueError(message)
+        if self.by == "clock" and self.time_attribute is not None:
+            message = "timeAttribute does not go with by: clock, by which tuples wait from their arrival on"
+            raise ValueError(message)
         if self.by == "tuples" and self.time_attribute is None:
-            message = "the parameter timeAttribute is missing; only by: watermark needs none"
+            message = "the parameter timeAttribute is missing; only by: watermark and by: clock need none"
             raise ValueError(message)
         return self
 
@@ -64,8 +70,11 @@ class Delay(WaitingOperator):
     of these times. The watermark of the output is less by the delay, so no tuple is late because it waited. A window
     marker follows the last tuple that arrived before it.
 
+    With `by: clock`, a tuple is submitted `delay` seconds after the time of the batch in which it arrived, also if no
+    other tuple comes. After a reset tuples that came again wait anew.
+
     Delay of the SPL standard toolkit 1.4 (IBM Streams 4.3) uses the clock, has no `timeAttribute`, and empties its
-    buffer before a cut. Here the attribute gives the time, so a replay gives the same result.
+    buffer before a cut.
     """
 
     Parameters = DelayParameters
@@ -98,6 +107,11 @@ class Delay(WaitingOperator):
             self.delay = self.timed.ticks("delay", self.parameters.delay)
             self.places_watermarks = True
             return
+        self.arrivals: list[list[float]] = []
+        """The time and the number of waiting tuples of each batch, in order of arrival; used with `by: clock`."""
+        self.by_clock = self.parameters.by == "clock"
+        if self.by_clock:
+            return
         self.policy = self.parameters.policy(self.context)
         self.now: int | None = None
         """The largest time so far, in microseconds."""
@@ -107,12 +121,20 @@ class Delay(WaitingOperator):
         super().reset_to_initial_state()
         if self.timed is not None:
             self.timed.clear()
+            return
+        self.arrivals = []
         self.now = None
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Add the tuples to the waiting ones, and submit those that have waited long enough."""
         if self.timed is not None:
             self._wait(batch, self.timed)
+            return
+        if self.by_clock and len(batch):
+            self.waiting.append(batch.arrow, **{_TIME: np.zeros(len(batch), np.int64)})
+            self.arrivals.append([self.context.now, len(batch)])
+            self.on_time()
+        if self.by_clock:
             return
         times = self.policy.values(batch.arrow)
         if not len(times):
@@ -123,6 +145,23 @@ class Delay(WaitingOperator):
         reached = np.maximum.accumulate(log.notes[_TIME][log.places()])
         waited = self.now - comparable(np.append(reached, self.now))[:-1]
         self.release(int(np.count_nonzero(waited >= self.policy.size)))
+
+    @classmethod
+    def goes_by_clock(cls, parameters: Mapping[str, Any]) -> bool:
+        """Return True for `by: clock`."""
+        return parameters.get("by") == "clock"
+
+    def on_time(self) -> None:
+        """Submit the tuples that have waited long enough by the clock."""
+        due = 0
+        while self.arrivals and self.arrivals[0][0] + self.parameters.delay <= self.context.now:
+            due += int(self.arrivals.pop(0)[1])
+        if due:
+            self.release(due)
+
+    def wake(self) -> float | None:
+        """Return the time at which the first waiting tuple is due."""
+        return self.arrivals[0][0] + self.parameters.delay if self.arrivals else None
 
     def _wait(self, batch: TupleBatch, timed: EventTimeInput) -> None:
         """Do the same by the watermarks of the batch (EV61)."""
@@ -161,7 +200,10 @@ class Delay(WaitingOperator):
 
     def checkpoint(self) -> State:
         """Return the waiting tuples, and the largest time or the watermark."""
-        own = {"now": self.now} if self.timed is None else self.timed.dump()
+        if self.timed is not None:
+            own: State = self.timed.dump()
+        else:
+            own = {"arrivals": [list(each) for each in self.arrivals]} if self.by_clock else {"now": self.now}
         return {**super().checkpoint(), **own}
 
     def restore(self, state: State) -> None:
@@ -172,6 +214,10 @@ class Delay(WaitingOperator):
         if self.timed is not None:
             self.timed.load(state)
             log.notes = {_TIME: times_of(tuples, self.timed.role).copy()}
+            return
+        if self.by_clock:
+            self.arrivals = [list(each) for each in state["arrivals"]]
+            log.notes = {_TIME: np.zeros(log.size, np.int64)}
             return
         self.now = state["now"]
         log.notes = {_TIME: self.policy.values(tuples).copy()}

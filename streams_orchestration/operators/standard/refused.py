@@ -38,9 +38,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "onPunct": "name a Python function with onPunctuation",
     },
     "Delay": {"bufferSize": "what waits is kept in the state, so that the stream does not have to be stopped"},
-    "DeDuplicate": {
-        "timeOut": "it goes by the clock, and a replay would drop other tuples; use delta with a deltaAttribute of time"
-    },
     "DirectoryScan": {
         "initDelay": "consumers are ready before anything is read, so nothing has to be waited for; leave it out",
         "moveToDirectory": "the file must stay, since it is read again after a reset",

@@ -48,6 +48,8 @@ class Position:
 
     `IDLE` stands for a connection without a watermark, and `END` for one that has ended.
     """
+    wake: float | None = None
+    """The unix time at which an operator wants to be called without input; None for never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,3 +190,5 @@ class TaskResult:
     """True if the cause of the error is outside of the application."""
     metrics: Counts = field(default_factory=dict[str, Any])
     """The counts of the task's meter; empty if measuring is off."""
+    wake: float | None = None
+    """The earliest time at which an operator of the task wants to be called, as in `Position`."""

@@ -267,6 +267,7 @@ def _advance(plan: BatchPlan, results: Sequence[TaskResult]) -> Position:
         reached=plan.position.reached | through,
         watermarks=watermarks,
         idle=idle,
+        wake=min((result.wake for result in results if result.wake is not None), default=None),
     )
 
 

@@ -138,7 +138,12 @@ class Planner:
             plan = self._plan(
                 view,
                 plan_batch(
-                    program, view, source_limit=limit, stream_limit=limit, sources_due=began >= self._sources_due
+                    program,
+                    view,
+                    source_limit=limit,
+                    stream_limit=limit,
+                    sources_due=began >= self._sources_due,
+                    now=clock.now(),
                 ),
             )
             if plan is not None:
@@ -151,6 +156,8 @@ class Planner:
             if began >= until:
                 return batch
             wake_at = min(until, self._sources_due) if began < self._sources_due else until
+            if view.position.wake is not None and (waits := view.position.wake - clock.now()) > 0:
+                wake_at = min(wake_at, began + waits)
             if changes.wait(mark, wake_at - began):
                 world.sleep(max(began + PAUSES.after(looks) - world.monotonic(), 0.0))
                 looks += 1

@@ -82,6 +82,7 @@ def plan_batch(
     source_limit: int = FIRST,
     stream_limit: int | None = None,
     sources_due: bool = True,
+    now: float | None = None,
 ) -> BatchPlan | None:
     """Return the next batch, or None if there is nothing to do yet.
 
@@ -91,6 +92,7 @@ def plan_batch(
         source_limit: the most tuples that a source may produce.
         stream_limit: the most tuples that may be read from a stream, unless its next segment is larger.
         sources_due: True if a source may have tuples now; no batch is made for sources without tuples.
+        now: the time in unix seconds; an operator that wants to be called by then gets a batch, even an empty one.
     """
     if view.final:
         return None
@@ -115,6 +117,7 @@ def plan_batch(
     closing_foreign = _ended_streams(program, view, taken)
     exhausted = tuple(sorted({*view.position.exhausted, *closing_foreign}))
     work = bool(producing and sources_due and not still) or any(taken.values()) or exhausted != view.position.exhausted
+    work = work or (is_due(view, now) and not still)
     over = (*names.values(), *(stream.stream for stream in program.inputs))
     ended = not program.imports and all(name in exhausted for name in over)
     if program.autonomous:
@@ -159,6 +162,11 @@ def plan_batch(
         view.life, view.generation, view.batch + 1, view.epoch, boundary, final, source_limit, position, inputs,
         view.states, bounded=view.bounded,
     )  # fmt: skip
+
+
+def is_due(view: PeView, now: float | None) -> bool:
+    """Return True if an operator wants to be called without input by now."""
+    return now is not None and view.position.wake is not None and view.position.wake <= now
 
 
 def _left_unread(view: PeView, stream: InputStream, *, waits: bool) -> bool:

@@ -29,6 +29,7 @@ from streams_orchestration.runtime.redeployment.carrying import Carried, CommonC
 from streams_orchestration.runtime.redeployment.counters import read_counters
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.tasks.clock_calls import goes_by_clock
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.transport.connections import carry_connections, connect, declare, next_number
 from streams_orchestration.runtime.transport.readers import drop_unread_exports
@@ -206,6 +207,8 @@ def _position(pe: DeployedPe, cut: CommonCut, carried: Carried) -> Position:
         exhausted=tuple(sorted(ended)),
         outputs={stream: cut.outputs[stream] for stream in program.consumers if stream in cut.outputs},
         watermarks={name: reached for name, reached in cut.watermarks.items() if name in own},
+        # what its states say of a time is asked in a first batch
+        wake=0.0 if any(map(goes_by_clock, program.operators.values())) else None,
     )
 
 

@@ -42,6 +42,7 @@ from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.tasks.calls import OperatorCalls, allow_calls, at_mark
 from streams_orchestration.runtime.tasks.checkpoint import Checkpoint
+from streams_orchestration.runtime.tasks.clock_calls import ClockCalls
 from streams_orchestration.runtime.tasks.event_time import EventTimeCalls
 from streams_orchestration.runtime.tasks.instances import Instance, InstanceCache, make_instance
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
@@ -68,6 +69,7 @@ class TaskRun:
         self.instances = {} if task.forwards else cache.of(program, task, plan)
         self._calls = OperatorCalls(self.meter, self.instances, plan.batch)
         self._event_time = EventTimeCalls(self._calls, self._process, self._send)
+        self._clock = ClockCalls(program, task, plan, self._calls, lambda index: self._instance(index).operator)
         self.outbox = Outbox(program, directories, new_sender, self.meter)
         self.prepared: set[int] = set()
         """Operators whose objects hold the state that the plan names."""
@@ -103,6 +105,7 @@ class TaskRun:
         reached: list[str] = []
         pauses: dict[str, float] = {}
         idle: dict[str, list[Decision]] = {}
+        self._clock.tell(self.changed)
         if inputs is not None:
             for name, offset in inputs.sources.items():
                 if inputs.bounds is not None and name not in inputs.bounds:
@@ -143,7 +146,7 @@ class TaskRun:
             self.task.level, self.task.partition, self.rows_in, written, self.bytes_in, 0.0, sources, tuple(exhausted),
             bounds, tuple(reached), pauses, idle, segments, tuple(checkpoint.states), tuple(checkpoint.files),
             self._event_time.reached_by_sinks(self.program, self.instances),
-            dict(self.outbox.copies), dict(self.outbox.enqueued), self.consistent,
+            dict(self.outbox.copies), dict(self.outbox.enqueued), self.consistent, wake=self._clock.wakes(),
         )  # fmt: skip
 
     def _read(self, operator: int, port: int, segment: Segment, condition: str | None) -> None:
@@ -301,6 +304,7 @@ class TaskRun:
         instance.dirty = True
         context = instance.operator.context
         context.epoch, context.batch, context.generation = self.plan.epoch, self.plan.batch, self.plan.generation
+        context.now = max(context.now, self._clock.now)
         if program.event_time is not None and program.event_time.mode == "manual":
             context.set_watermark = lambda watermark: self._event_time.set(program, instance, watermark)
         context.assign = lambda names: self._event_time.assign(program, instance, names)

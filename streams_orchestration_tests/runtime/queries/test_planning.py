@@ -191,3 +191,19 @@ def test_a_held_start_still_ends_an_epoch_since_consumers_outside_of_the_region_
 
 def test_a_held_pe_does_not_end_an_epoch_with_tuples_left_to_read():
     assert plan_batch(program("A"), replace(view(A=stream(1, producer=2)), outstanding=OUTSTANDING_LIMIT)) is None
+
+
+def test_an_operator_that_wants_to_be_called_gets_a_batch_without_input():
+    waiting = view(position=Position(wake=100.0), A=stream(producer=2))
+    autonomous = program("A", autonomous=True)
+    assert plan_batch(autonomous, waiting, now=99.9) is None
+    assert plan_batch(autonomous, waiting) is None
+    plan = plan_batch(autonomous, waiting, now=100.0)
+    assert plan is not None
+    assert read(plan) == []
+    assert plan.position.wake is None
+
+
+def test_a_pe_that_waits_for_its_consumers_is_not_called_by_the_clock():
+    waiting = replace(view(position=Position(wake=100.0), A=stream(producer=2)), outstanding=OUTSTANDING_LIMIT)
+    assert plan_batch(program("A", autonomous=True), waiting, now=200.0) is None

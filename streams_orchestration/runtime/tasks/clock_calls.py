@@ -1,0 +1,52 @@
+"""Calls of operators that go by the clock: the time of the batch, and the times at which they want to be called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from streams_orchestration import world
+from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram, Task
+from streams_orchestration.operators.clock import ClockOperator
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.results import check_nothing
+from streams_orchestration.runtime.programs.batches import BatchPlan
+from streams_orchestration.runtime.tasks.calls import OperatorCalls
+
+
+class ClockCalls:
+    """The operators of a task that go by the clock."""
+
+    def __init__(
+        self, program: PeProgram, task: Task, plan: BatchPlan, calls: OperatorCalls,
+        operator: Callable[[int], Operator],
+    ) -> None:  # fmt: skip
+        self._calls = calls
+        self._operator = operator
+        self.now = plan.planned_at or world.now()
+        """The time of the batch in unix seconds."""
+        own = (program.operators[index] for index in task.owns) if not task.forwards else ()
+        self.programs = [each for each in own if goes_by_clock(each)]
+
+    def tell(self, changed: set[int]) -> None:
+        """Tell each operator the time of the batch."""
+        for program, operator in self._each():
+            changed.add(program.index)
+            self._calls.call(program, lambda run=operator.on_time: check_nothing(run(), "on_time"))
+
+    def wakes(self) -> float | None:
+        """Return the earliest time at which an operator wants to be called, or None."""
+        times = [self._calls.call(program, operator.wake) for program, operator in self._each()]
+        return min((time for time in times if time is not None), default=None)
+
+    def _each(self) -> Iterator[tuple[OperatorProgram, ClockOperator]]:
+        for program in self.programs:
+            operator = self._operator(program.index)
+            assert isinstance(operator, ClockOperator)
+            yield program, operator
+
+
+def goes_by_clock(program: OperatorProgram) -> bool:
+    """Return True if an operator goes by the clock, so that it is called without input."""
+    kind = import_operator(program.implementation)
+    return issubclass(kind, ClockOperator) and kind.goes_by_clock(program.parameters)
