@@ -1,0 +1,130 @@
+"""Standard operators with the parameters of `streams_defaults` give what IBM Streams gives, in any division.
+
+The values were worked out by hand from the definitions of the operators, tuple by tuple.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.standard.aggregate import Aggregate
+from streams_orchestration.operators.standard.barrier import Barrier
+from streams_orchestration.operators.standard.deduplicate import DeDuplicate
+from streams_orchestration.operators.standard.join import Join
+from streams_orchestration.operators.standard.sort import Sort
+from streams_orchestration.operators.standard.split import Split
+from streams_orchestration.operators.standard.streams_defaults import STREAMS_DEFAULTS
+from streams_orchestration_tests.operators.harness import Bench, division
+
+DIVISIONS = [[], [3], [1, 2, 5], [4, 8]]
+
+
+def as_there(operator: str, *conditions: str) -> dict[str, Any]:
+    """The parameters with which an operator does as in IBM Streams, under conditions."""
+    parameters: dict[str, Any] = {}
+    for each in STREAMS_DEFAULTS:
+        if each.operator == operator and each.when in ("", *conditions):
+            parameters |= each.parameters
+    return parameters
+
+
+def sent(bench: Bench, rows: list[Any], cuts: list[int]) -> Bench:
+    for part in division(rows, cuts):
+        bench.send(part).restart()
+    return bench.end()
+
+
+@pytest.mark.parametrize("cuts", DIVISIONS)
+@pytest.mark.parametrize(
+    ("window", "more", "expected"),
+    [
+        ("sliding, count(3), count(1)", {}, [(2, 3), (3, 6), (4, 9), (5, 12), (6, 15)]),
+        (
+            "sliding, count(3), count(1)",
+            {"aggregateIncompleteWindows": True},
+            [(0, 0), (1, 1), (2, 3), (3, 6), (4, 9), (5, 12), (6, 15)],
+        ),
+        ("sliding, count(4), count(2)", {}, [(3, 6), (5, 14)]),
+    ],
+)
+def test_sliding_windows(window: str, more: dict[str, Any], expected: list[Any], cuts: list[int]):
+    given = as_there("Aggregate", "sliding") | more
+    bench = Bench(Aggregate, ["n int"], ["n int, sum int"], window=window, output={"sum": "Sum(n)"}, **given)
+    assert sent(bench, [(n,) for n in range(7)], cuts).rows() == expected
+
+
+@pytest.mark.parametrize("cuts", DIVISIONS)
+def test_tumbling_windows(cuts: list[int]):
+    output = {
+        "count": "Count()", "sum": "Sum(v)", "mean": "Average(v)", "least": "Min(v)", "most": "Max(v)",
+        "first": "First(k)", "all": "Collect(n)", "kinds": "CountDistinct(k)",
+    }  # fmt: skip
+    kind = (
+        "n int, count int, sum double, mean double, least double, most double, first string, all array<int>, kinds int"
+    )
+    given = as_there("Aggregate", "tumbling")
+    bench = Bench(Aggregate, ["n int, k string, v double"], [kind], window="tumbling, count(4)", output=output, **given)
+    rows = [(n, "y" if n % 3 else "x", n / 2) for n in range(10)]
+    assert sent(bench, rows, cuts).items() == [
+        (3, 4, 3.0, 0.75, 0.0, 1.5, "x", [0, 1, 2, 3], 2),
+        Punctuation.WINDOW,
+        (7, 4, 11.0, 2.75, 2.0, 3.5, "y", [4, 5, 6, 7], 2),
+        Punctuation.WINDOW,
+    ]
+
+
+@pytest.mark.parametrize("cuts", DIVISIONS)
+def test_sorted_windows(cuts: list[int]):
+    given = as_there("Sort", "tumbling")
+    bench = Bench(
+        Sort, ["n int, k string"], ["n int, k string"], window="tumbling, count(4)", sortBy=["k", "n"],
+        order=["ascending", "descending"], **given,
+    )  # fmt: skip
+    rows = [(n, "a" if n % 2 else "b") for n in range(9)]
+    first, second = [(3, "a"), (1, "a"), (2, "b"), (0, "b")], [(7, "a"), (5, "a"), (6, "b"), (4, "b")]
+    assert sent(bench, rows, cuts).items() == [*first, Punctuation.WINDOW, *second, Punctuation.WINDOW]
+
+
+@pytest.mark.parametrize("cuts", DIVISIONS)
+def test_duplicates_and_ports(cuts: list[int]):
+    row = "n int, k string"
+    rows = [(n, {1: "b", 4: "c"}.get(n, "a")) for n in range(8)]
+    known = Bench(DeDuplicate, [row], [row, row], key="k", count=2, resetOnDuplicate=False)
+    sent(known, rows, cuts)
+    assert [n for n, _ in known.rows()] == [0, 1, 3, 4, 6]
+    assert [n for n, _ in known.rows(1)] == [2, 5, 7]
+    split = sent(Bench(Split, [row], [row] * 3, index="n - 1", **as_there("Split")), rows, cuts)
+    assert [[n for n, _ in split.rows(port)] for port in range(3)] == [[1, 4, 7], [2, 5], [3, 6]]
+
+
+@pytest.mark.parametrize("cuts", DIVISIONS)
+def test_joined_windows(cuts: list[int]):
+    given = as_there("Join", "outer") | {"equalityLHS": ["id"], "equalityRHS": ["order"], "match": "amount > 1"}
+    bench = Bench(
+        Join, ["id int, item string", "order int, amount double"], ["id int, item string, amount double"],
+        window="sliding, count(1000)", **given,
+    )  # fmt: skip
+    bench.send([(n, f"item{n}") for n in range(4)])
+    for part in division([(n % 3, n * 1.5) for n in range(6)], cuts):
+        bench.send(part, 1).restart()
+    pairs = [(1, 1.5), (2, 3.0), (0, 4.5), (1, 6.0), (2, 7.5)]
+    wanted = [item for n, amount in pairs for item in ((n, f"item{n}", amount), Punctuation.WINDOW)]
+    assert bench.end().items() == wanted
+
+
+@pytest.mark.parametrize("cuts", DIVISIONS)
+def test_tuples_of_two_streams_together(cuts: list[int]):
+    first = [(n, "odd" if n % 2 else "even") for n in range(5)]
+    second = [(10 * n, "even" if n else "odd") for n in range(3)]
+    kinds: Any = ["a int, k string", "b int, key string"]
+    together = Bench(Barrier, kinds, ["a int, b int, sum int"], output={"sum": "a + b"})
+    by_key = Bench(Barrier, kinds, ["a int, b int, k string"], partitionBy=[["k"], ["key"]])
+    for bench in (together, by_key):
+        for part in division(first, cuts):
+            bench.send(part).restart()
+        bench.send(second, 1).end()
+    assert together.rows() == [(0, 0, 0), (1, 10, 11), (2, 20, 22)]
+    assert sorted(by_key.rows()) == [(0, 10, "even"), (1, 0, "odd"), (2, 20, "even")]
