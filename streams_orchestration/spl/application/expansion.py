@@ -53,12 +53,13 @@ def _as_in_streams(
         "outer": parameters.get("algorithm", "inner") != "inner",
         "file": "file" in parameters,
         "csv": parameters.get("format", "csv") == "csv",
+        "no limit": not parameters.keys() & {"count", "delta", "timeOut"},
     }
     added: dict[str, Any] = {}
     for each in STREAMS_DEFAULTS:
         if each.operator == kind and holds[each.when]:
             added |= each.parameters
-    if kind == "FileSource" and "format" in added:
+    if kind in ("FileSource", "FileSink") and "format" in added:
         return parameters | added
     return added | parameters
 
