@@ -112,7 +112,8 @@ def cast(value: Any, source: Type, target: Type) -> Any:
         return None if value is None else cast(value, source, target.content)
     if target in INTEGERS:
         if isinstance(value, float):
-            value = math.trunc(value) if math.isfinite(value) and -(2**63) <= value < 2**64 else 0
+            limit = 2**64 if target == Primitive("uint64") else 2**63
+            value = math.trunc(value) if math.isfinite(value) and -(2**63) <= value < limit else 0
         return bits(value, target)
     if target in FLOATS:
         return number(float(value), target)

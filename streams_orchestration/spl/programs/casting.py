@@ -33,6 +33,7 @@ from streams_orchestration.spl.types.types import (
     Collection,
     Enumeration,
     Optional,
+    Primitive,
     Tuple,
     Type,
     is_string,
@@ -85,8 +86,8 @@ def _between_values(source: Type, target: Type) -> Function | None:
         (low, high), (least, most) = range_of(source), range_of(target)  # type: ignore[arg-type]
         return same if least <= low and high <= most else wrapper(target)
     if target in INTEGERS and source in FLOATS:
-        wrap = wrapper(target)
-        return lambda value: wrap(truncated(value))
+        wrap, limit = wrapper(target), 2.0 ** (64 if target == Primitive("uint64") else 63)
+        return lambda value: wrap(truncated(value, limit))
     if target in FLOATS and source in INTEGERS:
         return (lambda value: single(float(value))) if FLOATS[target] == 32 else float  # type: ignore[index]
     if target in FLOATS and source in FLOATS:

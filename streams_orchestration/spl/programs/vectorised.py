@@ -129,6 +129,12 @@ _PLAIN = {
     "&&": pl.Expr.__and__,
     "||": pl.Expr.__or__,
 }
+_FLOATS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": pc.add,
+    "-": pc.subtract,
+    "*": pc.multiply,
+    "/": pc.divide,
+}
 _COMPARISONS = {
     "<": pl.Expr.__lt__,
     "<=": pl.Expr.__le__,
@@ -154,6 +160,8 @@ def _binary(operator: str, left: typed.Expression, right: typed.Expression) -> p
         raise UnsuitableError
     if operator in _COMPARISONS:
         return _comparison(operator, left, right)
+    if type_ in FLOATS:
+        return _of_floats(operator, _expression(left), _expression(right), polars_type(type_))
     if operator in ("/", "%"):
         return _divided(operator, left, right)
     if operator in ("<<", ">>") or operator not in _PLAIN or type_ == TIMESTAMP:
@@ -170,29 +178,30 @@ def _comparison(operator: str, left: typed.Expression, right: typed.Expression) 
     if left.type not in FLOATS:
         return compared
     for side, node in ((one, left), (other, right)):
-        if not isinstance(node, typed.Constant):
+        if not isinstance(node, typed.Constant) or repr(node.value) == "nan":
             compared = compared | side.is_nan() if operator == "!=" else compared & side.is_not_nan()
     return compared
 
 
-def _quotient(left: pl.Expr, right: pl.Expr, kind: Any) -> pl.Expr:
-    """Divide floats by Arrow, since Polars multiplies by the reciprocal of a constant, which rounds twice."""
+def _of_floats(operator: str, left: pl.Expr, right: pl.Expr, kind: Any) -> pl.Expr:
+    """Calculate with floats by Arrow, which does so as IEEE says.
 
-    def divide(sides: Sequence[pl.Series]) -> pl.Series:
+    Polars multiplies by the reciprocal of a constant, which rounds twice, and leaves zeros out, which loses their sign.
+    """
+
+    def calculate(sides: Sequence[pl.Series]) -> pl.Series:
         count = max(map(len, sides))
         one, other = (each.to_arrow() if len(each) == count else each.to_arrow()[0] for each in sides)
-        result = pl.from_arrow(pc.divide(one, other))
+        result = pl.from_arrow(_FLOATS[operator](one, other))
         assert isinstance(result, pl.Series)
         return result
 
-    return pl.map_batches([left, right], divide, return_dtype=kind)
+    return pl.map_batches([left, right], calculate, return_dtype=kind)
 
 
 def _divided(operator: str, left: typed.Expression, right: typed.Expression) -> pl.Expr:
-    """Divide; integers by a constant, truncated, since by 0 the tuple fails."""
+    """Divide integers by a constant, truncated, since by 0 the tuple fails."""
     type_ = left.type
-    if operator == "/" and type_ in FLOATS:
-        return _quotient(_expression(left), _expression(right), polars_type(type_))
     if type_ not in INTEGERS or not isinstance(right, typed.Constant) or right.value in (0, -1):
         raise UnsuitableError
     by = right.value

@@ -69,9 +69,14 @@ def float_quotient(dividend: float, divisor: float) -> float:
     return math.copysign(math.inf, dividend) * math.copysign(1.0, divisor)
 
 
-def truncated(value: float) -> int:
-    """Return a float without its fraction; what is outside of all integers, whose cast C leaves open, is 0."""
-    return int(value) if -9223372036854775808.0 <= value < 18446744073709551616.0 else 0
+def truncated(value: float, limit: float = 2.0**63) -> int:
+    """Return a float without its fraction; what is outside of 64 bits, whose cast C leaves open, is 0.
+
+    Args:
+        value: the float.
+        limit: the least number that is too large.
+    """
+    return int(value) if -9223372036854775808.0 <= value < limit else 0
 
 
 @functools.lru_cache(maxsize=256)
