@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, WrapValidator
 
+from streams_orchestration.expressions.errors import ExpressionError
+from streams_orchestration.expressions.naming import OuterCall, Part, outer_call
 from streams_orchestration.model.programs import is_program
 
 
@@ -98,3 +100,68 @@ def program_of(text: str, parameter: str) -> SplText:
         message = f"{parameter}: beside logic in SPL an expression is written in SPL, too: {{spl: ...}}"
         raise ValueError(message)
     return text
+
+
+def call_as_name(text: str, function: str) -> str:
+    """Return the text of an expression in which calls of a function without arguments are names.
+
+    >>> call_as_name('(int32) Count() + length("Count()")', "Count")
+    '(int32) Count + length("Count()")'
+    """
+    from streams_orchestration.spl.language.tokens import tokenize
+
+    tokens = tokenize(text)
+    texts, offsets, parts, done = tokens.texts, tokens.offsets, list[str](), 0
+    for index in range(len(texts) - 2):
+        if texts[index] == function and (texts[index + 1], texts[index + 2]) == ("(", ")"):
+            parts.append(text[done : offsets[index] + len(function)])
+            done = offsets[index + 2] + 1
+    return "".join([*parts, text[done:]])
+
+
+def over_columns(text: str, columns: Mapping[tuple[str, str], str], types: str) -> str:
+    """Return an expression of SPL over the columns of several ports together; any other expression as it is.
+
+    Args:
+        text: the expression.
+        columns: the column of each attribute, by the names of port and attribute.
+        types: the tuple type of all columns, as SPL writes it.
+    """
+    if not isinstance(text, SplText):
+        return text
+    from streams_orchestration.spl.language.tokens import tokenize
+
+    tokens = tokenize(text.text)
+    texts, offsets, parts, done = tokens.texts, tokens.offsets, list[str](), 0
+    for index in range(len(texts) - 2):
+        column = columns.get((texts[index], texts[index + 2])) if texts[index + 1] == "." else None
+        if column is not None and (not index or texts[index - 1] not in (".", "::")):
+            parts += (text.text[done : offsets[index]], column)
+            done = offsets[index + 2] + len(texts[index + 2])
+    return SplText("".join([*parts, text.text[done:]]), text.at, {"In": types})
+
+
+def call_of(text: str) -> OuterCall | None:
+    """Return the call that is a whole text, of ours or of SPL; None if it is none.
+
+    >>> call_of(SplText("Max(Src.n + 1)", "Main.spl:3:4")).arguments[0].text
+    'Src.n + 1'
+
+    Raises:
+        ExpressionError: the text is no expression.
+    """
+    if not isinstance(text, SplText):
+        return outer_call(text)
+    from streams_orchestration.spl.language.expressions import expression_of
+    from streams_orchestration.spl.language.printing import text_of
+    from streams_orchestration.spl.language.recovery import FaultError, NestingError
+    from streams_orchestration.spl.language.tree import Call, Name
+
+    try:
+        written = expression_of(text.text)
+    except (FaultError, NestingError) as error:
+        raise ExpressionError(str(error), 0) from error
+    if not isinstance(written, Call) or not isinstance(written.function, Name):
+        return None
+    parts = tuple(Part(SplText(text_of(each), text.at, text.types), 0) for each in written.arguments)
+    return OuterCall(written.function.name, parts)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.spl_text import SplText, over_columns
 from streams_orchestration.spl.types.types import (
     BLOB,
     BOOLEAN,
@@ -49,3 +52,30 @@ def spl_type(name: str, kind: pa.DataType) -> Type:
         message = f"{name} is {kind}, a type that SPL does not have"
         raise ValueError(message)
     return simple[kind]
+
+
+def columns_of_ports(
+    ports: Sequence[str], inputs: Sequence[pa.Schema], names: Sequence[str]
+) -> dict[tuple[str, str], str]:
+    """Return the column of each attribute of several ports, by the names of port and attribute.
+
+    Args:
+        ports: the names of the ports, as far as they are known.
+        inputs: the attributes of each port.
+        names: the names of all columns, port by port.
+    """
+    known = [*ports, *("" for _ in inputs)]
+    attributes = [(known[port], name) for port, schema in enumerate(inputs) for name in schema.names]
+    return dict(zip(attributes, names, strict=True))
+
+
+def over_ports(texts: Mapping[str, str], columns: Mapping[tuple[str, str], str], schema: pa.Schema) -> dict[str, str]:
+    """Return expressions of SPL over the columns of several ports together; others stay as they are.
+
+    Args:
+        texts: the expressions by attribute.
+        columns: the column of each attribute, by the names of port and attribute.
+        schema: the columns.
+    """
+    types = str(tuple_type(schema)) if any(isinstance(each, SplText) for each in texts.values()) else ""
+    return {name: over_columns(text, columns, types) for name, text in texts.items()}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from streams_orchestration.builder.testing import run_in_process
 from streams_orchestration.compiler.compiling import compile_read, compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import plan_document
@@ -94,3 +95,14 @@ def test_the_mistakes_of_an_application_are_found(case: dict[str, Any], tmp_path
     found = read_application(tmp_path / next(iter(case["files"]))).diagnostics
     listed = [f"{each.location.partition('.spl:')[2]} {each.code}" for each in found if each.code != UNREAD]
     assert listed == case["findings"]
+
+
+@pytest.mark.parametrize("name", of_kind("run"))
+def test_an_application_gives_the_tuples_that_streams_gives(name: str):
+    case = EXPECTED[name]
+    document, _ = read_tree(chosen(name))
+    given = dict(each.split("=") for each in case.get("arguments", []) if "=" in each)
+    tables = run_in_process(document, {}, options=Options(submission=given))
+    for sink, wanted in case["results"].items():
+        rows = [[row[column] for column in wanted["columns"]] for row in tables[sink].to_pylist()]
+        assert sorted(map(repr, rows)) == sorted(map(repr, wanted["rows"]))

@@ -12,6 +12,7 @@ from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.failed_tuples import Sieve
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.spl_text import SplText
 from streams_orchestration.operators.standard.aggregate_columns import compile_aggregate
 from streams_orchestration.operators.standard.aggregate_parameters import AggregateParameters, aggregate_window
 from streams_orchestration.operators.standard.event_time_groups import EventTimeGroups, GroupsOfPanes, keeps_panes
@@ -46,8 +47,10 @@ class Aggregate(Operator):
 
     @classmethod
     def state_attributes(cls, parameters: AggregateParameters) -> Collection[str] | None:
-        """Return the attributes that tumbling windows use; None for sliding windows, and with `takeLast`."""
+        """Return the attributes that tumbling windows use; None for sliding windows, `takeLast`, and SPL."""
         window = aggregate_window(parameters.window)
+        if any(isinstance(each, SplText) for each in parameters.output.values()):
+            return None
         if parameters.take_last or (isinstance(window, Window) and not window.tumbling):
             return None
         attributes = [*parameters.group_by, *parameters.partition_by, *cls._attributes_of_window(parameters)]

@@ -14,6 +14,7 @@ from streams_orchestration.operators.event_time.clause import (
     parse_event_time_window,
 )
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
+from streams_orchestration.operators.spl_text import ExpressionText
 from streams_orchestration.operators.standard.streams_functions import Functions
 from streams_orchestration.operators.windows.clause import Window, parse_window
 
@@ -44,7 +45,7 @@ class AggregateParameters(ExpressionParameters):
     partition_by: list[str] = Field(
         default_factory=list, alias="partitionBy", description="Attributes whose values each have their own window."
     )
-    output: dict[str, str] = Field(
+    output: dict[str, ExpressionText] = Field(
         default_factory=dict,
         description=(
             "Maps an attribute to an output function such as Average(e). Other attributes come from groupBy "

@@ -15,13 +15,15 @@ from streams_orchestration.operators.faults import reported
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.matching import MatchingOperator, MatchingParameters
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.spl_text import ExpressionText
+from streams_orchestration.operators.spl_types import columns_of_ports, over_ports
 from streams_orchestration.operators.standard.refused import REFUSED
 
 
 class BarrierParameters(MatchingParameters, ExpressionParameters):
     """The parameters of `Barrier`."""
 
-    output: dict[str, str] = Field(
+    output: dict[str, ExpressionText] = Field(
         default_factory=dict,
         description=(
             "Maps an attribute to an expression. An attribute of several ports is named in0_name, in1_name and so on."
@@ -64,7 +66,9 @@ class Barrier(MatchingOperator):
             ]
         )
         check_failure_port(context, parameters, together)
-        return together, Assignments(parameters.output, together, target, context.zone, context.required_at())
+        columns = columns_of_ports(context.ports, context.inputs, together.names)
+        output = over_ports(parameters.output, columns, together)
+        return together, Assignments(output, together, target, context.zone, context.required_at())
 
     def setup(self) -> None:
         """Parse the expressions."""

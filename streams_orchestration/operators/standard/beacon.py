@@ -20,14 +20,27 @@ from streams_orchestration.operators.contract import (
 )
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.spl_text import ExpressionText, SplText, call_as_name
 
 COUNTER = "IterationCount()"
 """The single attribute that expressions can use. Its name looks like a call."""
 
 
+SPL_COUNTER = "IterationCount"
+"""The same for expressions of SPL, where it is a uint64."""
+
+
 @functools.cache
 def _counter() -> pa.Schema:
-    return pa.schema([(COUNTER, pa.int64())])
+    return pa.schema([(COUNTER, pa.int64()), (SPL_COUNTER, pa.uint64())])
+
+
+def _over_column(text: str) -> str:
+    """Return an expression of SPL over the column of the counter; any other expression as it is."""
+    if not isinstance(text, SplText):
+        return text
+    column = call_as_name(text.text, SPL_COUNTER)
+    return SplText(column, text.at, {"Beacon": f"tuple<uint64 {SPL_COUNTER}>"})
 
 
 class BeaconParameters(Parameters):
@@ -42,7 +55,7 @@ class BeaconParameters(Parameters):
         alias="triggerCount",
         description="Tuples in each epoch of the region that the Beacon drives.",
     )
-    output: dict[str, str] = Field(
+    output: dict[str, ExpressionText] = Field(
         default_factory=dict,
         description=(
             "Maps an attribute to an expression over IterationCount(). Other attributes are 0, false, '' or null."
@@ -83,7 +96,8 @@ class Beacon(SourceOperator):
     def _compile(context: OperatorContext, parameters: BeaconParameters) -> Assignments:
         target = context.output_schema()
         defaults = {field.name: _default(field.type) for field in target if field.name not in parameters.output}
-        return Assignments(parameters.output | defaults, _counter(), target, context.zone)
+        written = {name: _over_column(text) for name, text in parameters.output.items()}
+        return Assignments(written | defaults, _counter(), target, context.zone)
 
     @classmethod
     def endless(cls, parameters: BeaconParameters) -> str | None:
@@ -108,7 +122,8 @@ class Beacon(SourceOperator):
         count = min(self._due(start, limit), limit, left, in_epoch)
         if count > 0:
             numbers = pa.array(np.arange(start, start + count))
-            self.submit(self.assignments.apply(pa.RecordBatch.from_arrays([numbers], schema=_counter())))
+            counters = [numbers, numbers.cast(pa.uint64())]
+            self.submit(self.assignments.apply(pa.RecordBatch.from_arrays(counters, schema=_counter())))
         self.following = start + count
         exhausted = self.following == last
         if exhausted:

@@ -19,6 +19,7 @@ from streams_orchestration.operators.failed_tuples import Sieve, check_failure_p
 from streams_orchestration.operators.faults import reported
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.spl_types import columns_of_ports, over_ports
 from streams_orchestration.operators.standard.join_by_time import TimedJoin
 from streams_orchestration.operators.standard.join_parameters import SIDES, JoinParameters
 from streams_orchestration.operators.standard.join_side import JoinSide
@@ -122,9 +123,13 @@ class Join(Operator):
             cls._alone(context, parameters)
         target, joined = context.output_schema(), _joined_schema(context)
         check_failure_port(context, parameters, joined)
-        text, zone = parameters.match, context.zone
-        match = None if text is None else parse_condition(text, joined, "match", zone)
-        assignments = Assignments(parameters.output, joined, target, zone, context.required_at())
+        zone = context.zone
+        columns = columns_of_ports(context.ports, context.inputs, joined.names)
+        written = over_ports({} if parameters.match is None else {"match": parameters.match}, columns, joined)
+        match = parse_condition(written["match"], joined, "match", zone) if written else None
+        assignments = Assignments(
+            over_ports(parameters.output, columns, joined), joined, target, zone, context.required_at()
+        )
         sides = enumerate(context.inputs if parameters.within is None else ())
         policies = [parameters.eviction(side).resolved(schema, parameters.time_attribute) for side, schema in sides]
         return policies, match, assignments

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
+from streams_orchestration.operators.spl_text import ExpressionText
 from streams_orchestration.operators.windows.clause import Policy, parse_window
 
 SIDES = ("LHS", "RHS")
@@ -47,7 +48,7 @@ class JoinParameters(ExpressionParameters):
         alias="equalityRHS",
         description="Attributes of port 1 that are compared with those of equalityLHS.",
     )
-    match: str | None = Field(default=None, description="A further condition that a pair must meet.")
+    match: ExpressionText | None = Field(default=None, description="A further condition that a pair must meet.")
     algorithm: Literal["inner", "leftOuter", "rightOuter", "outer"] = Field(
         default="inner",
         description=(
@@ -91,7 +92,7 @@ class JoinParameters(ExpressionParameters):
         alias="atEnd",
         description="Tuples of an outer side that have not matched when both streams end: submit or drop them.",
     )
-    output: dict[str, str] = Field(
+    output: dict[str, ExpressionText] = Field(
         default_factory=dict, description="Maps an attribute to an expression. Other attributes keep their values."
     )
     time_attribute: str | None = Field(

@@ -6,12 +6,14 @@ import datetime as dt
 from collections.abc import Callable
 
 from streams_orchestration.expressions.errors import ExpressionError
-from streams_orchestration.expressions.naming import OuterCall, Part, outer_call
+from streams_orchestration.expressions.naming import OuterCall, Part
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import is_text, type_name
 from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.expressions import Expression, note, read_expression
 from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.spl_expressions import read_spl
+from streams_orchestration.operators.spl_text import SplText, call_of
 from streams_orchestration.operators.standard.approximate_counts import NAME as APPROXIMATE
 from streams_orchestration.operators.standard.approximate_counts import approx_count_distinct
 from streams_orchestration.operators.standard.number_measure import WINDOW_COUNTS, NumberMeasure, WindowCount
@@ -49,7 +51,7 @@ def parse_measure(
 
 
 def _canonical(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> str:
-    call = outer_call(text)
+    call = call_of(text)
     assert call is not None
     arguments = (_argument(text, part, schema, parameter, zone).canonical() for part in call.arguments)
     return f"{call.name}({', '.join(arguments)})"
@@ -73,7 +75,7 @@ def _measure(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo, func
         return FaultyExpressionError(f"{parameter}: {message}", parameter, text, offset)
 
     try:
-        call = outer_call(text)
+        call = call_of(text)
     except ExpressionError as error:
         message = f"{text!r}: {error}"
         raise fault(message, error.offset) from error
@@ -146,6 +148,8 @@ def _of_values(
 def _argument(whole: str, part: Part, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Expression:
     """Parse an argument. Errors give its position within the whole text."""
     try:
+        if isinstance(part.text, SplText):
+            return read_spl(part.text, schema, parameter, zone)
         return read_expression(part.text, schema, parameter, zone)
     except FaultyExpressionError as error:
         offset = part.offset + (error.offset or 0)

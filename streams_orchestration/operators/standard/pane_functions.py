@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from streams_orchestration.expressions.errors import ExpressionError
-from streams_orchestration.expressions.naming import outer_call
 from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.spl_text import call_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def parse_pane_function(text: str, parameter: str) -> PaneFunction | None:
         FaultyExpressionError: the call has arguments.
     """
     try:
-        call = outer_call(text)
+        call = call_of(text)
     except ExpressionError:
         return None
     function = None if call is None else PANE_FUNCTIONS.get(call.name)

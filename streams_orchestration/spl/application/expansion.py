@@ -55,6 +55,9 @@ def _as_in_streams(
         "csv": parameters.get("format", "csv") == "csv",
         "no limit": not parameters.keys() & {"count", "delta", "timeOut"},
     }
+    if kind in ("Barrier", "Pair") and "partitionByLHS" in parameters:
+        sides = [parameters.pop("partitionByLHS"), parameters.pop("partitionByRHS", [])]
+        parameters["partitionBy"] = sides
     added: dict[str, Any] = {}
     for each in STREAMS_DEFAULTS:
         if each.operator == kind and holds[each.when]:
@@ -249,6 +252,8 @@ class _Body:
     def _binding(self, port: OutputPort, type_: Tuple, invocation: Invocation) -> Any:
         del invocation
         if not type_.attributes:
+            return {"stream": port.stream.name}
+        if UNKNOWN in parts_of_type(type_):
             return {"stream": port.stream.name}
         only = sorted(str(each) for each in parts_of_type(type_) if each in _COMPILED_ONLY)
         if only:

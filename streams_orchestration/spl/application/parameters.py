@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +29,7 @@ from streams_orchestration.spl.typing.typed import (
     Call,
     Constant,
     Expression,
+    Logic,
     Mistake,
     Node,
     PortAttribute,
@@ -42,6 +44,8 @@ _WORDS = frozenset(
     )
 )
 """Parameters whose values are words of the operator."""
+_NAMES = frozenset(("equalityLHS", "equalityRHS", "groupBy", "partitionBy", "partitionByLHS", "partitionByRHS"))
+"""Parameters that are lists of attributes here, and expressions in Streams."""
 _ATTRIBUTES = frozenset(("deltaAttribute", "timeAttribute", "inputAttribute"))
 """Parameters whose values are names of attributes."""
 
@@ -78,14 +82,10 @@ class ParameterWriter:
         else:
             parameters = self._by_model(invocation, model, known, typed)
         program: dict[str, Any] = {}
-        if invocation.logic and len(self.mistakes) == 0:
-            program = {
-                "state": canonical_text(logic.state),
-                "onTuple": {str(port): canonical_text(statement) for port, statement in logic.on_tuple},
-                "onPunct": {str(port): canonical_text(statement) for port, statement in logic.on_mark},
-                "onProcess": None if logic.process is None else canonical_text(logic.process),
-            }
-            typed.append(logic)
+        if invocation.logic and not self.mistakes:
+            with contextlib.suppress(ValueError):  # a part has an unknown type, since something else is wrong
+                program = _program(logic)
+                typed.append(logic)
         functions, constants = self._used(typed)
         program |= {"functions": functions, "constants": constants}
         program = {key: value for key, value in program.items() if value}
@@ -104,10 +104,12 @@ class ParameterWriter:
         for name, values in given.items():
             mode = model.parameters[name].mode if name in model.parameters else ""
             written = [
-                each.name if mode == "Attribute" and isinstance(each, PortAttribute) else self.expression(each, typed)
+                each.name
+                if isinstance(each, PortAttribute) and (mode == "Attribute" or name in _NAMES)
+                else self.expression(each, typed)
                 for each in values
             ]
-            parameters[name] = written[0] if len(written) == 1 else written
+            parameters[name] = written[0] if len(written) == 1 and name not in _NAMES else written
         assigned = check_outputs(invocation, model, known, self.source, self.mistakes, self.inputs, self.outputs)
         maps: list[dict[str, Any]] = []
         for number in range(len(self.outputs)):
@@ -212,7 +214,7 @@ class ParameterWriter:
                 seen.add(node.signature)
                 names, function = found
                 checked = check_function(function, names.scope, names.unit.source, self.mistakes, node.signature)
-                if not self.mistakes:
+                with contextlib.suppress(ValueError):
                     texts[canonical_function(checked)] = None
                 waiting.append(checked)
         return sorted(texts), dict(sorted(constants.items()))
@@ -223,6 +225,20 @@ class ParameterWriter:
 
     def _report(self, code: str, message: str, node: tree.Node) -> None:
         self.mistakes.append(Mistake(code, message, Span(self.source, node.first, node.last)))
+
+
+def _program(logic: Logic) -> dict[str, Any]:
+    """Return the texts of logic.
+
+    Raises:
+        ValueError: the type of a part is unknown.
+    """
+    return {
+        "state": canonical_text(logic.state),
+        "onTuple": {str(port): canonical_text(statement) for port, statement in logic.on_tuple},
+        "onPunct": {str(port): canonical_text(statement) for port, statement in logic.on_mark},
+        "onProcess": None if logic.process is None else canonical_text(logic.process),
+    }
 
 
 def _calls_submission(checked: Expression) -> bool:

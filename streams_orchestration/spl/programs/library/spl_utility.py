@@ -129,6 +129,22 @@ def submission_value(run: Any, name: str, default: str | None = None) -> str:
     return value
 
 
+@plain("getSubmissionTimeListValue", run=True)
+def submission_list(run: Any, name: str, default: list[str] | None = None) -> list[str]:
+    """Return a submission-time value that is a list, as JSON writes it."""
+    text = run.constants.get(name)
+    if text is None and default is not None:
+        return default
+    try:
+        values = json.loads(text or "")
+    except ValueError:
+        values = None
+    if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
+        message = f'the submission-time value {name} is a list of texts, such as ["a", "b"], and not {text!r}'
+        raise RunError(message)
+    return values
+
+
 @plain("createCustomMetric", run=True)
 def create_metric(run: Any, name: str, _description: str, _kind: str, value: int = 0) -> int:
     """Create a metric of the operator."""
