@@ -91,6 +91,7 @@ SPL_LAYERS = {
     "spl.application": (
         *(
             "companion",
+            "adapting",
             "values",
             "windows",
             "located",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.model.document import LocatedMapping
-from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
+from streams_orchestration.spl.application.adapting import adapted
 from streams_orchestration.spl.application.annotations import annotations_of, configs_of, host_pools, mistake_reporter
 from streams_orchestration.spl.application.located import located, mapping, sequence
 from streams_orchestration.spl.application.names import CompositeOperator, FileNames, Files, Operator, PrimitiveOperator
@@ -37,34 +37,6 @@ from streams_orchestration.spl.typing.typed import Mistake, Source
 _NOTHING = Tuple(())
 _COMPILED_ONLY = {XML, *COMPLEX, *DECIMALS}
 """Types of which no values can be sent."""
-_READ = {"FileSource": "file", "DirectoryScan": "directory"}
-"""The parameter of a source that names a file of the data directory if it is relative."""
-
-
-def _as_in_streams(
-    kind: str, parameters: dict[str, Any], windows: Sequence[Sequence[tree.Expression]]
-) -> dict[str, Any]:
-    """Return the parameters with those by which the operator does as in Streams; written ones are stronger."""
-    words = {each.name for values in windows for each in values if isinstance(each, tree.Name)}
-    holds = {
-        "": True,
-        "tumbling": "tumbling" in words,
-        "sliding": "sliding" in words,
-        "outer": parameters.get("algorithm", "inner") != "inner",
-        "file": "file" in parameters,
-        "csv": parameters.get("format", "csv") == "csv",
-        "no limit": not parameters.keys() & {"count", "delta", "timeOut"},
-    }
-    if kind in ("Barrier", "Pair") and "partitionByLHS" in parameters:
-        sides = [parameters.pop("partitionByLHS"), parameters.pop("partitionByRHS", [])]
-        parameters["partitionBy"] = sides
-    added: dict[str, Any] = {}
-    for each in STREAMS_DEFAULTS:
-        if each.operator == kind and holds[each.when]:
-            added |= each.parameters
-    if kind in ("FileSource", "FileSink") and "format" in added:
-        return parameters | added
-    return added | parameters
 
 
 class _StreamNames(dict[str, Meaning]):
@@ -276,10 +248,14 @@ class _Body:
         self.mistakes += own
         self.expansion.submission.use(writer.submission)
         if operator.standard:
-            parameters = _as_in_streams(operator.kind, parameters, [each.values for each in invocation.windows])
-        read = _READ.get(operator.kind, "")
-        if isinstance(parameters.get(read), str):
-            parameters[read] = _within(self.expansion.data, parameters[read])
+            labels = {each.label.name: each.label for each in invocation.arguments}
+            parameters = adapted(
+                operator.kind,
+                parameters,
+                [each.values for each in invocation.windows],
+                self.expansion.data,
+                lambda name: self.report("SO0723", f"{name} of {operator.kind} has no effect here", labels[name]),
+            )
         if invocation.windows:
             texts = {each.label.name: window_text(each, reader) for each in invocation.windows}
             by_port = [
@@ -397,8 +373,3 @@ class Expansion:
                 "graph": graph,
             },
         )
-
-
-def _within(directory: Path, name: str) -> str:
-    """Return the path of a file to read; one that is relative is in the data directory."""
-    return name if "://" in name or name.startswith("${") else str(directory / name)

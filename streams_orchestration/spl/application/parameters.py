@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from streams_orchestration.spl.application.names import FileNames
@@ -32,6 +32,7 @@ from streams_orchestration.spl.typing.typed import (
     Logic,
     Mistake,
     Node,
+    OutputCall,
     PortAttribute,
     Source,
     Span,
@@ -46,6 +47,8 @@ _WORDS = frozenset(
 """Parameters whose values are words of the operator."""
 _NAMES = frozenset(("equalityLHS", "equalityRHS", "groupBy", "partitionBy", "partitionByLHS", "partitionByRHS"))
 """Parameters that are lists of attributes here, and expressions in Streams."""
+_BY_FIRST = frozenset(("ArgMin", "ArgMax", "CollectArgMin", "CollectArgMax"))
+"""Output functions whose first argument in Streams, by which values are compared, is the second one here."""
 _ATTRIBUTES = frozenset(("deltaAttribute", "timeAttribute", "inputAttribute"))
 """Parameters whose values are names of attributes."""
 
@@ -163,6 +166,8 @@ class ParameterWriter:
             self.submission[name] = submission_type(checked)
             return f"${{{name}}}"
         typed.append(checked)
+        if isinstance(checked, OutputCall) and checked.name in _BY_FIRST:
+            checked = replace(checked, arguments=checked.arguments[::-1])
         try:
             text = canonical_text(checked)
         except ValueError:

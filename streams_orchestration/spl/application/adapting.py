@@ -1,0 +1,97 @@
+"""Parameters of Streams' standard operators as those of ours: other names and forms, and defaults that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
+from streams_orchestration.spl.language import tree
+
+_READ = {"FileSource": "file", "DirectoryScan": "directory"}
+"""The parameter of a source that names a file of the data directory if it is relative."""
+_FORMATS = {"csv": "splCsv", "txt": "splTxt"}
+_RENAMED = {"Import": {"applicationName": "application"}}
+_WITHOUT_EFFECT = {
+    "Barrier": {"bufferSize"},
+    "DirectoryScan": {"initDelay", "sleepTime"},
+    "Export": {"allowFilter"},
+    "FileSink": {"flush", "append", "flushOnPunctuation", "writeFailureAction", "truncateOnReset", "quoteStrings"},
+    "FileSource": {"initDelay", "bytesPerBatch"},
+    "Import": {"applicationScope"},
+    "MetricsSink": {"initDelay"},
+    "Pair": {"bufferSize"},
+    "TCPSink": {"initDelay", "retryFailedSends", "flush"},
+    "TCPSource": {"initDelay", "reconnectionPolicy", "receiveBufferSize", "confirmWireFormat"},
+    "ThreadedSplit": {"bufferSize"},
+    "Throttle": {"period", "includePunctuations"},
+    "UDPSource": {"initDelay", "receiveBufferSize"},
+}
+"""Parameters that change nothing here: buffers, delays at the start, and what every sink does here anyway."""
+
+
+def adapted(
+    kind: str,
+    parameters: dict[str, Any],
+    windows: Sequence[Sequence[tree.Expression]],
+    data: Path,
+    ignored: Callable[[str], None],
+) -> dict[str, Any]:
+    """Return the parameters with which our operator does as in Streams; those that are written are stronger.
+
+    Args:
+        kind: the standard operator.
+        parameters: the parameters by the names of Streams.
+        windows: the values of each window.
+        data: the directory of relative input files.
+        ignored: takes the name of each parameter that has no effect here.
+    """
+    for name in sorted(parameters.keys() & _WITHOUT_EFFECT.get(kind, set())):
+        del parameters[name]
+        ignored(name)
+    for name, own in _RENAMED.get(kind, {}).items():
+        if name in parameters:
+            parameters[own] = parameters.pop(name)
+    if kind in ("Barrier", "Pair"):
+        _partition_ports(parameters)
+    read = _READ.get(kind, "")
+    if isinstance(parameters.get(read), str):
+        parameters[read] = _within(data, parameters[read])
+    added: dict[str, Any] = {}
+    for each in STREAMS_DEFAULTS:
+        if each.operator == kind and _holds(each.when, parameters, windows):
+            added |= each.parameters
+    if kind in ("FileSource", "FileSink") and parameters.get("format", "csv") in _FORMATS:
+        parameters["format"] = _FORMATS[parameters.get("format", "csv")]
+    return added | parameters
+
+
+def _holds(condition: str, parameters: dict[str, Any], windows: Sequence[Sequence[tree.Expression]]) -> bool:
+    """Return True if the condition of a difference holds."""
+    if condition in ("tumbling", "sliding"):
+        return any(isinstance(each, tree.Name) and each.name == condition for values in windows for each in values)
+    if condition == "outer":
+        return parameters.get("algorithm", "inner") != "inner"
+    if condition == "file":
+        return "file" in parameters
+    if condition == "csv":
+        return parameters.get("format", "csv") == "csv"
+    if condition == "no limit":
+        return not parameters.keys() & {"count", "delta", "timeOut"}
+    assert not condition, condition
+    return True
+
+
+def _partition_ports(parameters: dict[str, Any]) -> None:
+    """Put the partition attributes of single ports together: `partitionBy0`, or `partitionByLHS` and `RHS`."""
+    if "partitionByLHS" in parameters or "partitionByRHS" in parameters:
+        parameters["partitionBy"] = [parameters.pop(f"partitionBy{side}", []) for side in ("LHS", "RHS")]
+    numbered = sorted(name for name in parameters if name.removeprefix("partitionBy").isdecimal())
+    if numbered:
+        parameters["partitionBy"] = [parameters.pop(name) for name in numbered]
+
+
+def _within(directory: Path, name: str) -> str:
+    """Return the path of a file to read; one that is relative is in the data directory."""
+    return name if "://" in name or name.startswith("${") else str(directory / name)
