@@ -51,8 +51,23 @@ def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None,
         return None, diagnostics
     mistakes: list[Mistake] = []
     submission = Submission()
-    files = Files(toolkits, lambda call: _known(call, options, submission), mistakes)
-    expansion = Expansion(files, mistakes, submission, _data(toolkits, options))
+    data = _data(toolkits, options)
+    directories = {
+        "getApplicationDir": toolkits.roots[0],
+        "getThisToolkitDir": toolkits.roots[0],
+        "getThisFileDir": path.absolute().parent,
+        "dataDirectory": data,
+        "getDataDirectory": data,
+    }
+
+    def known(call: Call) -> Expression | None:
+        directory = directories.get(call.signature.name)
+        if directory is not None and not call.arguments:
+            return Constant(call.span, RSTRING, str(directory))
+        return _known(call, options, submission)
+
+    files = Files(toolkits, known, mistakes)
+    expansion = Expansion(files, mistakes, submission, data)
     document = expansion.document(main, application_name_of(main.kind))
     found = [*diagnostics, *_diagnostics(mistakes)]
     return (None if any(each.severity == "error" for each in found) else document), found[:MOST_MISTAKES]

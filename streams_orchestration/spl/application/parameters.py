@@ -120,7 +120,7 @@ class ParameterWriter:
             # Our operators take attributes over by name where there is one input and no function for them.
             implied = kind is not None and kind.default in ("", "AsIs") and len(self.inputs) == 1
             values = [each for each in assigned.get(number, ()) if each.written or not implied]
-            maps.append({each.attribute: self.expression(each.value, typed) for each in values})
+            maps.append({each.attribute: self.program(each.value, typed) for each in values})
         if any(maps):
             parameters["output"] = maps[0] if len(maps) == 1 else maps
         return parameters
@@ -165,13 +165,17 @@ class ParameterWriter:
         if name is not None:
             self.submission[name] = submission_type(checked)
             return f"${{{name}}}"
+        return self.program(checked, typed)
+
+    def program(self, checked: Expression, typed: list[Node]) -> Any:
+        """Return an expression as a program; None if a part of it is wrong, which was reported."""
         typed.append(checked)
         if isinstance(checked, OutputCall) and checked.name in _BY_FIRST:
             checked = replace(checked, arguments=checked.arguments[::-1])
         try:
             text = canonical_text(checked)
         except ValueError:
-            return None  # a mistake that was reported
+            return None
         return {"spl": text, "at": str(checked.span)}
 
     def _outputs(self, clauses: tuple[OutputClause, ...], scope: Scope, typed: list[Node]) -> Any:
@@ -194,7 +198,7 @@ class ParameterWriter:
                     label = self.outputs[number].label
                     self._report("CDISP0076E", f"the stream {label} has no attribute {name}", name)
                 checked = check_expression(assignment.value, inner, self.source, self.mistakes, expected)
-                maps[number][name.name] = self.expression(checked, typed)
+                maps[number][name.name] = self.program(checked, typed)
         return maps[0] if len(maps) == 1 else maps
 
     def _used(self, typed: list[Node]) -> tuple[list[str], dict[str, str]]:
