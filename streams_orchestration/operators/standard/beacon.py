@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from streams_orchestration import world
-from streams_orchestration.operators.arrow_types import arrow_type
+from streams_orchestration.operators.arrow_types import arrow_type, default_value
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.contract import (
     Offset,
@@ -95,9 +95,12 @@ class Beacon(SourceOperator):
     @staticmethod
     def _compile(context: OperatorContext, parameters: BeaconParameters) -> Assignments:
         target = context.output_schema()
-        defaults = {field.name: _default(field.type) for field in target if field.name not in parameters.output}
+        standing = _standing(context, parameters).names
+        known = {*parameters.output, *standing}
+        defaults = {field.name: _default(field.type) for field in target if field.name not in known}
         written = {name: _over_column(text) for name, text in parameters.output.items()}
-        return Assignments(written | defaults, _counter(), target, context.zone)
+        source = pa.schema([*_counter(), *_standing(context, parameters)])
+        return Assignments(written | defaults, source, target, context.zone)
 
     @classmethod
     def endless(cls, parameters: BeaconParameters) -> str | None:
@@ -122,8 +125,10 @@ class Beacon(SourceOperator):
         count = min(self._due(start, limit), limit, left, in_epoch)
         if count > 0:
             numbers = pa.array(np.arange(start, start + count))
-            counters = [numbers, numbers.cast(pa.uint64())]
-            self.submit(self.assignments.apply(pa.RecordBatch.from_arrays(counters, schema=_counter())))
+            standing = _standing(self.context, self.parameters)
+            columns = [numbers, numbers.cast(pa.uint64()), *(_repeated(field.type, count) for field in standing)]
+            source = pa.RecordBatch.from_arrays(columns, schema=pa.schema([*_counter(), *standing]))
+            self.submit(self.assignments.apply(source))
         self.following = start + count
         exhausted = self.following == last
         if exhausted:
@@ -146,6 +151,24 @@ class Beacon(SourceOperator):
         if now < began:
             return 0
         return first + int((now - began) / period) + 1 - start if period else limit
+
+
+def _standing(context: OperatorContext, parameters: BeaconParameters) -> pa.Schema:
+    """Return the NOT NULL attributes without an expression whose default no expression can write."""
+    return pa.schema(
+        [
+            field
+            for field in context.output_schema()
+            if field.name in context.required_at()
+            and field.name not in parameters.output
+            and _default(field.type) == "NULL"
+        ]
+    )
+
+
+def _repeated(kind: Any, count: int) -> pa.Array:
+    """Return the default of a type so many times."""
+    return pa.array([default_value(kind)] * count, kind)
 
 
 def _default(kind: Any) -> str:

@@ -40,9 +40,12 @@ from streams_orchestration.operators.storage.storages import storage_of
 PENDING = "_pending"
 """The directory within a sink's directory for files that are not visible yet; readers skip names that begin with `_`.
 """
-_PART = re.compile(
-    r"part-\d{6,}-\d{6,}-\d{3,}(-n\d+)?(-g\d+|-[0-9a-f]{32})?\.(parquet|csv|jsonl|arrow|splCsv|splTxt|line)"
-)
+_PART = re.compile(r"part-\d{6,}-\d{6,}-\d{3,}(-n\d+)?(-g\d+|-[0-9a-f]{32})?\.(parquet|csv|jsonl|arrow|txt|line)")
+
+
+def _ending(format_: str) -> str:
+    """Return the ending of the names of files of a format."""
+    return {"splCsv": "csv", "splTxt": "txt"}.get(format_, format_)
 
 
 def sink_directory(context: OperatorContext, parameters: FileSinkParameters) -> Path | str:
@@ -266,11 +269,11 @@ class FileSink(GatheringSink):
         directory, inner = sink_directory(self.context, self.parameters), pending.parent.relative_to(self.pending())
         part = f"part-{epoch:06d}-{batch:06d}-{self._channel}{f'-n{number}' if number >= 0 else ''}"
         if not isinstance(directory, Path):
-            name = f"{part}-{pending.stem.rpartition('-')[2]}.{self.parameters.format}"
+            name = f"{part}-{pending.stem.rpartition('-')[2]}.{_ending(self.parameters.format)}"
             return "/".join((directory, *inner.parts, name))
         committed = self.parameters.visibility == "read_committed"
         generation = "" if committed else f"-g{self.context.generation}"
-        return directory / inner / f"{part}{generation}.{self.parameters.format}"
+        return directory / inner / f"{part}{generation}.{_ending(self.parameters.format)}"
 
 
 def _written_schema(context: OperatorContext, parameters: FileSinkParameters) -> pa.Schema:

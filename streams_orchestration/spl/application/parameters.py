@@ -47,6 +47,8 @@ _WORDS = frozenset(
 """Parameters whose values are words of the operator."""
 _NAMES = frozenset(("equalityLHS", "equalityRHS", "groupBy", "partitionBy", "partitionByLHS", "partitionByRHS"))
 """Parameters that are lists of attributes here, and expressions in Streams."""
+_LISTS = _NAMES | {"sortBy"}
+"""Parameters that are lists here, also of one value."""
 _BY_FIRST = frozenset(("ArgMin", "ArgMax", "CollectArgMin", "CollectArgMax"))
 """Output functions whose first argument in Streams, by which values are compared, is the second one here."""
 _ATTRIBUTES = frozenset(("deltaAttribute", "timeAttribute", "inputAttribute"))
@@ -112,7 +114,7 @@ class ParameterWriter:
                 else self.expression(each, typed)
                 for each in values
             ]
-            parameters[name] = written[0] if len(written) == 1 and name not in _NAMES else written
+            parameters[name] = written[0] if len(written) == 1 and name not in _LISTS else written
         assigned = check_outputs(invocation, model, known, self.source, self.mistakes, self.inputs, self.outputs)
         maps: list[dict[str, Any]] = []
         for number in range(len(self.outputs)):

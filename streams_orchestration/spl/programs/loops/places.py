@@ -11,7 +11,7 @@ from streams_orchestration.spl.programs.loops.arithmetic import arithmetic
 from streams_orchestration.spl.programs.loops.expressions import Expressions, value_range
 from streams_orchestration.spl.programs.loops.writer import Code
 from streams_orchestration.spl.programs.operations import operation, set_element
-from streams_orchestration.spl.types.types import Collection, Primitive, Type, is_string
+from streams_orchestration.spl.types.types import Collection, Primitive, Tuple, Type, is_string
 from streams_orchestration.spl.typing import typed
 
 
@@ -72,6 +72,13 @@ class PlaceExpressions(Expressions):
                 return writer.let(self.scope.attribute(port, name, place.type).name, value)
             case typed.Member(operand=typed.PortTuple(port=port), name=name):
                 return writer.let(self.scope.attribute(port, name, place.type).name, value)
+            case typed.PortTuple(port=port) if isinstance(place.type, Tuple):
+                whole = writer.fresh()
+                parts = [writer.let(whole, value)]
+                for each in place.type.attributes:
+                    part = writer.expression("t[k]", t=writer.name(whole), k=writer.constant(each.name))
+                    parts.append(writer.let(self.scope.attribute(port, each.name, each.type).name, part))
+                return writer.placed(ast.Tuple(parts, ast.Load()))
             case typed.Member(operand=operand, name=name):
                 return writer.call(
                     python_operators.setitem, self.node(operand), writer.constant(name), value, hint="set"
