@@ -33,7 +33,10 @@ class Options:
     """A decoupling decision, which assigns the operators of a PE to several machines."""
 
     def with_widths(self, widths: Iterable[tuple[str, int]]) -> Options:
-        """Return the options with these widths in front; a known pattern gets the new width."""
+        """Return the options with these widths before all others, so that they win.
+
+        An earlier entry of the same pattern is removed.
+        """
         new = tuple(widths)
         if not new:
             return self

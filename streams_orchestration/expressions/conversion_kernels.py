@@ -82,7 +82,10 @@ def _of_texts(target: Type, arrow: pa.DataType, zone: dt.tzinfo) -> Kernel | Non
 
 
 def _without_hexadecimal(value: Any) -> Any:
-    """Return the texts; raise `Unsuitable` if one is like 0x1F, which Arrow would accept."""
+    """Return the texts unchanged.
+
+    Raise `Unsuitable` for a scalar, or if any text contains an x: Arrow would read 0x1F as a number.
+    """
     if isinstance(value, pa.Scalar) or pc.any(pc.match_substring(value, "x", ignore_case=True)).as_py():
         raise Unsuitable
     return value

@@ -126,9 +126,9 @@ class Signature:
     """True if `onError: route` adds an output port for tuples on which an expression fails."""
 
     def input(self, port: int) -> InputPortModel:
-        """Return the model of an input port."""
+        """Return the model of an input port; the last model holds for all further ports."""
         return self.inputs[min(port, len(self.inputs) - 1)] if self.inputs else InputPortModel()
 
     def output(self, port: int) -> OutputPortModel:
-        """Return the model of an output port."""
+        """Return the model of an output port; the last model holds for all further ports."""
         return self.outputs[min(port, len(self.outputs) - 1)] if self.outputs else OutputPortModel()

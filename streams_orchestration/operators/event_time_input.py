@@ -149,7 +149,7 @@ def least_watermark(states: Sequence[State]) -> dict[str, Any]:
 def refuse_different_watermarks(states: Sequence[State]) -> None:
     """Check that replicas have the same watermark.
 
-    Else tuples of a key that comes from a replica ahead of the others would be judged by what was forgotten there.
+    With different watermarks, a late tuple of a moved key could meet a replica whose state for that time is gone.
 
     Raises:
         RescaleError: they differ.

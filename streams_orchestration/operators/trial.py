@@ -56,14 +56,14 @@ class TrialWatermarks:
             self._stored[version] = self._own.dump()
 
     def restore(self, version: int) -> None:
-        """Go back to the watermark of a version."""
+        """Restore the watermark that was stored with this version of the state; without one, begin without."""
         self.clear()
         if self._own is not None and version in self._stored:
             self._own.load(self._stored[version])
         self._context.watermark = None if self._own is None else self._own.seen
 
     def submitted(self, port: int, batch: TupleBatch) -> TupleBatch:
-        """Return a batch that the operator submits, with the watermarks that it has behind it."""
+        """Return a submitted batch with the watermarks that follow its tuples."""
         if self._own is None:
             return batch
         batch = self._own.submitted(port, batch)

@@ -18,7 +18,7 @@ class RecurringErrors:
         """Log an error with its traceback, unless the previous try of the action had the same error.
 
         Args:
-            what: a clause that says what does not work; it identifies the action.
+            what: the failed action as a clause, such as "segments are not removed"; equal texts are one action.
             error: the error of this try.
         """
         if self._met.get(what) != (text := repr(error)):

@@ -81,8 +81,8 @@ def application_problem(
     """Return the problem of sharing some operators out among PEs.
 
     Streams across the border of the problem cost the same in every solution, so they only add to an operator's load.
-    Streams go forward only: PEs that feed one another could not end an epoch. Operators that must be in one PE are a
-    group (`tick`), and what was not measured is not cut.
+    Streams may only go from a PE to a later one, since PEs that feed each other could not end an epoch. Operators that
+    must share a PE, or whose streams were not measured, are put into one group (the problem's field `tick`).
 
     Args:
         logical: the application.

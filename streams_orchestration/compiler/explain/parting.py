@@ -56,7 +56,7 @@ def network_facts(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
 
 
 def connection_network(lookup: CompilationIndex, number: int) -> Iterator[Fact]:
-    """Yield the pair of Network operators that a connection passes, None if there is none."""
+    """Yield the fact about the Network operators on a connection; yield nothing if there are none."""
     each = lookup.physical.connections[number]
     key = each.source, each.source_port, lookup.fusion.pe_of[each.target]
     if key in lookup.networks:

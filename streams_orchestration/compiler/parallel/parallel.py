@@ -185,7 +185,10 @@ class _Expansion:
         return _Names(name, streams, streams == ((name, name.levels),))
 
     def templates(self) -> dict[int, list[PortTemplate]]:
-        """Return per logical operator the templates of its output ports, in the order of ports and of consumers."""
+        """Map each logical operator to the templates of its output ports.
+
+        A template holds all connections and splitters of one port.
+        """
         dropping = dropping_splitters(self.crossings)
         templates: dict[int, list[PortTemplate]] = defaultdict(list)
         for connection, each in zip(self.logical.connections, self.crossings, strict=True):

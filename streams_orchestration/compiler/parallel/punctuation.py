@@ -10,7 +10,7 @@ from streams_orchestration.model.diagnostics import Diagnostic
 
 
 def check_punctuation(graph: LogicalGraph) -> Iterator[Diagnostic]:
-    """Yield every case of an expecting port that gets no punctuation, or that of several streams."""
+    """Yield a diagnostic for each port that expects window punctuation and gets none, or that of several streams."""
     expecting = [
         (operator, port)
         for operator in graph.operators

@@ -22,7 +22,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCosts:
-    """Measured costs; all amounts are a second."""
+    """The measured costs of a physical graph. Rates are per second; the other fields name their unit."""
 
     cpu: Mapping[int, float]
     """Operator -> number of processors that it keeps busy; operators without a measurement are missing."""

@@ -1,4 +1,7 @@
-"""Terms of the plan document: the names of operators, ports and channels."""
+"""Encoders that all sections of the plan document share.
+
+They write the numbers of operators, ports and channels as names.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +18,17 @@ Section = dict[str, Any]
 
 
 class Terms:
-    """Cells that all sections share: names, ends of connections, channels of splitters."""
+    """The encoders of names, ends of connections, and channels of splitters."""
 
     def __init__(self, graph: PhysicalGraph | LogicalGraph | None) -> None:
         self.name = Numbered(TEXT, [operator.name for operator in graph.operators] if graph is not None else [])
         self.port = RecordCell({"operator": self.name, "port": INTEGER})
         self.end = Shared(self.port)
-        """A cell for (operator, port)."""
+        """The encoder of a pair (operator, port)."""
         connections = graph.connections if graph is not None else ()
         self.source = Numbered(self.end, connections, itemgetter(0, 1))
         self.target = Numbered(self.end, connections, itemgetter(2, 3))
-        """A cell for the number of a connection."""
+        """The encoder of a connection's number as its target; `source` encodes it as its source."""
         ids = [splitter.id for splitter in graph.splitters] if isinstance(graph, PhysicalGraph) else []
         self.channel = Nullable(RecordCell({"id": Numbered(TEXT, ids), "channel": INTEGER}))
-        """A cell for (splitter, channel)."""
+        """The encoder of a pair (number of a splitter, channel); None for a connection without a splitter."""

@@ -21,8 +21,8 @@ def place_queues(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionP
     """Return all threaded ports, sorted by operator and port.
 
     A queue is added where a connection within a PE comes from a splitter channel, or enters an operator under the
-    dedicated model; a queue of the user stands in every model and keeps others away. Merges, broadcasts and connections
-    between PEs get none.
+    dedicated model. A `threadedPort` of the spec has its queue under every model, and no queue is added to that port.
+    Merges, broadcasts and connections between PEs get none.
     """
     queues: dict[tuple[int, int], Queue] = {}
     asking = [bool(each.threaded_ports) or threading_model(each, options) == "dedicated" for each in logical.operators]

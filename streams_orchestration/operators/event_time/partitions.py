@@ -26,13 +26,13 @@ class Least(NamedTuple):
 
 
 class Rest(NamedTuple):
-    """All partitions are idle from a place on."""
+    """The event that all partitions become idle, at a position between tuples of a batch."""
 
     place: int
 
 
 class Wake(NamedTuple):
-    """A partition is active again from a place on, after all were idle."""
+    """The event that a partition becomes active after all were idle, at a position between tuples of a batch."""
 
     place: int
 
@@ -120,7 +120,10 @@ class Partitions:
             yield from self._repeat(place, decision)
 
     def assign(self, names: Collection[str]) -> Iterator[Event]:
-        """Read these partitions and no others from now on. New ones begin with the watermark."""
+        """Read these partitions and no others from now on, and yield the events that follow.
+
+        New partitions begin with the watermark.
+        """
         if self._members.keys() == set(names):
             return
         self._members = {name: self._members.get(name) or PartitionTime(self._begin()) for name in names}

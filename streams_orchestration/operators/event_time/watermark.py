@@ -67,7 +67,9 @@ class OperatorWatermark:
         return self.entries.watermark if self.clock is None else self.clock.emitted
 
     def entered(self, batch: TupleBatch, connection: str) -> TupleBatch:
-        """Return a batch that arrives, with the steps of the operator's watermark in place of its own watermarks.
+        """Advance the operator's watermark by an arriving batch.
+
+        Return the batch with the steps of the operator's watermark in place of the batch's watermarks.
 
         Args:
             batch: the batch.

@@ -32,7 +32,7 @@ class Frames:
         """Return the messages that the next bytes complete.
 
         Raises:
-            FrameError: a message is too long.
+            FramingLostError: a message is too long.
         """
         messages, self._rest = self._split(self._rest + chunk)
         if any(len(message) > self._most for message in messages) or len(self._rest) > self._most + LENGTH_BYTES:

@@ -15,14 +15,14 @@ class DurableFileIO(PyArrowFileIO):
     """The library's file access, except that local files and their names are on disk once they are closed."""
 
     def new_output(self, location: str) -> PyArrowFile:
-        """See `FileIO.new_output`."""
+        """Return the output file; a local file is flushed to disk when it is closed."""
         output = super().new_output(location)
         return output if local_path(location) is None else _DurableFile(location, output._path, output._filesystem)
 
 
 class _DurableFile(PyArrowFile):
     def create(self, overwrite: bool = False) -> Any:  # noqa: FBT001, FBT002  as the library has it
-        """See `OutputFile.create`."""
+        """Return the stream to a new file; on close, its content and name are on disk."""
         if not overwrite and self.exists():
             message = f"Cannot create file, already exists: {self.location}"
             raise FileExistsError(message)

@@ -15,10 +15,10 @@ Keys = dict[str, "pa.Array"]
 
 
 class PassedTimes:
-    """The times at which each key passed, which are more than `within` ticks apart.
+    """For each key, the event times of the tuples that were let through.
 
-    So a key has at most one of them in each *cell*, an interval of `within + 1` ticks, and all times that may be near
-    another one are in its cell and in the two beside it.
+    Two times of a key differ by more than `within` ticks, so an interval (*cell*) of `within + 1` ticks holds at most
+    one. A duplicate of a new tuple can only be in the new tuple's cell or in a neighbouring one.
     """
 
     def __init__(self, types: Sequence[pa.DataType], within: int) -> None:

@@ -131,7 +131,7 @@ class FileSource(SourceOperator):
         self.waits = False
         """True if the last line of the file is still being written."""
         self.mark = Mark()
-        """The start of the last piece that has a known start."""
+        """The latest position from which reading can continue without reading the rows before it."""
         self.rest: FileRows | None = None
         self.pieces: ReadAhead[FileRows] | None = None
 

@@ -177,7 +177,7 @@ def names_in(*expressions: str) -> AnyCase:
 
 
 def renamed(keys: pa.Table | pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
-    """Return key columns renamed to their attributes."""
+    """Return key columns as one record batch, renamed to their attributes."""
     return pa.RecordBatch.from_arrays([_whole(column) for column in keys.columns], names=list(names))
 
 

@@ -130,7 +130,7 @@ class TupleLog(Incremental):
         self._removed.append((self.clock, self.numbers[places]))
 
     def flag(self, places: np.ndarray) -> None:
-        """Set the flag of tuples."""
+        """Set the flag of the tuples at these places. Only flags that change are stored with the next state."""
         new = places[~self.flags[places]]
         if len(new):
             self.touch()

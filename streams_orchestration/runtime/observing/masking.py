@@ -18,7 +18,7 @@ class Mask:
     """Patterns for names of attributes at any depth, with `*` and `?`, case-insensitive."""
 
     def hides(self, name: str) -> bool:
-        """Return True if all values of an attribute of this name are hidden."""
+        """Return True if all values of an attribute of this name are hidden. Names like those of secrets are, too."""
         wanted = name.lower()
         if any(fnmatchcase(wanted, each.lower()) for each in self.names):
             return True

@@ -127,10 +127,10 @@ class Scratch:
         (Path(self.path) / "planned").unlink(missing_ok=True)
 
     def unanswered(self) -> list[str]:
-        """Return the registers of the tasks of the current batch that have not answered.
+        """Return the processes that run unanswered tasks of the current batch, as written in the files of `owners`.
 
-        They are those of the first level with such tasks, since a level begins when the previous one has ended. A task
-        without an owner is that of the worker which chooses one.
+        Only the lowest level with unanswered tasks counts, since later levels have not begun. For a task that has no
+        owner yet, it is the worker that is choosing one.
         """
         waiting: dict[int, list[str]] = {}
         if (batch := self.planned) is None:

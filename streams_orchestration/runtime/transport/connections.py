@@ -207,7 +207,10 @@ def carry_connections(
 
 
 def next_number(connection: Connection, application: str, stream: str) -> int:
-    """Return the number at which a stream of an earlier plan continues; readers may not have read all segments."""
+    """Return the next segment number of a stream that an earlier plan wrote.
+
+    It is above every segment written, and not below the end that readers still wait for.
+    """
     s = tables.segment
     written = connection.scalar(
         select(func.max(s.c.number)).where(s.c.application == application, s.c.stream == stream)

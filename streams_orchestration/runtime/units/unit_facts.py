@@ -47,7 +47,7 @@ class Trouble:
 
     cause: str
     since: float
-    """The time of its last sign of life, in unix seconds."""
+    """The time of the last sign of life of the PE or its host, in unix seconds."""
     kind: str = ""
     """The kind of the cause, which does not depend on its text."""
     outside: bool = False

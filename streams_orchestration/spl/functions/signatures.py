@@ -221,7 +221,10 @@ def _separated(text: str) -> list[str]:
 
 
 def _type(written: str, variables: tuple[str, ...]) -> Type:
-    """Read a type; a type parameter is an enumeration of one word while it is read."""
+    """Parse a type that may contain type parameters.
+
+    `T` is parsed as `enum{T}`, and then replaced by the type variable.
+    """
     written = _NAMED.sub(lambda match: _lines().types.get(match[0], match[0]), written)
     for variable in variables:
         written = re.sub(rf"\b{variable}\b(?!\])", f"enum{{{variable}}}", written)

@@ -278,7 +278,7 @@ def _word(
 
 
 def _type(parameter: ParameterModel) -> Type | None:
-    """Return the type that a parameter's model gives; None if it gives none, or one of its toolkit."""
+    """Return the SPL type that a parameter's model declares; None if it declares none, or one of its toolkit only."""
     if not parameter.type:
         return None
     try:

@@ -40,7 +40,11 @@ def joined(tuples: Iterable[Tuple]) -> Tuple:
 
 
 def fits(source: Type, target: Type) -> bool:
-    """Return True if a value is converted to a type without a cast: into an optional, or an empty literal."""
+    """Return True if a value of type `source` can be used as `target` without a cast.
+
+    Equal types fit, a value fits its optional, and `{}` fits any set, map or tuple. Collections and tuples fit if their
+    members do.
+    """
     if UNKNOWN in (source, target) or (source == target and source != VOID):
         return True
     match source, target:

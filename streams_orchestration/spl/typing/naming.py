@@ -256,7 +256,7 @@ def attribute_at(site: Scope, name: str, type_: Type) -> PortAttributeName | Non
 
 
 def tuple_at(site: Scope, meaning: PortName) -> PortName | None:
-    """Return the input port that a scope reads in place of a caller's port: of its name, else of its type."""
+    """Return the innermost input port with the tuple type of a caller's port, or None."""
     scope: Scope | None = site
     while scope is not None:
         ports = [each for each in scope.names.values() if isinstance(each, PortName)]

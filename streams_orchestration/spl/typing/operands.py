@@ -55,8 +55,11 @@ class WrongOperands:
     message: str
 
 
-def element_of(type_: Type) -> Type | None:
-    """Return the type that an operator maps over: of a list's elements or a map's values."""
+def mapped_type(type_: Type) -> Type | None:
+    """Return the type on which a dotted operator such as `.+` works; None unless it is a list or a map.
+
+    It is the type of a list's elements, or of a map's values.
+    """
     return type_.elements[-1] if isinstance(type_, Collection) and type_.kind != "set" else None
 
 
@@ -90,15 +93,15 @@ def _relation(left: Type, right: Type) -> tuple[Type | None, Type]:
     """Return the type that the operator works on, if the operands go together, and that of the result."""
     if left == right:
         return left, left
-    if element_of(right) == left:
+    if mapped_type(right) == left:
         return left, right
-    if element_of(left) == right:
+    if mapped_type(left) == right:
         return right, left
     return None, UNKNOWN
 
 
 def _pairwise(operator: str, left: Type, right: Type) -> Type | WrongOperands:
-    element = element_of(left)
+    element = mapped_type(left)
     if element is None or left != right:
         message = f"the operands of '{operator}' are {left} and {right}: they must be lists or maps of one type"
         return WrongOperands("CDISP0046E", message)
@@ -115,7 +118,7 @@ def _wrong_kind(operator: str, left: Type, right: Type) -> WrongOperands:
 
 
 def _shifted(operator: str, left: Type, right: Type) -> Type | WrongOperands:
-    of_left, of_right = element_of(left), element_of(right)
+    of_left, of_right = mapped_type(left), mapped_type(right)
     dotted = operator.startswith(".")
     inner = (left if of_left is None else of_left, right if of_right is None else of_right)
     both, neither = of_left is not None and of_right is not None, of_left is None and of_right is None

@@ -35,13 +35,13 @@ _CLASS = re.compile(r"\[:(\w+):\]")
 
 @functools.lru_cache(maxsize=512)
 def posix(pattern: str) -> re.Pattern[str]:
-    """Return an extended regular expression of POSIX."""
+    """Compile an extended POSIX pattern to a pattern of Python's `re`."""
     return _compiled(_rewritten(pattern, backslash=r"\\"), pattern)
 
 
 @functools.lru_cache(maxsize=512)
 def perl(pattern: str) -> re.Pattern[str]:
-    """Return a regular expression of Perl."""
+    """Compile a Perl pattern to a pattern of Python's `re`."""
     return _compiled(_rewritten(pattern, backslash="\\"), pattern)
 
 
