@@ -22,6 +22,7 @@ OPERATOR_LAYERS = (
         "spl_state",
         "spl_logic",
         "failed_tuples",
+        "logic_operator",
     ),
     *("event_time_input", "epoch_sink", "frames", "gathering", "matching", "waiting"),
     *("formats", "files", "databases", "http_client", "messages", "journal", "kafka", "lakes", "serving", "brokers"),

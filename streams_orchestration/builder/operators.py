@@ -514,14 +514,20 @@ def FileSource(
     )
 
 
-def Filter(*, on_error: Literal["fail", "skip", "route"] | None = None, filter: str | Column | None = None) -> Use:
+def Filter(
+    *,
+    on_error: Literal["fail", "skip", "route"] | None = None,
+    spl: Mapping[str, Any] | None = None,
+    filter: str | Column | None = None,
+) -> Use:
     """Passes a tuple to output port 0 if `filter` is true, otherwise to port 1 if that is connected.
 
     Args:
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        spl: Logic in SPL that runs before the expressions: state, onTuple, onPunct.
         filter: A condition for tuples to pass. If omitted, every tuple passes.
     """
-    return named_use("Filter", {"onError": on_error, "filter": filter})
+    return named_use("Filter", {"onError": on_error, "spl": spl, "filter": filter})
 
 
 def Format(
@@ -562,19 +568,19 @@ def Format(
 def Functor(
     *,
     on_error: Literal["fail", "skip", "route"] | None = None,
+    spl: Mapping[str, Any] | None = None,
     filter: str | Column | None = None,
     output: Mapping[str, Any] | Sequence[Any] | None = None,
-    spl: Mapping[str, Any] | None = None,
 ) -> Use:
     """Submits a tuple with the attributes of the output stream, which are computed or copied by name.
 
     Args:
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        spl: Logic in SPL that runs before the expressions: state, onTuple, onPunct.
         filter: A condition. Tuples for which it is not true are dropped.
         output: Maps an attribute to an expression; other attributes keep their values. A list has one map for each output port.
-        spl: Logic in SPL that runs before the expressions: state, onTuple, onPunct.
     """
-    return named_use("Functor", {"onError": on_error, "filter": filter, "output": output, "spl": spl})
+    return named_use("Functor", {"onError": on_error, "spl": spl, "filter": filter, "output": output})
 
 
 def Gate(

@@ -128,4 +128,8 @@ SPL_CODES: dict[str, Code] = {
     "SO0723": warning(
         "An annotation or config of SPL is read and has no effect here.", "Nothing has to be done; it may be removed."
     ),
+    "SO0724": error(
+        "An operator has logic or functions of SPL that do not run in it.",
+        "Move the logic to a Custom in front of the operator, or behind it; Functor and Filter run it, too.",
+    ),
 }

@@ -21,7 +21,7 @@ from streams_orchestration.spl.programs.errors import ProgramError, RunError
 from streams_orchestration.spl.programs.logic import LogicTexts, Program, read_logic
 from streams_orchestration.spl.programs.reading import ProgramTextError
 from streams_orchestration.spl.programs.run import Run
-from streams_orchestration.spl.types.types import Tuple
+from streams_orchestration.spl.types.types import BOOLEAN, Tuple
 from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
 
 if TYPE_CHECKING:
@@ -122,6 +122,12 @@ class Logic:
             where = f"{logic.at}: " if logic.at and logic.at.partition(":")[0] not in str(error) else ""
             message = f"{where}spl: {error}"
             raise FaultyExpressionError(message, "spl", "") from error
+        for port, each in (expressions or {}).items():
+            for (text, parameter, _), tree in zip(each, self.program.expressions[port], strict=True):
+                if parameter == "filter" and tree.type != BOOLEAN:
+                    where = f"{text.at}: " if text.at else ""
+                    message = f"{where}filter: {text.text!r} is {tree.type}; a condition is boolean"
+                    raise FaultyExpressionError(message, "filter", text)
         self._line = ""
         self.reset()
 

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from streams_orchestration.builder import Application
-from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.compiler.checking.checked import checked
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.model.diagnostics import ApplicationError, errors_of
 from streams_orchestration.operators.standard.custom import Custom
+from streams_orchestration.operators.standard.filter import Filter
 from streams_orchestration.operators.testing import OperatorHarness
 
 SPEC = """
@@ -114,3 +117,67 @@ def test_state_is_restored_anywhere(cut: int):
     divided = harness().send(rows[:cut])
     divided.restart(divided.checkpoint())
     assert divided.send(rows[cut:]).rows() == harness().send(rows).rows()
+
+
+SEEN = {"state": "mutable int32 seen = 0;", "onTuple": {"0": "seen += n;"}, "inputs": {"In": ""}}
+FILTERS: dict[str, tuple[dict[str, Any], list[list[int]]]] = {
+    "a condition over the state": ({"filter": {"spl": "seen % 2 == 0"}, "spl": SEEN}, [[0, 3, 4, 7], [1, 2, 5, 6]]),
+    "logic alone": ({"spl": SEEN}, [[*range(8)], []]),
+    "functions alone": (
+        {"filter": {"spl": "odd(n)"}, "spl": {"functions": ["boolean odd(int32 x) { return x % 2 == 1; }"]}},
+        [[1, 3, 5, 7], [0, 2, 4, 6]],
+    ),
+    "logic for marks": (
+        {"filter": {"spl": "seen == 0"}, "spl": SEEN | {"onTuple": {}, "onPunct": {"0": "seen = 1;"}}},
+        [[0, 1, 2, 3], [4, 5, 6, 7]],
+    ),
+}
+
+
+@pytest.mark.parametrize("cut", [0, 3, 5])
+@pytest.mark.parametrize("case", FILTERS)
+def test_a_filter_runs_its_logic_before_its_condition_and_keeps_its_variables(case: str, cut: int):
+    parameters, expected = FILTERS[case]
+    harness = OperatorHarness(Filter, ["n int NOT NULL"], ["n int NOT NULL"] * 2, parameters=parameters)
+    for n in range(8):
+        if n == cut:
+            harness.restart(harness.checkpoint())
+        if n == 4:
+            harness.mark()
+        harness.send([(n,)])
+    assert [[row[0] for row in harness.rows(port)] for port in range(2)] == expected
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"filter": {"spl": "n"}, "spl": SEEN}, ["filter", "int32", "boolean"]),
+        ({"filter": "n > 1", "spl": SEEN}, ["filter", "beside logic", "SPL"]),
+        ({"onError": "skip", "spl": SEEN}, ["onError", "skip", "logic"]),
+    ],
+)
+def test_parameters_that_do_not_go_with_logic_are_refused(parameters: dict[str, Any], words: list[str]):
+    with pytest.raises(ValueError, match=".*".join(words)):
+        OperatorHarness(Filter, ["n int NOT NULL"], ["n int NOT NULL"], parameters=parameters)
+
+
+FOREIGN = """
+int32 twice(int32 x) { return 2 * x; }
+composite Main {
+  graph
+    stream<int32 n> S = Beacon() { param iterations : 3; }
+    stream<int32 n> A = Aggregate(S) { window S : tumbling, count(2); param groupBy : twice(n); output A : n = Max(n); }
+    () as K = FileSink(S, A) { logic onTuple S : println(n); param file : "k"; }
+}
+"""
+
+
+def test_logic_in_an_operator_that_does_not_run_it_is_an_error_of_its_own_at_compile_time(tmp_path: Path):
+    file = tmp_path / "Main.spl"
+    file.write_text(FOREIGN, encoding="utf-8")
+    with pytest.raises(ApplicationError) as raised:
+        checked(compile_spec(file))
+    found = {each.operator: (each.code, each.message) for each in errors_of(raised.value.diagnostics)}
+    assert {name: code for name, (code, _) in found.items()} == {"A": "SO0724", "K": "SO0724"}
+    assert "Aggregate does not run functions of SPL" in found["A"][1]
+    assert "FileSink does not run onTuple of SPL" in found["K"][1]

@@ -191,6 +191,8 @@ def _found(checked: _Checked, places: dict[Path | str, LogicalOperator] | None) 
         return [_Finding(_diagnostic("SO5002", operator, str(error)))]
     if written is None:
         return []
+    if foreign := _foreign_logic(operator, implementation, written):
+        return [foreign]
     try:
         parameters = implementation.Parameters.model_validate(written)
     except ValidationError as error:
@@ -220,6 +222,18 @@ def _found(checked: _Checked, places: dict[Path | str, LogicalOperator] | None) 
         return []
     text = f"{place}: {places[place].name} publishes into this directory, too; give each a directory of its own"
     return [_Finding(_diagnostic("SO5004", operator, text))]
+
+
+def _foreign_logic(
+    operator: LogicalOperator, implementation: type[Operator], written: Mapping[str, Any]
+) -> _Finding | None:
+    """Return the finding of logic or functions of SPL in a standard operator that does not run them."""
+    logic = written.get("spl")
+    if not isinstance(logic, dict) or "spl" in implementation.Parameters.model_fields or not is_standard(operator):
+        return None
+    clauses = [name for name in ("state", "onTuple", "onPunct", "onProcess", "functions") if name in logic]
+    text = f"{operator.kind} does not run {', '.join(clauses) or 'spl'} of SPL; Custom, Functor and Filter do"
+    return _Finding(_diagnostic("SO0724", operator, text, "spl"), anywhere=True)
 
 
 def _finding(operator: LogicalOperator, error: Exception) -> _Finding:

@@ -7,16 +7,19 @@ from typing import Any
 from pydantic import Field
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.expressions import Condition, parse_condition
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
+from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.logic_operator import LogicOperator, LogicParameters, check_policy
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.spl_logic import Logic
+from streams_orchestration.operators.spl_text import program_of
 
 
-class FilterParameters(ExpressionParameters):
+class FilterParameters(LogicParameters):
     """The parameters of `Filter`."""
 
     filter: Condition | None = Field(
@@ -24,12 +27,13 @@ class FilterParameters(ExpressionParameters):
     )
 
 
-class Filter(Operator):
+class Filter(LogicOperator):
     """Passes a tuple to output port 0 if `filter` is true, otherwise to port 1 if that is connected."""
 
     places_watermarks = True
     Parameters = FilterParameters
     pure = True
+    free_parameters = frozenset(("filter", "spl", "on_error"))
 
     @classmethod
     def mentions(cls, parameters: FilterParameters) -> Mentions:
@@ -38,24 +42,55 @@ class Filter(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FilterParameters) -> None:
-        """Raise ValueError if the condition does not fit the stream or is not boolean."""
+        """Raise ValueError if the condition does not fit the stream or is not boolean, or the logic has mistakes."""
+        if parameters.spl is not None:
+            cls._logic(context, parameters)
+            return
         check_failure_port(context, parameters, context.inputs[0])
         if parameters.filter is not None:
             parse_condition(parameters.filter, context.inputs[0], "filter", context.zone)
 
+    @staticmethod
+    def _logic(context: OperatorContext, parameters: FilterParameters) -> Logic:
+        """Compile the logic with the condition, which may read the variables of the logic."""
+        assert parameters.spl is not None
+        check_policy(parameters)
+        text = parameters.filter
+        return Logic(
+            context,
+            parameters.spl,
+            {0: [] if text is None else [(program_of(text, "filter"), "filter", None)]},
+        )
+
     def setup(self) -> None:
-        """Parse the condition."""
+        """Parse the condition, or compile the logic with it."""
         text = self.parameters.filter
+        self.divides = len(own_outputs(self.context, self.parameters)) > 1
+        if self.parameters.spl is not None:
+            self.use(self._logic(self.context, self.parameters))
+            return
         source, zone = self.context.inputs[0], self.context.zone
         self.condition: Any = None if text is None else parse_condition(text, source, "filter", zone)
         self.sieve = Sieve(self, [] if self.condition is None else [self.condition])
-        self.divides = len(own_outputs(self.context, self.parameters)) > 1
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Submit tuples by the condition; null counts as false."""
+        if self.logic is not None:
+            self._run(self.logic, batch)
+            return
         if self.condition is None:
             self.sieve.distribute(batch, [np.ones(len(batch), bool)], (Evaluated(batch), {}))
             return
         tuples, failures = self.sieve.sift(batch)
         mask = pc.fill_null(tuples.value(self.condition), fill_value=False).to_numpy(zero_copy_only=False)
         self.sieve.distribute(batch, [mask, ~mask] if self.divides else [mask], (tuples, failures))
+
+    def _run(self, logic: Logic, batch: TupleBatch) -> None:
+        """Run the logic for tuples and submit them by the condition."""
+        _, values = logic.tuples(0, batch)
+        if not values:
+            self.submit(batch, 0)
+            return
+        self.submit(batch.filter(values[0]), 0)
+        if self.divides:
+            self.submit(batch.filter(pc.invert(values[0])), 1)

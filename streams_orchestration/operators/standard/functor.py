@@ -8,17 +8,17 @@ from pydantic import Field
 
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
+from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.expressions import Condition, parse_condition
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
+from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import reported
+from streams_orchestration.operators.logic_operator import LogicOperator, LogicParameters, check_policy
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.spl_logic import Logic, SplLogic, state_signature
+from streams_orchestration.operators.spl_logic import Logic
 from streams_orchestration.operators.spl_text import ExpressionText, SplText, program_of
-from streams_orchestration.operators.states.state import State
 
 
-class FunctorParameters(ExpressionParameters):
+class FunctorParameters(LogicParameters):
     """The parameters of `Functor`."""
 
     filter: Condition | None = Field(
@@ -31,13 +31,9 @@ class FunctorParameters(ExpressionParameters):
             "each output port."
         ),
     )
-    spl: SplLogic | None = Field(
-        default=None,
-        description="Logic in SPL that runs before the expressions: state, onTuple, onPunct.",
-    )
 
 
-class Functor(Operator):
+class Functor(LogicOperator):
     """Submits a tuple with the attributes of the output stream, which are computed or copied by name.
 
     Every output port gets one tuple for each tuple that passes the filter.
@@ -47,16 +43,6 @@ class Functor(Operator):
     Parameters = FunctorParameters
     pure = True
     free_parameters = frozenset(("filter", "output", "spl", "on_error"))
-
-    @classmethod
-    def has_state(cls, parameters: FunctorParameters) -> bool:
-        """Return True if the logic has variables."""
-        return parameters.spl is not None and bool(parameters.spl.state.spl)
-
-    @classmethod
-    def keeps_state(cls, before: FunctorParameters, after: FunctorParameters) -> bool:
-        """Return True if the logic has the same variables."""
-        return state_signature(before.spl) == state_signature(after.spl)
 
     @classmethod
     def mentions(cls, parameters: FunctorParameters) -> Mentions:
@@ -92,41 +78,22 @@ class Functor(Operator):
 
     def setup(self) -> None:
         """Parse the expressions."""
-        self.logic = None if self.parameters.spl is None else FunctorLogic(self.context, self.parameters)
-        if self.logic is not None:
-            self.places_watermarks = self.pure = False
+        self.program = None if self.parameters.spl is None else FunctorLogic(self.context, self.parameters)
+        if self.program is not None:
+            self.use(self.program.logic)
             return
         condition, self.ports = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, [each for port in self.ports for each in port.expressions], condition)
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Filter the tuples, then compute and submit the tuples of every output port."""
-        if self.logic is not None:
-            for output, tuples in enumerate(self.logic.outputs(batch)):
+        if self.program is not None:
+            for output, tuples in enumerate(self.program.outputs(batch)):
                 self.submit(tuples, output)
             return
         tuples = self.sieve(batch)
         for output, assignments in enumerate(self.ports):
             self.submit(assignments.of(tuples), output)
-
-    def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Run the logic for a mark."""
-        if self.logic is not None:
-            self.logic.logic.mark(port, mark)
-
-    def checkpoint(self) -> State:
-        """Return the variables of the logic."""
-        return {} if self.logic is None else self.logic.logic.checkpoint()
-
-    def restore(self, state: State) -> None:
-        """Restore the variables of the logic."""
-        if self.logic is not None:
-            self.logic.logic.restore(state)
-
-    def reset_to_initial_state(self) -> None:
-        """Give the variables of the logic their first values."""
-        if self.logic is not None:
-            self.logic.logic.reset()
 
 
 class FunctorLogic:
@@ -139,6 +106,7 @@ class FunctorLogic:
             ValueError: something does not fit; the message names the parameter.
         """
         assert parameters.spl is not None
+        check_policy(parameters)
         source = context.inputs[0]
         self.targets = [target or source for target in own_outputs(context, parameters)]
         written = parameters.output if isinstance(parameters.output, list) else [parameters.output]

@@ -1,0 +1,76 @@
+"""The base class of operators that may have logic of SPL beside their expressions."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from streams_orchestration.operators.contract import Operator, Punctuation
+from streams_orchestration.operators.failed_tuples import ExpressionParameters
+from streams_orchestration.operators.spl_logic import Logic, SplLogic, state_signature
+from streams_orchestration.operators.states.state import State
+
+
+class LogicParameters(ExpressionParameters):
+    """Base class of the parameters of operators with expressions and logic."""
+
+    spl: SplLogic | None = Field(
+        default=None,
+        description="Logic in SPL that runs before the expressions: state, onTuple, onPunct.",
+    )
+
+
+def check_policy(parameters: LogicParameters) -> None:
+    """Check that a tuple without a value is to stop the application.
+
+    Logic may change its variables before it fails, so a tuple that failed cannot be left out.
+
+    Raises:
+        ValueError: `onError` says something else.
+    """
+    if parameters.spl is not None and parameters.on_error != "fail":
+        message = (
+            f"onError: {parameters.on_error} does not go with logic in SPL, which may have changed its variables "
+            "before a tuple fails; leave onError out, and test in onTuple what may fail"
+        )
+        raise ValueError(message)
+
+
+class LogicOperator(Operator):
+    """Keeps the variables of logic over checkpoints, restarts and redeploys; `setup` sets `logic`."""
+
+    Parameters = LogicParameters
+    logic: Logic | None = None
+
+    @classmethod
+    def has_state(cls, parameters: LogicParameters) -> bool:
+        """Return True if the logic has variables."""
+        return parameters.spl is not None and bool(parameters.spl.state.spl)
+
+    @classmethod
+    def keeps_state(cls, before: LogicParameters, after: LogicParameters) -> bool:
+        """Return True if the logic has the same variables."""
+        return state_signature(before.spl) == state_signature(after.spl)
+
+    def use(self, logic: Logic) -> None:
+        """Take the logic, which sees tuples one after the other."""
+        self.logic = logic
+        self.places_watermarks = self.pure = False
+
+    def on_punctuation(self, port: int, mark: Punctuation) -> None:
+        """Run the logic for a mark."""
+        if self.logic is not None:
+            self.logic.mark(port, mark)
+
+    def checkpoint(self) -> State:
+        """Return the variables of the logic."""
+        return {} if self.logic is None else self.logic.checkpoint()
+
+    def restore(self, state: State) -> None:
+        """Restore the variables of the logic."""
+        if self.logic is not None:
+            self.logic.restore(state)
+
+    def reset_to_initial_state(self) -> None:
+        """Give the variables of the logic their first values."""
+        if self.logic is not None:
+            self.logic.reset()
