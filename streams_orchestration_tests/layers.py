@@ -51,7 +51,8 @@ COMPILER_LAYERS = (
 )
 """The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
 RUNTIME_LAYERS = (
-    *("limits", "errors", "hiding", "log_rotation", "logs", "recurring", "promises", "clock", "forks", "open_files"),
+    *("limits", "errors", "hiding", "log_rotation", "logs", "printed_lines", "recurring"),
+    *("promises", "clock", "forks", "open_files"),
     *("patience", "processes", "settings"),
     *("storage", "catalog", "programs", "transport", "tasks", "sinks", "units", "lineage", "queries", "engine"),
     *("hosts", "machines", "deployment", "stepping", "redeployment", "savepoints", "bringing_up", "observing", "api"),

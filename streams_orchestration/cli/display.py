@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
+from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console, Group
@@ -33,6 +35,8 @@ class Display:
         self._shown_line = ""
         self._reasons: list[str] = []
         self._reasons_at = 0.0
+        self._follows_printed = False
+        self._printed = api.PrintedFollower(lambda operator, text: self.say(f"{operator}: {text}"))
 
     def __enter__(self) -> Display:
         if self._live:
@@ -52,8 +56,15 @@ class Display:
         else:
             self.say(text)
 
+    def follow_printed(self, logs: Iterable[Path]) -> None:
+        """Show from now on what operators print, apart from what the logs of PEs hold already."""
+        self._printed.begin(logs)
+        self._follows_printed = True
+
     def show(self, status: api.ApplicationStatus, now: float) -> None:
-        """Show the progress of the application."""
+        """Show what operators have printed, and the progress of the application."""
+        if self._follows_printed:
+            self._printed.look(pe.log for pe in status.pes if pe.here)
         self._meter.add(status, now)
         self._late.add(status, now)
         if self._live:

@@ -188,6 +188,7 @@ def run_application(
     """
     name = wanted.name
     application, display = Foreground(home, name), Display(messages())
+    display.follow_printed(home.logs(name).glob("pe-*.log"))
     for orphan in api.stop_orphans(home, name):
         note(str(orphan))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -139,4 +140,6 @@ def _completed(home: api.Home, status: api.ApplicationStatus, max_rows: int) -> 
     for loss in losses(api.read_metrics(home, status.application)):
         note(f"{loss}. `streams status {status.application} --metrics` has all that was counted.")
     note(f"Logs: {status.log_places}")
-    return answer(lambda: {**_facts(home, status), "results": [result_document(each) for each in shown]})
+    printed = api.read_printed((pe.log for pe in status.pes if pe.here), max_rows)
+    documents = {"results": [result_document(each) for each in shown], "printed": [asdict(each) for each in printed]}
+    return answer(lambda: {**_facts(home, status), **documents})

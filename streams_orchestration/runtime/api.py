@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.observing.watching import Pulse, observed_status, watch
     from streams_orchestration.runtime.open_files import raise_open_files, require_open_files
     from streams_orchestration.runtime.patience import Patience
+    from streams_orchestration.runtime.printed_lines import Printed, PrintedFollower, read_printed
     from streams_orchestration.runtime.processes import this_process_began
     from streams_orchestration.runtime.programs.spread import Share
     from streams_orchestration.runtime.recurring import RecurringErrors

@@ -19,6 +19,8 @@ TAIL_BYTES = 256 * 1024
 """The most bytes that are read from the end of a log."""
 _NAME = re.compile(r"(host|pe)-\d+")
 """Matches the name of a log, which is that of its file without the suffix."""
+OPERATORS = "streams.task"
+"""The name of the logger of all operators of a PE; the name of an operator's own follows it."""
 _AGAIN_SECONDS = 5.0
 """Seconds before the next try to rotate a log that could not be rotated."""
 
@@ -61,7 +63,7 @@ def operator_logger(name: str, path: str, limit: int = LOG_BYTES) -> OperatorLog
     """
     log = _OPEN.get(path)
     if log is None:
-        log = _OPEN[path] = OperatorLogger("streams.task")
+        log = _OPEN[path] = OperatorLogger(OPERATORS)
         _writing(log, path, limit)
         for handler in log.handlers:
             weakref.finalize(log, handler.close)
@@ -79,9 +81,15 @@ def _writing(logger: logging.Logger, path: str, limit: int) -> logging.Logger:
 
 
 class _MaskedFormatter(logging.Formatter):
-    """A formatter that hides secrets, also in processes of Spark's that do not do so by themselves."""
+    """A formatter that hides secrets, also in processes of Spark's that do not do so by themselves.
+
+    A record that is `printed` gets the word PRINT and the operator's name, by which `printed_lines` knows it.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
+        if getattr(record, "printed", False):
+            operator = record.name.removeprefix(f"{OPERATORS}.")
+            return masked(f"{self.formatTime(record)} PRINT {operator}: {record.getMessage()}")
         return masked(super().format(record))
 
 

@@ -121,7 +121,7 @@ def test_a_file_ends_with_a_window_marker(tmp_path: Path, cut: int):
 def test_files_of_one_batch_have_names_of_their_own(tmp_path: Path):
     parts = sink(tmp_path, "n int", closeMode="count", tuplesPerFile=1).send([(1,), (2,)]).commit()
     names = [Path(str(part.final)).name for part in parts]
-    assert names == ["part-000001-000000-000-n0.splCsv", "part-000001-000000-000-n1.splCsv"]
+    assert names == ["part-000001-000000-000-n0.csv", "part-000001-000000-000-n1.csv"]
     for part in parts:
         part.pending.rename(str(part.final))
     bench = sink(tmp_path, "n int", closeMode="count", tuplesPerFile=1)

@@ -43,7 +43,7 @@ PENDING = "_pending"
 _PART = re.compile(r"part-\d{6,}-\d{6,}-\d{3,}(-n\d+)?(-g\d+|-[0-9a-f]{32})?\.(parquet|csv|jsonl|arrow|txt|line)")
 
 
-def _ending(format_: str) -> str:
+def ending_of(format_: str) -> str:
     """Return the ending of the names of files of a format."""
     return {"splCsv": "csv", "splTxt": "txt"}.get(format_, format_)
 
@@ -269,11 +269,11 @@ class FileSink(GatheringSink):
         directory, inner = sink_directory(self.context, self.parameters), pending.parent.relative_to(self.pending())
         part = f"part-{epoch:06d}-{batch:06d}-{self._channel}{f'-n{number}' if number >= 0 else ''}"
         if not isinstance(directory, Path):
-            name = f"{part}-{pending.stem.rpartition('-')[2]}.{_ending(self.parameters.format)}"
+            name = f"{part}-{pending.stem.rpartition('-')[2]}.{ending_of(self.parameters.format)}"
             return "/".join((directory, *inner.parts, name))
         committed = self.parameters.visibility == "read_committed"
         generation = "" if committed else f"-g{self.context.generation}"
-        return directory / inner / f"{part}{generation}.{_ending(self.parameters.format)}"
+        return directory / inner / f"{part}{generation}.{ending_of(self.parameters.format)}"
 
 
 def _written_schema(context: OperatorContext, parameters: FileSinkParameters) -> pa.Schema:

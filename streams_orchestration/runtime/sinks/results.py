@@ -19,6 +19,7 @@ from streams_orchestration.operators.files.spl_lines import LINE_FORMATS
 from streams_orchestration.operators.formats.texts import frame_of
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.standard.file_rows import source_file
+from streams_orchestration.operators.standard.file_sink import ending_of
 from streams_orchestration.operators.standard.file_source_parameters import FileParameters
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 
@@ -54,7 +55,7 @@ def _visible_files(sink: SinkStatus) -> list[Path]:
     """Return the published files of a sink, ordered by directory and name."""
     if sink.path is None:
         return []
-    files = sink.path.rglob(f"*.{sink.format}")
+    files = sink.path.rglob(f"*.{ending_of(sink.format)}")
     return sorted(path for path in files if not any(n.startswith("_") for n in path.relative_to(sink.path).parts))
 
 
