@@ -56,7 +56,7 @@ def test_what_ends_the_run_is_mended_one_after_the_other_and_it_goes_on_to_its_e
         status, output = run(tmp_path, url)
         assert status != 0
         assert "Out: there is no table totals; set createTable: true, or make it" in output
-        assert "Mend the cause, and run it again: it goes on where it stood" in output
+        assert "Fix the cause, and run it again; it continues from its last commit" in output
         target.run("CREATE TABLE totals (k TEXT, n BIGINT)")
         status, output = run(tmp_path, url)
         assert status == 0, output

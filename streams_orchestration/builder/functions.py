@@ -2132,7 +2132,7 @@ def last(e: Value, /) -> Summary:
 
 
 def arg_min(e: Value, by: Value, /) -> Summary:
-    """Return the first argument's value in the tuple with the smallest `by`; if several have it, in the last of them.
+    """Return the first argument's value in the tuple with the smallest `by`; of several such tuples, in the last one.
 
     `ArgMin(e, by)` of `Aggregate`.
     """
@@ -2140,7 +2140,7 @@ def arg_min(e: Value, by: Value, /) -> Summary:
 
 
 def arg_max(e: Value, by: Value, /) -> Summary:
-    """Return the first argument's value in the tuple with the largest `by`; if several have it, in the last of them.
+    """Return the first argument's value in the tuple with the largest `by`; of several such tuples, in the last one.
 
     `ArgMax(e, by)` of `Aggregate`.
     """

@@ -1217,7 +1217,7 @@ def PostgresChangeSource(
     """Peeks at a replication slot. The offset is a position in the server's log.
 
     Args:
-        url: SQLAlchemy URL of a PostgreSQL server. {env:NAME} stands for an environment variable.
+        url: SQLAlchemy URL of a PostgreSQL server. ${env:NAME} stands for an environment variable.
         table: Table as name or schema.name.
         slot: Replication slot for this source alone, created if it is missing.
         publication: Publication that contains the table.
@@ -1421,7 +1421,7 @@ def SqlSink(
     """Writes every epoch in one transaction, together with a mark in `streams_deliveries`.
 
     Args:
-        url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. {env:NAME} stands for an environment variable.
+        url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. ${env:NAME} stands for an environment variable.
         table: Table as name or schema.name.
         columns: Maps an attribute to its column where the names differ.
         suppress: Attributes that are not written.
@@ -1462,7 +1462,7 @@ def SqlSource(
     """Reads rows by a growing column. The offset is the last value read and the number of rows read recently.
 
     Args:
-        url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. {env:NAME} stands for an environment variable.
+        url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. ${env:NAME} stands for an environment variable.
         column: Column whose values grow from row to row.
         table: Table as name or schema.name.
         query: SELECT statement instead of a table.

@@ -270,8 +270,8 @@ def logs() -> None:
     "--compare",
     type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
     metavar="FILE",
-    help="Show the prediction of this decoupling decision, with which the application is deployed, beside the "
-    "measurement.",
+    help="Compare the measurement with the prediction of this decoupling decision. The application must be deployed "
+    "with it.",
 )
 @loaded(f"{CLI}.profiling:profile")
 def profile() -> None:

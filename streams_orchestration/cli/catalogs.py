@@ -37,4 +37,4 @@ def upgrade_catalog(home: api.Home) -> None:
     detail(f"State directory {home.root}, catalog {opened.name}")
     before = api.upgrade_older(opened)
     if before is not None:
-        note(f"The catalog was upgraded from revision {before}.")
+        note(f"The catalog was upgraded from revision {before} to {api.newest()}.")

@@ -111,7 +111,7 @@ def _as_measured(spec: Path, options: Options) -> Compilation:
     by_profile = compiled(read, replace(options, decoupling=None))
     if fusion_fingerprint(by_profile.logical, by_profile.physical, by_profile.fusion) == wanted:
         return by_profile
-    message = "The application was measured with other PEs, widths or options; what was measured of operators counts."
+    message = "The profile was measured with other PEs, widths or options; only the costs of single operators are used."
     warning(message)
     return plain
 

@@ -126,7 +126,7 @@ def _require_incomplete(status: api.ApplicationStatus, unit: str) -> None:
     states = {pe.state for pe in status.pes if pe.unit == unit}
     if states == {"COMPLETED"}:
         message = (
-            f"{status.application}: {unit} is complete, so nothing of it is reset. "
+            f"{status.application}: {unit} is complete, so there is nothing to reset. "
             "`streams run SPEC --fresh` computes everything anew."
         )
         raise api.StreamsRuntimeError(message)

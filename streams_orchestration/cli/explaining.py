@@ -40,7 +40,9 @@ def explain_part(spec: Path | str, what: tuple[str, ...], options: Options, form
         StreamsRuntimeError: the application has no part of that name.
     """
     if isinstance(spec, Path) and not what:
-        message = f"Name what of {spec} is to be explained, an operator say; `streams explain -h` lists what there is."
+        message = (
+            f"Name the part of {spec} to explain: an operator, a PE or a region; `streams explain -h` lists all kinds."
+        )
         raise click.UsageError(message, click.get_current_context())
     try:
         explanation = code_explanation(spec) if isinstance(spec, str) else _answer(spec, options, " ".join(what))

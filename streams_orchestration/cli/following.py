@@ -37,8 +37,8 @@ class ResetsExhaustedError(api.StreamsRuntimeError):
         super().__init__(
             f"{failure.application}: {failure.reason}{failure.log_hint}. "
             f"{failure.unit} is not reset: {failure.hopeless}. "
-            f"{'Mend the cause' if failure.lost is None else api.LOST_REMEDY}, "
-            "and run it again: it goes on where it stood."
+            f"{'Fix the cause' if failure.lost is None else api.LOST_REMEDY}, "
+            "and run it again; it continues from its last commit."
         )
 
 

@@ -117,7 +117,7 @@ class Foreground:
             return None
         problem = f"Dagster does not show the deployment of {self._name}"
         if not self._recording.wait(RECORD_SECONDS):
-            return f"{problem}: recording it took more than {RECORD_SECONDS:g} s; the application is not concerned"
+            return f"{problem}: recording it took more than {RECORD_SECONDS:g} s; the application itself runs"
         try:
             self._recording.result()
         except api.HostLaunchError:  # which `deploy` raises, too

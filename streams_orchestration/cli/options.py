@@ -93,8 +93,8 @@ revert_option = click.option(
     "--revert",
     is_flag=True,
     is_eager=True,
-    help="Restore the plan before the last redeploy; SPEC may then be the application's name. Once that redeploy is no "
-    "longer on trial, this is a redeploy itself and keeps the current state.",
+    help="Restore the plan before the last redeploy. During its trial the state of then is restored as well; later the "
+    "current state is kept. SPEC may be the application's name.",
 )
 application_argument = click.argument("application", metavar="APP", shell_complete=complete_application)
 fresh_option = click.option("--fresh", is_flag=True, help="Drop the state and results of earlier runs and start anew.")

@@ -75,7 +75,7 @@ def _crossings(compilation: Compilation, decision: ApplicationDecision) -> Itera
 def _outcome(decision: ApplicationDecision) -> Iterator[Text]:
     if len(decision.parting.parts) == 1:
         machines = decision.problem.problem.params.k
-        yield Text(f"Nothing moves: no parting into {plural(machines, 'PE')} makes the largest load smaller.")
+        yield Text(f"No operator is moved: no split into {plural(machines, 'PE')} has a smaller peak load.")
         return
     solution = decision.solution
     proof = "the optimum" if solution.gap < 1e-6 else f"at most {100 * solution.gap:.2g} % above the best"
@@ -85,7 +85,7 @@ def _outcome(decision: ApplicationDecision) -> Iterator[Text]:
     yield Text(f"largest part {max(decision.after):.1f} %, {proof}; {speedup} ({took})")
     if decision.costs.headroom(loads) < 100 / max(loads) * (1 - 1e-9):
         yield Text(
-            f"More is not predicted: {decision.costs.processors} processors are there for all PEs, of which each "
-            f"takes {decision.costs.surroundings:.2f} outside of its tasks.",
+            f"No higher rate is predicted: all PEs share {decision.costs.processors} processors, and each PE uses "
+            f"{decision.costs.surroundings:.2f} of them outside its tasks.",
             "yellow",
         )

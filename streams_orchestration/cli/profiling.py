@@ -61,7 +61,7 @@ def _decision(path: Path) -> dict[str, Any]:
     read_assignment(path)
     tree, _ = read_document(path)
     if not (isinstance(tree, dict) and tree.get("decision")):
-        message = f"{path} does not say what was expected. Give a file that `streams decouple SPEC --output` wrote."
+        message = f"{path} has no prediction. Give a decision that `streams decouple SPEC --output` wrote."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--compare'")
     return dict(tree)
 

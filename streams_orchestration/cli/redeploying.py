@@ -39,12 +39,12 @@ def redeploy(
     """Deploy again with the deployed options, or preview or revert a redeploy; return the exit status."""
     if revert:
         if fresh or options != GivenOptions(Options(name=options.options.name)):
-            message = "--revert brings the plan before back with its options. Leave --fresh and other options out."
+            message = "--revert restores the previous plan with its options. Remove --fresh and the other options."
             raise click.UsageError(message, click.get_current_context())
         own = spec if isinstance(spec, str) else read_application(spec).name
         return _revert(api.Home.default(), options.options.name or own, drop_state, within, dry_run=dry_run)
     if fresh and (dry_run or drop_state):
-        message = "--fresh drops everything, so there is nothing to preview or to name. Leave it or the others out."
+        message = "--fresh drops all state, so it cannot be combined with --dry-run or --drop-state."
         raise click.UsageError(message, click.get_current_context())
     home, read = api.Home.default(), read_application(spec)
     wanted = ready(compiled_to_run(read, options, partial(last_options, home)))
@@ -117,11 +117,7 @@ def _redeploy(home: api.Home, wanted: Deployable, put_in_place: Callable[[Jobs],
         return answer(lambda: facts, status=APPLICATION, error=str(reverted))
     if not current().json:
         write_table(outcome_table(outcome), None)
-    paused = (
-        ""
-        if outcome.measured_seconds is None
-        else f" What has changed stood still for {outcome.measured_seconds:.1f} s."
-    )
+    paused = "" if outcome.measured_seconds is None else f" Changed units paused for {outcome.measured_seconds:.1f} s."
     return answer(lambda: facts, f"{name} is {status.shown_state}.{paused}")
 
 

@@ -71,7 +71,7 @@ def run(
         request = api.Request(fresh=fresh, savepoint=place, drop=drop_state, run=begins)
         after, interrupted = run_application(home, spec, wanted, request, started=lock.release)
     if after.taken_at is not None:
-        note(f"{name} has taken all that was there. `{again} --available-now` goes on behind it.")
+        note(f"{name} has processed the available input. `{again} --available-now` continues after it.")
         return _completed(home, after, max_rows)
     if after.state == "STOPPED":
         for line in undelivered(after):

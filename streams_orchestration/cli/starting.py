@@ -48,7 +48,7 @@ def compiled_to_run(
             warning(f"{application}: {each}.")
         words = " ".join(kept_words(options, given.options))
         if words and not left_out:  # which names what is kept against the spec
-            note(f"{application} keeps the options that it is deployed with: {words}")
+            note(f"{application}: using the options of its deployment: {words}")
     try:
         return compiled_only(spec, options)
     except CompileError as error:

@@ -24,7 +24,7 @@ OWN_CODES: dict[str, Code] = {
         "Keep the one that is meant and remove the other.",
     ),
     "SO0005": error(
-        "The spec uses merge keys, tags of its own, or an alias inside of what it repeats.",
+        "The spec uses merge keys, custom tags, or an alias inside its own anchor.",
         "Write the values out; composites and inherited configs do what merge keys would.",
     ),
     "SO0006": error(
@@ -99,7 +99,7 @@ OWN_CODES: dict[str, Code] = {
     "SO0113": error("The application has no operators.", "Add invocations to `graph`."),
     "SO0114": error(
         "Two operators have the same uid, or one has the name of another as its uid.",
-        "Give each operator a uid of its own; one in a composite that is used several times has none: its uses have.",
+        "Give each operator its own uid. If a composite is used several times, put the uid on its invocations.",
     ),
     "SO0201": error("${name} refers to no submission-time value.", "Declare it under `submission`."),
     "SO0202": error("A submission-time value without a default was not given.", "Give it with --set NAME=VALUE."),

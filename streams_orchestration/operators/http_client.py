@@ -227,7 +227,7 @@ class RetryAfter:
         """Raise HttpAwayError until the requested pause is over."""
         left = self._until - world.monotonic()
         if left > 0:
-            message = f"{place}: asked to be left alone for {left:.0f} s more"
+            message = f"{place}: the server asked to wait {left:.0f} s more (Retry-After)"
             raise HttpAwayError(message)
 
 

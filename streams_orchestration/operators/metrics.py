@@ -114,7 +114,7 @@ class Metrics:
             tuples: the number of tuples that are available but not read.
             seconds: the age of the oldest of them.
         """
-        self.gauge(LAG_TUPLES, "that could be read and were not read yet").set(tuples)
+        self.gauge(LAG_TUPLES, "that are available and not read yet").set(tuples)
         self.gauge(LAG_SECONDS, "since the oldest of them could be read").set(seconds)
 
     def lag_bytes(self, size: int, seconds: float) -> None:

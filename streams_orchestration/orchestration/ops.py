@@ -151,7 +151,7 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
     application, home = application_of(context), streams.directory()
     if config.revert:
         if config.fresh or config.savepoint:
-            message = "revert brings the plan before back with its state. Leave fresh and savepoint out."
+            message = "revert restores the previous plan with its state. Leave fresh and savepoint out."
             raise dg.Failure(description=message, allow_retries=False)
         put_in_place(context, lambda: api.bring_back(home, application, drop=config.drop_state))
         context.log.info("%s runs with the plan before the last redeploy", application)

@@ -82,5 +82,5 @@ def _keeps_state(instance: dg.DagsterInstance, key: dg.AssetKey, since: float) -
     made = record.evaluation if record is not None and record.create_timestamp > since else None
     if isinstance(made, dg.AssetCheckEvaluation) and made.passed:  # it is only planned where the redeploy was refused
         return recorded_anew(made)
-    words = "the spec, as it was when this plan was put in place, makes this plan"
+    words = "compiling the stored spec gives this plan"
     return dg.AssetCheckEvaluation(asset_key=key, check_name=KEEPS_STATE, passed=True, description=words)

@@ -86,7 +86,7 @@ def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
         spec(
             OUTCOME,
             [PROFILE, DECISION],
-            "The prediction of the decision that was applied, beside what is measured now.",
+            "The predicted and the measured effect of the applied decision.",
         ),
     ]
 

@@ -177,8 +177,8 @@ class ApplicationChangedError(StreamsRuntimeError):
             "It is complete, so that nothing of it can go on with the new plan: start anew with --fresh, which drops "
             "its state and its published results, or go back to the former spec and options."
             if complete
-            else "`streams redeploy SPEC` brings the state to the new one, `streams redeploy SPEC --dry-run` shows "
-            "what becomes of it. Or drop the state with --fresh, or go back to the former spec and options."
+            else "`streams redeploy SPEC` deploys the new plan with the state, `streams redeploy SPEC --dry-run` "
+            "previews it. Or drop the state with --fresh, or go back to the former spec and options."
         )
         super().__init__(
             f"{application}: the application differs from the one whose state is kept ({difference}). {remedy}"
@@ -350,8 +350,8 @@ class RevertedError(StreamsRuntimeError):
 
     def __init__(self, redeployment: Redeployment, cause: str) -> None:
         super().__init__(
-            f"{redeployment.application} runs with the plan before again, at the cut where it was: the new plan was "
-            f"taken back, since {cause}"
+            f"{redeployment.application}: the old plan runs again, from its cut, since the new plan failed its trial "
+            f"and was reverted: {cause}"
         )
         self.redeployment = redeployment
         self.cause = cause

@@ -116,7 +116,7 @@ def test_a_complete_unit_is_not_reset_and_says_so(
     assert main(["reset", "flights", "--unit", "region-0", "--format", format]) == 1
     assert asked == []
     captured = capsys.readouterr()
-    assert "flights: region-0 is complete, so nothing of it is reset" in captured.out + captured.err
+    assert "flights: region-0 is complete, so there is nothing to reset" in captured.out + captured.err
     assert "goes on" not in captured.out
 
 

@@ -46,7 +46,7 @@ def test_an_unknown_name_proposes_the_nearest(spec: str, capsys: pytest.CaptureF
 
 def test_nothing_to_explain_is_an_error_of_the_command_line(spec: str, capsys: pytest.CaptureFixture[str]):
     assert main(["explain", spec]) == 2
-    assert f"Name what of {spec} is to be explained" in capsys.readouterr().err
+    assert f"Name the part of {spec} to explain" in capsys.readouterr().err
 
 
 def test_a_code_is_explained_even_when_the_application_has_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

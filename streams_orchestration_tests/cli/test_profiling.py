@@ -95,7 +95,7 @@ def test_what_is_not_deployed_is_not_measured(
         (
             "{decouplingVersion: 1, application: demo, fingerprint: x, machines: {}}",
             2,
-            "does not say what was expected",
+            "has no prediction",
         ),
         ("{decouplingVersion: 1, application: demo}", 1, "fingerprint"),
     ],

@@ -154,7 +154,7 @@ def test_a_submission_value_changes_while_it_runs(tmp_path: Path, monkeypatch: p
     assert main(["redeploy", str(path), "--dry-run", "--format", "json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["verdict"] == "unchanged", "the value stays that was given"
-    assert "app keeps the options that it is deployed with: --set=n=3" in err
+    assert "app: using the options of its deployment: --set=n=3" in err
     assert main(["redeploy", str(path), "--dry-run", "--format", "json", "--set", "n=4"]) == 0
     out, err = capsys.readouterr()
     assert "New[3]" in {each["operator"] for each in json.loads(out)["operators"]}
@@ -211,8 +211,8 @@ def test_the_plan_before_is_shown_and_brought_back_with_its_options(
 @pytest.mark.parametrize(
     ("state", "options", "status", "message"),
     [
-        ("PASSED", ["--fresh"], 2, "--revert brings the plan before back with its options"),
-        ("PASSED", ["--set", "n=1"], 2, "--revert brings the plan before back with its options"),
+        ("PASSED", ["--fresh"], 2, "--revert restores the previous plan with its options"),
+        ("PASSED", ["--set", "n=1"], 2, "--revert restores the previous plan with its options"),
         ("OPEN", ["--dry-run"], 2, "the redeploy of app is on trial: --revert loses nothing then"),
         ("OPEN", ["--drop-state", "New"], 2, "the redeploy of app is on trial: --revert loses nothing then"),
         (None, [], 1, "there is no plan before that could be brought back: it was not redeployed yet"),
@@ -382,6 +382,6 @@ def test_the_preview_says_how_long_what_changes_will_stand_still(
     assert "stands still" not in capsys.readouterr().out, "nothing was measured"
     monkeypatch.setattr(deployed, "read_prediction", lambda *_: 1.26)
     assert main(command) == 0
-    assert "All state is kept. What changes stands still for about 1.3 s." in capsys.readouterr().out
+    assert "All state is kept. Changed units pause for about 1.3 s." in capsys.readouterr().out
     assert main([*command, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["pauseSeconds"] == {"predicted": 1.26, "measured": None}

@@ -148,7 +148,7 @@ def test_a_run_whose_plan_was_taken_back_fails_and_says_why(
     data = failure.step_failure_data.user_failure_data
     assert data is not None
     assert (
-        f"demo runs with the plan before again, at the cut where it was: the new plan was taken back, since {cause}"
+        f"demo: the old plan runs again, from its cut, since the new plan failed its trial and was reverted: {cause}"
         in (data.description or "")
     )
     assert data.metadata["streams/reverted"].value == cause

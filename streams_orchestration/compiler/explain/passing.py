@@ -50,7 +50,7 @@ def connection_facts(lookup: CompilationIndex, number: int) -> Iterator[Fact]:
     if len(served) > 1:
         position = served.index(number) + 1
         order = "other PEs, direct consumers, splitters"
-        order += " as connected" if lookup.options.faithful else ", of the direct ones those that change tuples last"
+        order += " as connected" if lookup.options.faithful else ", direct consumers that change tuples last"
         yield Fact(
             f"the port serves it as {position} of {len(served)} ({order})",
             "81" if lookup.options.faithful else "81, 90",

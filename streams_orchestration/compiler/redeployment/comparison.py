@@ -142,7 +142,7 @@ def pause(outcome: Redeployment) -> str:
     """
     if outcome.predicted_seconds is None or outcome.measured_seconds is not None:
         return ""
-    return f"What changes stands still for about {outcome.predicted_seconds:.1f} s."
+    return f"Changed units pause for about {outcome.predicted_seconds:.1f} s."
 
 
 def _amounts(actions: Sequence[OperatorAction]) -> tuple[str, str]:

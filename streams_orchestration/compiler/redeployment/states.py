@@ -56,7 +56,7 @@ class Refusal(NamedTuple):
 
 
 GONE = "it is in the new plan no more"
-OFFSET_WITHOUT_CHANNEL = "is an offset in each channel, and no channel would go on from that of {}"
+OFFSET_WITHOUT_CHANNEL = "is an offset in each channel, and no new channel continues from that of {}"
 CHANNELS = "the number of its channels"
 
 

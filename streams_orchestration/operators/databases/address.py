@@ -1,4 +1,4 @@
-"""Database addresses: SQLAlchemy URLs with secrets as references such as `{env:NAME}`, resolved only on use."""
+"""Database addresses: SQLAlchemy URLs with secrets as references such as `${env:NAME}`, resolved only on use."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def check_url(url: str) -> None:
     if not all(is_reference(secret) for secret in secrets_of(parsed)):
         message = (
             "url: it contains a password, which plans and logs would show; "
-            "name an environment variable in its place: {env:NAME}"
+            "name an environment variable in its place: ${env:NAME}"
         )
         raise DatabaseUrlError(message)
     _check_driver(parsed)
@@ -104,7 +104,7 @@ def _parse(url: str) -> URL:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
-        message = "url: this is no SQLAlchemy URL, as postgresql://user:{env:PASSWORD}@host/database or sqlite:///file"
+        message = "url: this is no SQLAlchemy URL, as postgresql://user:${env:PASSWORD}@host/database or sqlite:///file"
         raise DatabaseUrlError(message) from None
     parsed = parsed.set(drivername=DRIVERS.get(parsed.drivername, parsed.drivername))
     if parsed.drivername not in PACKAGES:

@@ -122,8 +122,8 @@ OUTPUT_FUNCTIONS: tuple[OutputFunction, ...] = (
         "ArgMin",
         ("e", "by"),
         ("ArgMin(e any, by ordered) -> type of e",),
-        "Return the first argument's value in the tuple with the smallest `by`; if several have it, "
-        "in the last of them.",
+        "Return the first argument's value in the tuple with the smallest `by`; of several such tuples, "
+        "in the last one.",
         "Null in `by` is left out; null without a value.",
         (("ArgMin(s, n)", "a"),),
     ),
@@ -131,8 +131,8 @@ OUTPUT_FUNCTIONS: tuple[OutputFunction, ...] = (
         "ArgMax",
         ("e", "by"),
         ("ArgMax(e any, by ordered) -> type of e",),
-        "Return the first argument's value in the tuple with the largest `by`; if several have it, "
-        "in the last of them.",
+        "Return the first argument's value in the tuple with the largest `by`; of several such tuples, "
+        "in the last one.",
         "Null in `by` is left out; null without a value.",
         (("ArgMax(s, n)", "c"),),
     ),

@@ -70,8 +70,8 @@ REFUSED: dict[str, dict[str, str]] = {
         "readPunctuations": "there is no format bin; a Punctor makes window markers",
     },
     "SqlSink": {
-        "jdbcUrl": "write it as an SQLAlchemy URL: url: postgresql://user:{env:PASSWORD}@host/database",
-        **dict.fromkeys(("jdbcUser", "jdbcPassword"), "they are parts of url, the password as {env:NAME}"),
+        "jdbcUrl": "write it as an SQLAlchemy URL: url: postgresql://user:${env:PASSWORD}@host/database",
+        **dict.fromkeys(("jdbcUser", "jdbcPassword"), "they are parts of url, the password as ${env:NAME}"),
         **dict.fromkeys(("jdbcDriverLib", "jdbcClassName"), "drivers are Python packages; leave it out"),
         **dict.fromkeys(
             ("statement", "statementParameters", "statementParamAttrs"),

@@ -105,7 +105,9 @@ class Catalog:
         place = self._home.place
         if place.exists() and (before := place.read_text().strip()) != self.name:
             message = f"there is no catalog in {self.name}, and that of {self._home.root} is in {before}"
-            raise CatalogPlaceError(message, f"Name that one. If it is gone for good, remove {place}.")
+            raise CatalogPlaceError(
+                message, f"Set STREAMS_CATALOG to that catalog. If it is gone for good, remove {place}."
+            )
         with self._transaction("create") as connection:
             self._database.prepare(connection)
             if not has_version(connection):

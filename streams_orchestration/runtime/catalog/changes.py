@@ -183,7 +183,7 @@ class Changes:
         try:
             wakes = self.heard(units)
         except Exception:  # without this thread every change would be seen late
-            log.exception("whoever waits for changes was not told of one; it looks by itself")
+            log.exception("a change notification was lost; waiting processes poll and will find the change")
         if wakes:
             self.wake()
 

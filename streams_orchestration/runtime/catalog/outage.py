@@ -44,7 +44,7 @@ class Outage:
             how_long = f"for {self._limit:.0f} s" if math.isfinite(self._limit) else "until it can be used"
             self._log.warning("%s It is tried again %s.", error, how_long)
         elif now - self._began > self._limit:
-            self._log.error("%s This lasts for %.0f s now, and is not waited for any more.", error, now - self._began)
+            self._log.error("%s Giving up after %.0f s.", error, now - self._began)
             raise error
         self._failures += 1
         world.sleep(PAUSES.after(self._failures))

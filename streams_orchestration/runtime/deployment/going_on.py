@@ -58,7 +58,7 @@ def require_ends(home: Home, programs: Iterable[PeProgram]) -> None:
             reasons.append(f"{name}: its input port {port} imports what another application goes on writing")
     if reasons:
         lines = "\n".join(sorted(reasons))
-        message = f"{lines}\nSo --available-now, which takes only what is there now, would not end: run it without"
+        message = f"{lines}\n--available-now needs sources whose input ends. Run the application without it"
         raise NotDeployableError(message)
 
 

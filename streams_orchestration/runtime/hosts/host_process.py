@@ -114,7 +114,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--master", default=LOCAL)
     parser.add_argument("--spark-conf", default="")
     parser.add_argument("--queries", action="store_true")
-    parser.add_argument("--application", help="without one it is a standby, which gets it from its standard input")
+    parser.add_argument(
+        "--application", help="the application; without it the process is a standby and reads it from standard input"
+    )
     parser.add_argument("--ready", type=int, help="file descriptor where a standby says that its engine is up")
     parser.add_argument("--host", type=int)
     parser.add_argument("--incarnation")

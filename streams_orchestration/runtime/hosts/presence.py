@@ -89,7 +89,7 @@ class Presence:
             message = f"{name}: the application was dropped or started anew"
             raise UnwantedHostError(message)
         if row.incarnation != self.incarnation:
-            message = f"{name} was taken for dead, and another host was started in its place"
+            message = f"{name} was declared dead, and another host was started in its place"
             raise UnwantedHostError(message)
         return row
 

@@ -157,7 +157,10 @@ class Agent:
             if lease is None:
                 wait = row.lease_until - clock.now()
                 log.info(
-                    "%s is registered already; unless that agent is heard, this one begins in %.0f s", row.name, wait
+                    "machine %s is already registered by another agent; this one takes over in %.0f s unless that one "
+                    "gives a sign of life",
+                    row.name,
+                    wait,
                 )
             elif lease != row.lease_until:
                 return

@@ -87,8 +87,8 @@ def read_sample(home: Home, application: str, compilation: Compilation, stream: 
         settings = Settings(**application_row(connection, home, application).settings)
         if not settings.samples:
             message = (
-                f"tuples of {application} may not be looked at. Stop it and deploy it with {SAMPLES}=20 to let all "
-                "see tuples who may see its status"
+                f"samples are off for {application}. Stop it and deploy it with {SAMPLES}=20: everyone who can see its "
+                "status can then see tuples"
             )
             raise NoSampleError(message)
         segments = _newest(connection, application, _written(compilation, stream))

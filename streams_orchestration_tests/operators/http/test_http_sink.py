@@ -140,7 +140,7 @@ def test_a_receiver_that_asks_for_time_gets_it(web: Receiver):
     web.answers, web.headers = [503], {"Retry-After": "100"}
     with pytest.raises(HttpAwayError, match="answered 503"):
         deliver(operator, batch(0, 1))
-    with pytest.raises(HttpAwayError, match="asked to be left alone for"):
+    with pytest.raises(HttpAwayError, match="the server asked to wait"):
         deliver(operator, batch(0, 1))
     assert len(web.requests) == 1
 

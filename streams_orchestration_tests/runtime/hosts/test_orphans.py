@@ -293,7 +293,7 @@ ENDS: dict[str, tuple[Callable[[Home], None], str]] = {
     "the catalog was made anew": (made_anew, "is gone, or is another one now|was dropped or started anew"),
     "the application was dropped": (dropped, "was dropped or started anew"),
     "the application was started anew": (started_anew, "was dropped or started anew"),
-    "another host was started": (replaced, "taken for dead"),
+    "another host was started": (replaced, "declared dead"),
 }
 
 

@@ -201,7 +201,7 @@ def test_the_process_that_redeploys_says_that_it_was_reverted_and_why(
 
     former = read_status(local.home, local.name).fingerprint
     monkeypatch.setattr(redeploying, "start", fail)
-    with pytest.raises(RevertedError, match=r"plan before again.*since PE 0 failed: batch 7: operator X.*line 3"):
+    with pytest.raises(RevertedError, match=r"old plan runs again.*reverted: PE 0 failed: batch 7: operator X.*line 3"):
         redeploying.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     assert plans[0] != plans[1] == former, "hosts of the new plan are started, then those of the plan before"
     finish(local)

@@ -76,7 +76,7 @@ class StandstillWatch:
         errors = RecurringErrors(log)
         while True:
             time.sleep(LOOK_SECONDS)
-            with errors.survived("tasks that stand still are not noticed"):
+            with errors.survived("the watch for hanging tasks failed"):
                 self.look(thread_runs(os.getpid(), threading.get_native_id()))
 
 

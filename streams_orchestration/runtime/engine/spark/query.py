@@ -146,7 +146,7 @@ class SparkQuery(ScratchQuery):
         now = time.monotonic()
         if self._again_at is None:
             self._again_at = now + START_PAUSES.after(self._starts)
-            self.log.warning("Python was slow to start (%s); once more in a while", SLOW_START)
+            self.log.warning("Python was slow to start (%s); retrying soon", SLOW_START)
         elif now >= self._again_at:
             self.start()
         return True

@@ -99,8 +99,8 @@ _GENERAL = (
 )
 _APPLICATIONS = (
     APPLICATION.states(
-        "state of the application; LOST while a host of it is gone, and nothing has noticed that yet; UNHEALTHY while "
-        "a unit needs a reset or is being reset",
+        "state of the application; LOST while a host of it is gone, and its failure is not recorded yet; UNHEALTHY "
+        "while a unit needs a reset or is being reset",
         (*_states(ApplicationState), LOST, UNHEALTHY),
         lambda observed: observed.status.shown_state,
     ),
@@ -122,14 +122,14 @@ _UNITS = (
         lambda unit: ("" if unit.status.region is None else str(unit.status.region),),
     ),
     UNIT.states(
-        "state of the unit of recovery; LOST while a host of it is gone, and nothing has noticed that yet",
+        "state of the unit of recovery; LOST while a host of it is gone, and its failure is not recorded yet",
         (*_states(UnitState), LOST),
         lambda unit: unit.shown_state,
     ),
     UNIT.gauge("failed", "1 when the unit needs a reset", lambda unit: unit.failure is not None),
     UNIT.gauge(
         "given_up",
-        "1 when the unit needs a reset and gets none by itself, since the cause must be mended first",
+        "1 when the unit has failed and will not be reset automatically, since the cause must be fixed first",
         lambda unit: unit.failure is not None and unit.failure.exhausted,
     ),
     UNIT.gauge(
@@ -165,7 +165,7 @@ _HOSTS = (
         lambda host: (host.machine or "",),
     ),
     HOST.states(
-        "state of the host process; LOST while it is gone, and nothing has noticed that yet",
+        "state of the host process; LOST while it is gone, and its failure is not recorded yet",
         (*_states(HostState), LOST),
         lambda host: host.shown_state,
     ),
