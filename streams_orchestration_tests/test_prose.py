@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -25,6 +27,29 @@ FRAGMENT = re.compile(
 """Openings of relative clauses, fragments and questions."""
 NOUN = re.compile(r"(The|A|An|All|Both|Each|Every|Everything|Its|None|Nothing|One|Some|True|False)\b")
 """Openings of a function's docstring that name a value and leave out the verb."""
+VAGUE = re.compile(
+    r"\b(?:stands?|stood|(?:is|are|was|were) there|(?:goes|go|went) by|(?:brings?|brought)(?: \w+)? back"
+    r"|what (?:is|are|was|were|has|have)|that of|those of|of it|anew|(?:the )?plan before)\b",
+    re.IGNORECASE,
+)
+"""Constructions that leave out the noun or the act, of which a package has a budget."""
+BUDGETS = {
+    "builder": 20,
+    "cli": 20,
+    "compiler": 80,
+    "console": 10,
+    "expressions": 10,
+    "model": 15,
+    "operators": 105,
+    "orchestration": 25,
+    "runtime": 130,
+    "spl": 90,
+}
+"""Map each package to its budget of vague constructions in docstrings. A budget may only fall."""
+RAISES = re.compile(r"^Raises:\n((?:    .*\n?|\s*\n)*)", re.MULTILINE)
+RAISED = re.compile(r"^    (\w[\w.]*)(?=[:,])", re.MULTILINE)
+OF_LIBRARIES = {"AnalysisException", "MultipleResultsFound", "NoResultFound", "PolarsError"}
+"""Errors that only libraries raise, and that no module of the product names."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +93,7 @@ def sentences(text: str) -> list[str]:
     return [" ".join(each.split()).lower() for each in re.split(r"(?<=[.:;])\s+", prose) if len(each.split()) > 3]
 
 
+@functools.cache
 def of_package(package: str) -> list[Docstring]:
     modules = sorted((PRODUCT / package).rglob("*.py"))
     named = ((module.relative_to(PRODUCT).as_posix(), module) for module in modules)
@@ -86,6 +112,30 @@ def help_texts(command: click.Command, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(command, click.Group):
         for name, below in command.commands.items():
             yield from help_texts(below, f"{path} {name}")
+
+
+def raised_by(text: str) -> list[str]:
+    """Return the errors that a docstring's section `Raises` names."""
+    return [name for section in RAISES.findall(text) for name in RAISED.findall(section)]
+
+
+def names_of_errors() -> tuple[set[str], list[tuple[str, str]]]:
+    """Return all names in the code of the product, and the errors of docstrings with their places."""
+    defined: set[str] = set()
+    documented: list[tuple[str, str]] = []
+    for module in PRODUCT.rglob("*.py"):
+        source = module.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)):
+            match node:
+                case ast.ClassDef(name=str(name)) | ast.Name(id=name) | ast.Attribute(attr=name):
+                    defined.add(name)
+                case ast.alias():
+                    defined.add(node.asname or node.name)
+                case _:
+                    pass
+        place = module.relative_to(PRODUCT).as_posix()
+        documented += [(each.place, name) for each in docstrings(place, source) for name in raised_by(each.text)]
+    return defined, documented
 
 
 HELP = dict(help_texts(streams, "streams"))
@@ -133,3 +183,41 @@ def test_help_texts_and_summaries_are_sentences(texts: dict[str, str]):
         or not re.fullmatch(r"[A-Z].*[.)\]]", text.partition("\n\n")[0].strip(), re.DOTALL)
     }
     assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "vague"),
+    [
+        ("It stands there anew.", ["stands", "anew"]),
+        ("Return what is left of it, or brings it back", ["what is", "of it", "brings it back"]),
+        ("Understand what the outcome means, offset by offset.", []),
+    ],
+)
+def test_vague_constructions_are_found(text: str, vague: list[str]):
+    assert VAGUE.findall(text) == vague
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_keeps_its_budget_of_vague_constructions(package: str):
+    found = [f"{each.place}: {word}" for each in of_package(package) for word in VAGUE.findall(each.text)]
+    assert len(found) <= BUDGETS[package], f"write fewer, name the noun or the act instead: {found}"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (
+            "It.\n\nRaises:\n    AError: it is:\n        B: no.\n    c.DError: it is not.",
+            ["AError", "c.DError"],
+        ),
+        ("Do it.\n\nReturns:\n    A: b.", []),
+    ],
+)
+def test_sections_of_errors_are_read(text: str, names: list[str]):
+    assert raised_by(text) == names
+
+
+def test_errors_that_docstrings_name_exist():
+    defined, documented = names_of_errors()
+    known = defined | OF_LIBRARIES | set(dir(builtins))
+    assert [f"{place}: {name}" for place, name in documented if name.rpartition(".")[2] not in known] == []

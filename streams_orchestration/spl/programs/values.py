@@ -167,11 +167,6 @@ def thawing(type_: Type) -> Function:
     raise AssertionError(message)
 
 
-def is_comparable(type_: Type) -> bool:
-    """Return True if Python's `==` on values of a type is SPL's: sets and maps are dictionaries, so it always is."""
-    return not isinstance(type_, Primitive) or type_.name != "xml"
-
-
 @functools.lru_cache(maxsize=1024)
 def plain_function(type_: Type) -> Function:
     """Return the function from values to those of `types.text`: lists for sets, lists of pairs for maps."""

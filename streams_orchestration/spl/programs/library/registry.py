@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from streams_orchestration.spl.types.types import BLOB, Collection, Primitive, Type, is_string
+from streams_orchestration.spl.types.types import BLOB, Collection, Type, is_string
 
 Maker = Callable[[tuple[Type, ...], Type], Callable[..., Any]]
 """A function from the types of the arguments and of the result to the function over values."""
@@ -50,11 +50,6 @@ def collections_first(types: tuple[Type, ...]) -> bool:
 def blobs_first(types: tuple[Type, ...]) -> bool:
     """Return True if the first argument is a blob."""
     return bool(types) and types[0] == BLOB
-
-
-def primitives_first(types: tuple[Type, ...]) -> bool:
-    """Return True if the first argument is of a primitive type other than a string."""
-    return bool(types) and isinstance(types[0], Primitive) and not is_string(types[0])
 
 
 def typed(
