@@ -158,7 +158,7 @@ def test_a_submission_value_changes_while_it_runs(tmp_path: Path, monkeypatch: p
     assert main(["redeploy", str(path), "--dry-run", "--format", "json", "--set", "n=4"]) == 0
     out, err = capsys.readouterr()
     assert "New[3]" in {each["operator"] for each in json.loads(out)["operators"]}
-    assert "keeps the options" not in err
+    assert "using the options" not in err
     assert main(["redeploy", str(path), "--dry-run", "--set", "m=4"]) == 1
     assert "there is no submission-time value m" in capsys.readouterr().err
 
@@ -325,8 +325,8 @@ WRONG = {
         "there is no operator Nwe; the nearest is New",
     ),
     "a name that loses nothing": (["--dry-run", "--drop-state", "New"], 1, "no state of New would be lost"),
-    "everything dropped, and something named": (["--fresh", "--drop-state", "New"], 2, "nothing to preview"),
-    "everything dropped": (["--dry-run", "--fresh"], 2, "nothing to preview"),
+    "everything dropped, and something named": (["--fresh", "--drop-state", "New"], 2, "cannot be combined"),
+    "everything dropped": (["--dry-run", "--fresh"], 2, "cannot be combined"),
 }
 
 
@@ -379,7 +379,7 @@ def test_the_preview_says_how_long_what_changes_will_stand_still(
     edit(spec, ("width: 2", "width: 3"))
     command = ["redeploy", str(spec), "--dry-run"]
     assert main(command) == 0
-    assert "stands still" not in capsys.readouterr().out, "nothing was measured"
+    assert "units pause" not in capsys.readouterr().out, "nothing was measured"
     monkeypatch.setattr(deployed, "read_prediction", lambda *_: 1.26)
     assert main(command) == 0
     assert "All state is kept. Changed units pause for about 1.3 s." in capsys.readouterr().out

@@ -238,7 +238,7 @@ def test_other_options_than_it_is_deployed_with_are_refused_with_both(keyed: str
 
 def test_what_starts_anew_keeps_nothing(keyed: str, capsys: Capture):
     assert main(["run", keyed, "--fresh"]) == 1
-    assert "keeps the options" not in capsys.readouterr().err
+    assert "using the options" not in capsys.readouterr().err
 
 
 def test_the_hint_of_a_clone_names_it(keyed: str, capsys: Capture):
