@@ -69,29 +69,36 @@ class ProcessIdentity:
 
     pid: int
     started: float
-    """The start time in unix seconds, as the operating system has it."""
+    """The time of its start; see `process_started`."""
     command: str
     """Command line of the process."""
 
 
 def process_started(pid: int) -> float | None:
-    """Return the start time of a process in unix seconds; None if it does not exist or is a zombie."""
+    """Return when a process started, which tells it apart from others with its pid; None if it is gone or a zombie.
+
+    On Linux these are seconds since the boot, which stay the same when somebody sets the clock; unix seconds would be
+    other ones then. Elsewhere they are unix seconds.
+    """
     try:
         process = psutil.Process(pid)
-        return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time()
-    except psutil.Error:
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        return _since_boot(pid) if sys.platform == "linux" else process.create_time()
+    except (psutil.Error, FileNotFoundError, ProcessLookupError):
         return None
 
 
-def this_process_began() -> float:
-    """Return the start time of this process in unix seconds, exact to some 0.01 s.
+def _since_boot(pid: int) -> float:
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    return int(stat.rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
 
-    The times of `process_started` are less exact, since they count from the boot, whose time is known in whole seconds.
-    """
+
+def this_process_began() -> float:
+    """Return the start time of this process in unix seconds, exact to some 0.01 s."""
     if sys.platform != "linux":
         return psutil.Process().create_time()
-    ticks = int(Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19])
-    age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    age = time.clock_gettime(time.CLOCK_BOOTTIME) - _since_boot(os.getpid())
     return world.now() - age
 
 

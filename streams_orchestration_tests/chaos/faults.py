@@ -20,7 +20,6 @@ from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.processes import is_alive
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.chaos.counterparts import Counterpart
 from streams_orchestration_tests.chaos.healers import without_hosts
@@ -233,9 +232,8 @@ def kill_host_and_reset(scene: Scene) -> Happened:
     """The host is gone, and so is the reset that was to start it."""
     host, units = scene.host()
     host.kill()
-    until = time.monotonic() + 10
-    while is_alive(host.pid, host.create_time()) and time.monotonic() < until:
-        time.sleep(0.02)
+    with contextlib.suppress(psutil.Error):
+        host.wait(10)
     unit, place = scene.choose.choice(units), scene.choose.choice(PLACES[1:])
     _interrupted(scene, unit, place).wait()
     return Happened(f"host {host.pid}, reset of {unit} {place}", units)

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from streams_orchestration_tests.chaos.shapes import SHAPES
+from streams_orchestration_tests.simulation import mutant_table
 from streams_orchestration_tests.simulation.choices import Choices, Made
 from streams_orchestration_tests.simulation.faults import KINDS
 from streams_orchestration_tests.simulation.mutants import MUTANTS
@@ -30,7 +31,10 @@ def main() -> int:
     parser.add_argument("--variant", type=int, default=0, help="Which application of the shape.")
     parser.add_argument("--rate", type=float, default=0.06, help="Part of the steps that have a fault.")
     parser.add_argument("--kind", choices=sorted(KINDS), nargs="+", default=tuple(KINDS), help="Kinds of faults.")
+    parser.add_argument("--machines", type=int, default=0, choices=range(4), help="Machines with agents.")
     parser.add_argument("--mutant", choices=sorted(MUTANTS), help="Run the product with this fault in it.")
+    parser.add_argument("--mutants", type=int, metavar="ROUNDS", help="Search all mutants, or --mutant, in all cases.")
+    parser.add_argument("--workers", type=int, default=1, help="Processes of --mutants.")
     parser.add_argument("--until-wrong", action="store_true", help="Stop after the first run that is wrong.")
     parser.add_argument("--keep", type=Path, help="Write the case and the choices of the last run into this file.")
     parser.add_argument("--replay", type=Path, help="Repeat the run in this file.")
@@ -40,6 +44,9 @@ def main() -> int:
     given = parser.parse_args()
     if given.piece:
         return min(search(given.seed, given.piece, ("--faults", str(given.faults))), 1)
+    if given.mutants:
+        mutant_table.search([given.mutant] if given.mutant else MUTANTS, given.mutants, given.workers)
+        return 0
     with MUTANTS[given.mutant].installed() if given.mutant else contextlib.nullcontext():
         return _replay(given) if given.replay else _simulate(given)
 
@@ -47,7 +54,7 @@ def main() -> int:
 def _simulate(given: argparse.Namespace) -> int:
     wrong, faults, taken = 0, 0, 0.0
     for seed in range(given.seed, given.seed + given.runs):
-        case = Case(seed, given.faults, given.shape, given.variant, given.rate, tuple(given.kind))
+        case = Case(seed, given.faults, given.shape, given.variant, given.rate, tuple(given.kind), given.machines)
         verdict = run(case, tell=given.trace)
         wrong, faults, taken = wrong + bool(verdict.wrong), faults + len(verdict.faults), taken + verdict.taken
         _show(verdict, as_json=given.json)

@@ -17,6 +17,7 @@ from unittest.mock import patch
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import NullPool
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import catalog as catalogs
 from streams_orchestration.runtime.catalog import changes, start_lock
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS
@@ -26,10 +27,12 @@ from streams_orchestration.runtime.hosts import relay
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.simulation.connections import LightConnection, Statements
 from streams_orchestration_tests.simulation.scheduler import Scheduler, Signal, SimulatedProcess
-from streams_orchestration_tests.simulation.worlds import Local
+from streams_orchestration_tests.simulation.worlds import EPOCH, Local
 
 LOCKED, GONE, BROKEN = "database is locked", "unable to open database file", "disk I/O error"
 FULL = "database or disk is full"
+IDLE_SECONDS = 10.0
+"""Seconds after which a server ends a session that stands still within a transaction."""
 STATEMENTS = Statements(json.loads)
 """The statements of all runs of this process."""
 
@@ -87,12 +90,14 @@ class SimulatedBell(Bell):
 class SharedFile:
     """One SQLite file, and the connections of all simulated processes to it."""
 
-    def __init__(self, scheduler: Scheduler, bells: Bells, path: Path) -> None:
+    def __init__(self, scheduler: Scheduler, bells: Bells, path: Path, is_server: bool) -> None:
         self.scheduler, self.bells, self.path = scheduler, bells, path
         self.away_until = 0.0
         """Simulated time until which no transaction begins."""
         self.is_full: Callable[[], bool] = lambda: False
         """Tells whether the disk has no room for a transaction that writes."""
+        self.is_server = is_server
+        """Whether it has a clock of its own, and ends sessions that stand still within a transaction."""
         self.commits = 0
         self.on_commit: Callable[[], None] = lambda: None
         """Called after each transaction that writes."""
@@ -102,6 +107,7 @@ class SharedFile:
         self._freed = Signal()
         self._open: dict[sqlite3.Connection, SimulatedProcess | None] = {}
         self._idle: list[sqlite3.Connection] = []
+        self._ended: set[sqlite3.Connection] = set()
         self.statements = STATEMENTS
         self.name = str(path)
 
@@ -126,7 +132,8 @@ class SharedFile:
 
     def give_back(self, raw: sqlite3.Connection) -> None:
         """Keep an idle connection of the driver."""
-        self._idle.append(raw)
+        if raw not in self._ended:
+            self._idle.append(raw)
 
     def close(self) -> None:
         """Close the connections that are idle."""
@@ -135,9 +142,12 @@ class SharedFile:
 
     def begin(self, raw: sqlite3.Connection, mode: str) -> None:
         """Begin a transaction."""
+        began = clock.started()
         self.scheduler.step(f"begin {mode}")
-        if self.scheduler.now < self.away_until:
+        if not self._is_reached():
             raise sqlite3.OperationalError(GONE)
+        if self.is_server and clock.is_stale():
+            clock.read(EPOCH + self.scheduler.now, began)
         current = self.scheduler.current
         process = current.process if current else None
         if mode != "read":
@@ -145,20 +155,52 @@ class SharedFile:
                 raise sqlite3.OperationalError(FULL)
             until = self.scheduler.now + BUSY_SECONDS
             while self._writer is not None:
-                if not self.scheduler.wait(self._freed, max(until - self.scheduler.now, 0.0)):
-                    raise sqlite3.OperationalError(LOCKED)
+                left = until - self.scheduler.now
+                patience = min(left, IDLE_SECONDS) if self.is_server else left
+                if not self.scheduler.wait(self._freed, max(patience, 0.0)):
+                    if self._end_idle():
+                        continue
+                    if self.scheduler.now >= until:
+                        raise sqlite3.OperationalError(LOCKED)
             self._writer = raw
         self._open[raw] = process
         raw.execute("BEGIN" if mode == "read" else "BEGIN IMMEDIATE")
 
-    def execute(self) -> None:
+    def execute(self, raw: sqlite3.Connection) -> None:
         """Step before a statement."""
         self.scheduler.step("statement")
+        self._require(raw)
+
+    def _is_reached(self) -> bool:
+        now = self.scheduler.now
+        return now >= self.away_until and now >= self.scheduler.machine.catalog_away_until
+
+    def _require(self, raw: sqlite3.Connection) -> None:
+        """Raise OperationalError if a session was ended, or its machine has lost its connection."""
+        if raw in self._ended or self.scheduler.now < self.scheduler.machine.catalog_away_until:
+            if raw in self._open:
+                self.roll_back(raw)
+            raise sqlite3.OperationalError(GONE)
+
+    def _end_idle(self) -> bool:
+        """End the session of a writer that stands still within its transaction, as a server does."""
+        writer = self._writer
+        owner = None if writer is None else self._open.get(writer)
+        if not self.is_server or writer is None or owner is None:
+            return False
+        cut_off = self.scheduler.now < owner.machine.catalog_away_until
+        if not (owner.is_stopped or cut_off):
+            return False
+        self.scheduler.note(f"end the session of {owner.pid} {owner.name}")
+        self._ended.add(writer)
+        self.roll_back(writer)
+        return True
 
     def commit(self, raw: sqlite3.Connection) -> None:
         """Commit a transaction, whose connection may be lost meanwhile."""
         writes = self._writer is raw
         self.scheduler.step("commit" if writes else "end of reading")
+        self._require(raw)
         lost = self.lose_next if writes else None
         if lost is not None:
             self.lose_next = None
@@ -177,8 +219,9 @@ class SharedFile:
 
     def roll_back(self, raw: sqlite3.Connection) -> None:
         """Roll a transaction back."""
-        raw.rollback()
-        self._close(raw)
+        if raw in self._open:
+            raw.rollback()
+            self._close(raw)
 
     def _close(self, raw: sqlite3.Connection) -> None:
         self._open.pop(raw, None)
@@ -236,10 +279,10 @@ class _Undisposed:
 
 
 @contextlib.contextmanager
-def installed(scheduler: Scheduler, home: Home) -> Iterator[SharedFile]:
+def installed(scheduler: Scheduler, home: Home, *, is_server: bool = False) -> Iterator[SharedFile]:
     """Let all catalogs within a block be simulated ones of a home."""
     bells = Bells(scheduler)
-    shared = SharedFile(scheduler, bells, home.catalog)
+    shared = SharedFile(scheduler, bells, home.catalog, is_server)
     with (
         patch.object(catalogs, "database_of", lambda _home, **_: SimulatedDatabase(shared)),
         patch.object(start_lock, "database_of", lambda _home, **_: SimulatedDatabase(shared)),

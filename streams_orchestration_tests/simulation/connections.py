@@ -20,6 +20,7 @@ from sqlalchemy.exc import DBAPIError, ResourceClosedError
 from sqlalchemy.util import LRUCache
 
 Process = Callable[[Any], Any]
+UNSENT = "a statement that was not sent"
 FORGOTTEN = 4_000
 """Statements that were compiled, after which those that are gone are forgotten."""
 
@@ -118,7 +119,7 @@ class Transactions(Protocol):
         """Begin a transaction."""
         ...
 
-    def execute(self) -> None:
+    def execute(self, raw: sqlite3.Connection) -> None:
         """Called before each statement."""
         ...
 
@@ -187,7 +188,10 @@ class LightConnection:
         if self._raw is None:
             msg = "This Connection is closed"
             raise ResourceClosedError(msg)
-        self._database.execute()
+        try:
+            self._database.execute(self._raw)
+        except sqlite3.Error as error:
+            raise self._error(UNSENT, error) from error
         several = [parameters] if isinstance(parameters, Mapping) else list(parameters or ({},))
         statement = self._database.statements.of(element, tuple(sorted(several[0])))
         cursor = self._raw.cursor()

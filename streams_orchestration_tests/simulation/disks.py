@@ -122,8 +122,14 @@ class Disk:
         return self.scheduler.current is not None and str(path).startswith(str(self.root))
 
     def _refuse(self, path: object) -> None:
+        self._require(path)
         if self.scheduler.now < self.full_until:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    def _require(self, path: object) -> None:
+        """Raise OSError if the machine of the caller does not reach the files."""
+        if self.scheduler.now < self.scheduler.machine.storage_away_until:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
 
     @contextlib.contextmanager
     def installed(self) -> Iterator[None]:
@@ -148,6 +154,7 @@ class Disk:
             def called(*arguments: Any, **named: Any) -> None:
                 if self._below(arguments[0]) and (new is None or not os.path.lexists(arguments[new])):
                     self.scheduler.step(name)
+                    self._require(arguments[0])
                     if new is not None:
                         self._refuse(arguments[new])
                 call(*arguments, **named)
@@ -155,8 +162,8 @@ class Disk:
             return called
 
         def opened(path: Path, mode: str = "r", *more: Any, **named: Any) -> Any:
-            if WRITING & set(mode) and self._below(path):
-                self._refuse(path)
+            if self._below(path):
+                (self._refuse if WRITING & set(mode) else self._require)(path)
             return open_path(path, mode, *more, **named)
 
         with (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from unittest.mock import patch
 
 from streams_orchestration import world
 from streams_orchestration.operators import durable_files
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
@@ -20,7 +22,7 @@ from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, requests
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts import host_process
 from streams_orchestration.runtime.hosts.launcher import HostStart, host_command
-from streams_orchestration.runtime.processes import ProcessIdentity, identify
+from streams_orchestration.runtime.processes import MACHINE, ProcessIdentity, identify
 from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.queries.scratch import Scratch
@@ -192,8 +194,15 @@ def run_levels(scheduler: Scheduler, scratch: Scratch, plans: list[tuple[int, by
                 handed[row[1]].append(row)
 
 
-def switch(process: SimulatedProcess) -> None:
-    """Give a process the state of modules that it has for itself."""
+def switch(process: SimulatedProcess, before: SimulatedProcess | None) -> None:
+    """Give a process the state of modules that it has for itself, and keep that of the one before."""
+    if before is not None:
+        before.state["clock"] = clock._reading
+    clock._reading = process.state.get("clock")
+    if process.machine.takes_hosts:
+        os.environ[MACHINE] = process.machine.name
+    else:
+        os.environ.pop(MACHINE, None)
     stages._CACHE = process.state.setdefault("instances", InstanceCache())
     start_lock._held = process.state.setdefault("start locks", set())
     durable_files._named = process.state.setdefault("directories on disk", set())

@@ -8,15 +8,24 @@ from dataclasses import dataclass, field
 from streams_orchestration_tests.simulation.catalogs import SharedFile
 from streams_orchestration_tests.simulation.checks import Checks
 from streams_orchestration_tests.simulation.disks import Disk
+from streams_orchestration_tests.simulation.machines import Machines
 from streams_orchestration_tests.simulation.redeploys import NAMES, Redeploys
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
 
 CALM_WEIGHTS = (8, 2)
 """How often the next fault comes at any time, and how often after another epoch is complete."""
-DISRUPTIVE = ("kill", "suicide", "stop", "zombie", "away", "power", "full")
+DISRUPTIVE = (
+    *("kill", "suicide", "stop", "zombie", "away", "power", "full"),
+    *("die", "freeze", "cut_catalog", "cut_storage", "cut_all", "jump"),
+)
+"""Kinds of faults that may cost a reset."""
 ZOMBIE_SECONDS = 60.0
 """Most seconds that a query is held at its commit."""
 STOP_SECONDS = (0.5, 2.0, 8.0, 40.0)
+FREEZE_SECONDS = (2.0, 12.0, 40.0, 120.0)
+"""Some longer than leases and heartbeats."""
+CUT_SECONDS = (1.0, 10.0, 30.0, 60.0)
+JUMP_SECONDS = (1.0, -1.0, 60.0, -60.0, 600.0, -600.0)
 AWAY_SECONDS = (0.1, 1.0, 5.0, 30.0)
 BOOT_SECONDS = 5.0
 """Seconds from a loss of power to the start of the first process."""
@@ -36,6 +45,7 @@ class Faults:
     checks: Checks
     redeploys: Redeploys
     disk: Disk
+    machines: Machines
     start: Callable[[], object]
     """Starts again what a machine starts that was switched on."""
     happened: list[str] = field(default_factory=list[str])
@@ -43,6 +53,8 @@ class Faults:
         default_factory=list[tuple[SimulatedProcess, Callable[[], bool]]]
     )
     """Processes that are stopped until a condition holds."""
+    last: float = 0.0
+    """Simulated time of the last fault."""
     calm_until: int = 0
     """No fault comes before so many epochs are complete."""
 
@@ -61,6 +73,7 @@ class Faults:
         if (fault := KINDS[kind](self, step)) is None:
             return
         self.count -= 1
+        self.last = self.scheduler.now
         self.happened.append(f"{self.scheduler.now:.3f} s: {kind}: {fault}")
         self.scheduler.note(f"fault {kind}: {fault}")
         if kind in DISRUPTIVE and self.scheduler.choices.pick("calm", CALM_WEIGHTS):
@@ -75,6 +88,8 @@ class Faults:
 
     def cease(self) -> None:
         """End the faults that last for a time."""
+        for machine in (self.scheduler.here, *self.machines.machines):
+            machine.catalog_away_until = machine.storage_away_until = 0.0
         self.shared.away_until = self.disk.full_until = 0.0
         self.shared.lose_next = None
 
@@ -87,10 +102,9 @@ class Faults:
 
     def living(self, names: Collection[str]) -> list[SimulatedProcess]:
         """Return the living processes of some kinds."""
-        processes = self.scheduler.processes.values()
-        return [each for each in processes if each.alive and each.name.partition(" ")[0] in names]
+        return [each for each in self.scheduler.processes if each.alive and each.name.partition(" ")[0] in names]
 
-    def target(self, names: Collection[str] = ("host", "engine", "query", *NAMES)) -> SimulatedProcess | None:
+    def target(self, names: Collection[str] = ("host", "engine", "query", "agent", *NAMES)) -> SimulatedProcess | None:
         """Choose a living process; None if there is none."""
         living = self.living(names)
         if not living:
@@ -137,14 +151,19 @@ def zombie(faults: Faults, step: str) -> str | None:
     process, generations = current.process, faults.checks.generations
     pe = int(process.name.split()[1])
     standing = faults.checks.standing(pe)
+
+    def is_over() -> bool:
+        return faults.checks.generations > generations and faults.checks.standing(pe) == standing
+
+    if process.machine.takes_hosts:  # its machine stands still until its host is elsewhere
+        faults.held += [(each, is_over) for each in faults.machines.freeze(process.machine, 2 * ZOMBIE_SECONDS)]
+        return f"{process.machine.name}, {process.pid} {process.name} at batch {standing}"
     others = [each for each in faults.living(("query",)) if each is not process]
     if not others:
         return None
     faults.scheduler.end(others[faults.scheduler.choices.pick("target", (1,) * len(others))], leave=False)
     faults.scheduler.stop(process, ZOMBIE_SECONDS)
-    faults.held.append(
-        (process, lambda: faults.checks.generations > generations and faults.checks.standing(pe) == standing)
-    )
+    faults.held.append((process, is_over))
     return f"{process.pid} {process.name} at batch {standing}"
 
 
@@ -177,15 +196,17 @@ def savepoint(faults: Faults, _step: str) -> str | None:
     return faults.redeploys.save()
 
 
-def power(faults: Faults, step: str) -> str:
+def power(faults: Faults, step: str) -> str | None:
     """Let the machine lose its power, and what is not on disk, and start it again."""
+    if faults.machines.machines:
+        return None  # the files of several machines are on a server
     lost: list[str] = []
 
     def lose() -> None:
         lost.append(faults.disk.lose_power())
 
     settled = faults.checks.settled()
-    faults.scheduler.lose_power(lose)
+    faults.scheduler.lose_power(faults.scheduler.here, lose)
     faults.checks.look_again(settled)
     faults.held.clear()
     faults.scheduler.later(BOOT_SECONDS, faults.start)
@@ -197,6 +218,58 @@ def full(faults: Faults, _step: str) -> str:
     seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", (4, 3, 2, 1))]
     faults.disk.full_until = faults.scheduler.now + seconds
     return f"for {seconds} s"
+
+
+def die(faults: Faults, step: str) -> str | None:
+    """Let a machine lose its power; it comes back with another clock."""
+    machine = faults.machines.choose()
+    return machine and f"{machine.name} at {step}, {faults.machines.die(machine)}"
+
+
+def freeze(faults: Faults, _step: str) -> str | None:
+    """Let all processes of a machine stand still for some time."""
+    machine = faults.machines.choose()
+    if machine is None:
+        return None
+    seconds = FREEZE_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(FREEZE_SECONDS))]
+    faults.machines.freeze(machine, seconds)
+    return f"{machine.name} for {seconds:g} s"
+
+
+def _cut(faults: Faults, *, catalog: bool, storage: bool) -> str | None:
+    machine = faults.machines.choose()
+    if machine is None:
+        return None
+    seconds = CUT_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(CUT_SECONDS))]
+    until = faults.scheduler.now + seconds
+    if catalog:
+        machine.catalog_away_until = until
+    if storage:
+        machine.storage_away_until = until
+    return f"{machine.name} for {seconds:g} s"
+
+
+def cut_catalog(faults: Faults, _step: str) -> str | None:
+    """Cut a machine off from the catalog for some time."""
+    return _cut(faults, catalog=True, storage=False)
+
+
+def cut_storage(faults: Faults, _step: str) -> str | None:
+    """Cut a machine off from the files for some time."""
+    return _cut(faults, catalog=False, storage=True)
+
+
+def cut_all(faults: Faults, _step: str) -> str | None:
+    """Cut a machine off from all others for some time."""
+    return _cut(faults, catalog=True, storage=True)
+
+
+def jump(faults: Faults, _step: str) -> str:
+    """Set the wall clock of a machine."""
+    machine = faults.machines.choose() or faults.scheduler.here
+    seconds = JUMP_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(JUMP_SECONDS))]
+    machine.offset += seconds
+    return f"{machine.name} by {seconds:g} s"
 
 
 KINDS: dict[str, Callable[[Faults, str], str | None]] = {
@@ -211,9 +284,18 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "savepoint": savepoint,
     "power": power,
     "full": full,
+    "jump": jump,
+    "die": die,
+    "freeze": freeze,
+    "cut_catalog": cut_catalog,
+    "cut_storage": cut_storage,
+    "cut_all": cut_all,
 }
+OF_MACHINES = ("die", "freeze", "cut_catalog", "cut_storage", "cut_all")
+"""Kinds of faults that need several machines."""
 WEIGHTS = {
     "kill": 4, "suicide": 4, "stop": 2, "zombie": 40, "away": 1, "lost_before": 2, "lost_after": 2, "redeploy": 2,
-    "savepoint": 1, "power": 1, "full": 1,
+    "savepoint": 1, "power": 1, "full": 1, "jump": 1, "die": 1, "freeze": 1, "cut_catalog": 1, "cut_storage": 1,
+    "cut_all": 1,
 }  # fmt: skip
 """How often a kind of fault comes, relative to the others."""

@@ -11,10 +11,14 @@ from types import FunctionType
 from typing import Any
 
 from streams_orchestration.operators import durable_files
+from streams_orchestration.runtime import clock, processes
 from streams_orchestration.runtime.catalog import start_lock
-from streams_orchestration.runtime.deployment import reset
+from streams_orchestration.runtime.deployment import control, reset
 from streams_orchestration.runtime.hosts import orphans
 from streams_orchestration.runtime.hosts.presence import Presence
+from streams_orchestration.runtime.hosts.queries import Queries
+from streams_orchestration.runtime.machines import agent
+from streams_orchestration.runtime.machines.agent import Agent
 from streams_orchestration.runtime.queries import commits, views
 from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.redeployment import redeploying, switching
@@ -205,6 +209,36 @@ MUTANTS: dict[str, Mutant] = {
     "a revert repeats numbers of segments": Mutant(plan_before._pe_values, "if stream in written}", "if False}"),
     "a redeploy repeats the generation": Mutant(
         switching.begin, "generation = cut.generation + 1", "generation = cut.generation"
+    ),
+    "a replaced host sweeps": Mutant(garbage._foreign, "if actual != incarnation:", "if False:"),
+    "files are swept before a unit is healthy": Mutant(
+        Queries.match,
+        'if row.final or row.unit_state in ("UNHEALTHY", LIMIT) or row.dirty:',
+        "if row.final or row.dirty:",
+    ),
+    "heartbeats are of the machine's clock": Mutant(
+        Presence._update, "heartbeat_at=clock.now()", "heartbeat_at=world.now()"
+    ),
+    "a process is known by its pid alone": Mutant(
+        processes.is_alive, "abs(actual - started) < _SAME_START", "actual >= 0.0"
+    ),
+    "a process is known by the wall clock": Mutant(
+        processes.process_started,
+        'return _since_boot(pid) if sys.platform == "linux" else process.create_time()',
+        "return process.create_time()",
+    ),
+    "an agent starts a host twice": Mutant(
+        Agent.turn, 'if host.state == "STARTING" and host.pid is None:', 'if host.state == "STARTING":'
+    ),
+    "a host that is started too late is not killed": Mutant(Agent._start, "kill(process.pid, process.started)", "pass"),
+    "the lease of a former agent is not awaited": Mutant(
+        agent._refuse_other, 'if row.state == "DOWN" or not lives:', "if True:"
+    ),
+    "a slow reading of the clock replaces a fast one": Mutant(
+        clock.read, "if _reading is not None and seconds > max(SLOW_SECONDS, _reading.seconds):", "if False:"
+    ),
+    "a claim for an agent that was lost counts as made": Mutant(
+        control.launch, "(chosen.elsewhere or len(begun) < len(chosen.here))", "len(begun) < len(chosen.here)"
     ),
     "garbage is collected by a plan that was replaced": Mutant(
         garbage._is_deployed, "return plan is None or", "return True or"

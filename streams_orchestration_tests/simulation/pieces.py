@@ -16,6 +16,8 @@ RUNS = 8
 """Runs of one process, which keeps all threads of processes that were killed."""
 RATES = ("0.06", "0.02", "0.12")
 """Parts of the steps that have a fault: with many of them an application hardly comes from one epoch to the next."""
+MACHINES = ("0", "3")
+"""Machines with agents, apart from the one of those who deploy and heal."""
 VARIANTS = 4
 """Applications of a shape that are searched, each with other rates and periods."""
 
@@ -39,7 +41,7 @@ def search(seed: int, faults: int, options: tuple[str, ...] = ()) -> int:
         shape, variant = shapes[number % len(shapes)], number // len(shapes) % VARIANTS
         case = (
             *("--seed", str(seed + number * RUNS), "--runs", str(RUNS), "--shape", shape, "--variant", str(variant)),
-            *("--rate", RATES[number % len(RATES)]),
+            *("--rate", RATES[number % len(RATES)], "--machines", MACHINES[number // 2 % len(MACHINES)]),
         )
         done = subprocess.run([*PROGRAM, *case, *options], check=False, capture_output=True, text=True)
         verdicts: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]

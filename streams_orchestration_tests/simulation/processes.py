@@ -25,6 +25,7 @@ def installed(scheduler: Scheduler) -> Iterator[None]:
     table, locks = Psutil(scheduler), Fcntl(scheduler)
     with (
         patch.object(processes, "psutil", table),
+        patch.object(processes, "_since_boot", table.since_boot),
         patch.object(heart, "psutil", table),
         patch.object(in_use, "fcntl", locks),
         patch.object(start_lock, "fcntl", locks),
@@ -49,10 +50,17 @@ class Psutil:
             psutil.NoSuchProcess: it does not.
         """
         current = self._scheduler.current
-        process = current.process if pid is None and current is not None else self._scheduler.processes.get(pid or 0)
+        process = (
+            current.process if pid is None and current is not None else self._scheduler.machine.table.get(pid or 0)
+        )
         if process is None or not process.alive:
             raise psutil.NoSuchProcess(pid or 0)
         return Process(self._scheduler, process)
+
+    def since_boot(self, pid: int) -> float:
+        """Return when a process started, in seconds since the boot of its machine."""
+        machine = self._scheduler.machine
+        return machine.table[pid].started - machine.booted
 
     def wait_procs(self, waited: Sequence[Process], timeout: float | None = None) -> None:
         """Wait until processes have ended."""
@@ -73,8 +81,8 @@ class Process:
         return psutil.STATUS_STOPPED if self.process.is_stopped else psutil.STATUS_SLEEPING
 
     def create_time(self) -> float:
-        """Return when it started, in unix seconds."""
-        return EPOCH + self.process.started + self.pid % 1000
+        """Return when it started, in unix seconds by the wall clock as it is set now."""
+        return EPOCH + self.process.started + self.process.machine.ahead(self._scheduler.now)
 
     def cmdline(self) -> list[str]:
         """Return its command."""
@@ -84,7 +92,7 @@ class Process:
         """Return its living children, or all its descendants."""
         return [
             Process(self._scheduler, each)
-            for each in self._scheduler.processes.values()
+            for each in self._scheduler.machine.table.values()
             if each.alive and (self.process in each.ancestors if recursive else each.parent is self.process)
         ]
 

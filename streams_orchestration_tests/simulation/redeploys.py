@@ -70,7 +70,7 @@ class Redeploys:
             raise
 
     def _begin(self, process: str, name: str, act: Callable[[], object]) -> str | None:
-        living = [each for each in self.scheduler.processes.values() if each.alive and each.name in NAMES]
+        living = [each for each in self.scheduler.processes if each.alive and each.name in NAMES]
         if len(living) >= AT_ONCE:
             return None
 

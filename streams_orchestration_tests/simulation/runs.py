@@ -38,7 +38,8 @@ from streams_orchestration_tests.simulation.checks import Checks
 from streams_orchestration_tests.simulation.choices import Choices
 from streams_orchestration_tests.simulation.disks import Disk
 from streams_orchestration_tests.simulation.engines import Cluster, switch
-from streams_orchestration_tests.simulation.faults import DISRUPTIVE, KINDS, Faults
+from streams_orchestration_tests.simulation.faults import DISRUPTIVE, KINDS, OF_MACHINES, Faults
+from streams_orchestration_tests.simulation.machines import Machines, Pipes
 from streams_orchestration_tests.simulation.redeploys import Redeploys
 from streams_orchestration_tests.simulation.savepoints import judged
 from streams_orchestration_tests.simulation.scheduler import Scheduler
@@ -48,6 +49,8 @@ COURSE_SECONDS = 3600.0
 END_SECONDS = 600.0
 """Most simulated seconds from the last fault to the end of the application."""
 HEALER_SECONDS = 0.5
+RECENT_SECONDS = 60.0
+"""Seconds after a fault in which a unit that is given up is reset by hand: its resets may have met faults only."""
 MEMORY = Path("/dev/shm")
 """A file system in memory; without it, files are on disk."""
 
@@ -62,6 +65,8 @@ class Case:
     variant: int = 0
     rate: float = 0.02
     kinds: tuple[str, ...] = tuple(KINDS)
+    machines: int = 0
+    """Machines that take hosts; without any, hosts run where the application is deployed."""
 
 
 @dataclass
@@ -114,14 +119,19 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         stack.enter_context(_quiet())
         stack.enter_context(worlds.installed(scheduler))
         stack.enter_context(processes.installed(scheduler))
-        shared = stack.enter_context(catalogs.installed(scheduler, home))
-        stack.enter_context(Cluster(scheduler).installed())
+        shared = stack.enter_context(catalogs.installed(scheduler, home, is_server=case.machines > 0))
+        cluster = Cluster(scheduler)
+        machines = Machines.of(scheduler, home, cluster, case.machines)
+        stack.enter_context(cluster.installed())
+        stack.enter_context(Pipes(scheduler, cluster.engine).installed())
         stack.enter_context(disk.installed())
         shared.is_full = lambda: scheduler.now < disk.full_until
         clock.forget()
         deployed = deployable(compilation)
         deployer = scheduler.spawn("deployer", lambda: deploy(home, deployed), parent=None)
         scheduler.run(lambda: not deployer.alive, END_SECONDS)
+        machines.start()
+        scheduler.run(lambda: len(machines.registered()) == case.machines, END_SECONDS)
         shape = shape_at(case.shape, case.variant)
         disk.settle()
         checks = Checks(
@@ -135,7 +145,10 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
 
         stack.enter_context(patch.object(promises, "broken", broken))
         redeploys = Redeploys(scheduler, home, disk, redeployed, checks.wrong)
-        faults = Faults(scheduler, shared, case.faults, case.rate, case.kinds, checks, redeploys, disk, lambda: None)
+        kinds = tuple(kind for kind in case.kinds if case.machines or kind not in OF_MACHINES)
+        faults = Faults(
+            scheduler, shared, case.faults, case.rate, kinds, checks, redeploys, disk, machines, lambda: None
+        )
 
         def committed() -> None:
             checks()
@@ -160,7 +173,9 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
 
 
 def _is_expected(error: Exception) -> bool:
-    return isinstance(error, StreamsRuntimeError) or (isinstance(error, OSError) and error.errno == errno.ENOSPC)
+    return isinstance(error, StreamsRuntimeError) or (
+        isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EIO)
+    )
 
 
 @contextlib.contextmanager
@@ -184,7 +199,7 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
         catalog = Catalog(home)
         launched = False
         while True:
-            with contextlib.suppress(StreamsRuntimeError):
+            try:
                 if not launched:
                     launch(home, name)
                     launched = True
@@ -194,12 +209,15 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
                     return
                 status = observed_status(home, name, catalog) if pulse.troubled else None
                 for failure in failures(status, clock.now()) if status else ():
-                    often = failure.exhausted and failure.launches >= LAUNCHES
+                    recent = scheduler.now - faults.last < RECENT_SECONDS
+                    often = failure.exhausted and (failure.launches >= LAUNCHES or recent)
                     if failure.exhausted and not often:
                         over.append(f"{failure.unit} is given up: {failure.hopeless}")
                         return
-                    # a host that faults have ended at each of its starts is started by hand
+                    # a host that faults have ended at each of its starts is started by hand, and so is a unit
                     reset(home, name, failure.unit, generation=failure.generation, force=often)
+            except StreamsRuntimeError as error:
+                scheduler.note(f"healer: {type(error).__name__}: {error}")
             world.sleep(HEALER_SECONDS)
 
     def start() -> None:

@@ -30,6 +30,33 @@ TRACE_LINES = 400
 
 
 @dataclass(eq=False)
+class SimulatedMachine:
+    """A machine: its processes, its clock, and what it reaches."""
+
+    name: str
+    takes_hosts: bool = False
+    """Whether an agent starts hosts there."""
+    boots: int = 1
+    """Number of times that it was started."""
+    booted: float = 0.0
+    """Simulated time of the last start."""
+    offset: float = 0.0
+    """Seconds by which its wall clock is ahead."""
+    drift: float = 0.0
+    """Seconds by which its wall clock gains in a second."""
+    catalog_away_until: float = 0.0
+    """Simulated time until which it does not reach the catalog."""
+    storage_away_until: float = 0.0
+    """Simulated time until which it does not reach the files."""
+    table: dict[int, SimulatedProcess] = field(default_factory=dict[int, "SimulatedProcess"])
+    """The processes since its last start, by pid."""
+
+    def ahead(self, now: float) -> float:
+        """Return the seconds by which its wall clock is ahead."""
+        return self.offset + self.drift * now
+
+
+@dataclass(eq=False)
 class SimulatedProcess:
     """A simulated process: its place in the table of processes, and its threads."""
 
@@ -38,6 +65,7 @@ class SimulatedProcess:
     parent: SimulatedProcess | None
     started: float
     command: tuple[str, ...]
+    machine: SimulatedMachine
     state: dict[str, Any] = field(default_factory=dict[str, Any])
     """Values of module variables that each process has for itself."""
     threads: list[SimulatedThread] = field(default_factory=list["SimulatedThread"])
@@ -75,31 +103,32 @@ class SimulatedThread:
     done: Signal = field(default_factory=Signal)
 
 
+Switch = Callable[[SimulatedProcess, SimulatedProcess | None], None]
+
+
 class Scheduler:
     """Runs simulated processes.
 
     Args:
         choices: of the run.
-        switch: called with a process before it goes on, if another one ran before.
+        switch: called with a process before it goes on, and with the one that ran before, if that is another one.
     """
 
-    def __init__(self, choices: Choices, switch: Callable[[SimulatedProcess], None] = lambda _: None) -> None:
+    def __init__(self, choices: Choices, switch: Switch = lambda _process, _before: None) -> None:
         self.choices = choices
         self.now = 0.0
         """Simulated seconds since the beginning."""
         self.steps = 0
-        self.boots = 1
-        """Number of times that the machine was started."""
-        self.booted = 0.0
-        """Simulated time of the last start."""
+        self.here = SimulatedMachine("here")
+        """The machine of processes that nobody has started on another one."""
         self.names = 0
         """Number of random names that were given."""
         self.ticks = itertools.count()
         """Nanoseconds that tell apart what happens at one moment."""
         self.current: SimulatedThread | None = None
-        self.kernel = SimulatedProcess(1, "kernel", None, 0.0, ("kernel",))
+        self.kernel = SimulatedProcess(1, "kernel", None, 0.0, ("kernel",), self.here)
         """Runs what happens without a process; nothing ends it."""
-        self.processes: dict[int, SimulatedProcess] = {}
+        self.processes: list[SimulatedProcess] = []
         self.any_end = Signal()
         """Notified when a process ends."""
         self.crashes: list[tuple[str, Exception]] = []
@@ -114,19 +143,28 @@ class Scheduler:
         """A checksum of all lines of the trace."""
         self.tell: Callable[[str], None] | None = None
         self._switch = switch
+        self._last: SimulatedProcess | None = None
         self._hub = greenlet.getcurrent()
         self._queue: list[tuple[float, int, SimulatedThread]] = []
         self._tickets = 0
         self._until = 0.0
         self._aside: list[greenlet] = []
 
+    @property
+    def machine(self) -> SimulatedMachine:
+        """The machine of the process that runs."""
+        return self.here if self.current is None else self.current.process.machine
+
     def spawn(
-        self, name: str, target: Callable[[], object], *, parent: SimulatedProcess | None, command: tuple[str, ...] = ()
-    ) -> SimulatedProcess:
-        """Start a process; it ends with its first thread."""
-        pid = FIRST_PID + len(self.processes)
-        process = SimulatedProcess(pid, name, parent, self.now, command or (name,))
-        self.processes[pid] = process
+        self, name: str, target: Callable[[], object], *, parent: SimulatedProcess | None,
+        command: tuple[str, ...] = (), machine: SimulatedMachine | None = None,
+    ) -> SimulatedProcess:  # fmt: skip
+        """Start a process, by default on the machine of the caller; it ends with its first thread."""
+        machine = machine or self.machine
+        pid = FIRST_PID + len(machine.table)
+        process = SimulatedProcess(pid, name, parent, self.now, command or (name,), machine)
+        self.processes.append(process)
+        machine.table[pid] = process
 
         def run() -> None:
             target()
@@ -173,7 +211,7 @@ class Scheduler:
         self.on_end(process)
         self.notify(process.ended)
         self.notify(self.any_end)
-        for child in tuple(self.processes.values()):
+        for child in tuple(self.processes):
             if child.parent is process and child.alive:
                 self.later(ORPHAN_SECONDS, partial(self.end, child))
         if leave and self.current is not None and not self.current.process.alive:
@@ -183,15 +221,16 @@ class Scheduler:
         """Never return to the caller, whose process has ended."""
         self._hub.switch()
 
-    def lose_power(self, lost: Callable[[], None]) -> None:
-        """End all processes at one moment, call `lost`, and start the machine again."""
-        for process in tuple(self.processes.values()):
+    def lose_power(self, machine: SimulatedMachine, lost: Callable[[], object] = lambda: None) -> None:
+        """End all processes of a machine at one moment, call `lost`, and start the machine again without any."""
+        for process in tuple(machine.table.values()):
             self.end(process, leave=False)
         thread, self.current = self.current, None
         lost()
         self.current = thread
-        self.boots += 1
-        self.booted = self.now
+        machine.boots += 1
+        machine.booted = self.now
+        machine.table = {} if machine is not self.here else machine.table
 
     def later(self, seconds: float, action: Callable[[], object]) -> None:
         """Do something after some simulated seconds, whatever happens to the caller."""
@@ -274,7 +313,6 @@ class Scheduler:
     def run(self, done: Callable[[], bool], limit: float) -> bool:
         """Run all processes until something is done, or for some simulated seconds; return True if it is done."""
         self._until = until = self.now + limit
-        last: SimulatedProcess | None = None
         while self._queue and not done():
             at, ticket, thread = heapq.heappop(self._queue)
             process = thread.process
@@ -287,9 +325,9 @@ class Scheduler:
                 self._enter(thread, at)
                 break
             self.now = max(self.now, at)
-            if process is not last:
-                self._switch(process)
-                last = process
+            if process is not self._last:
+                self._switch(process, self._last)
+                self._last = process
             self.current = thread
             thread.greenlet.switch()
             self.current = None

@@ -25,6 +25,8 @@ FOUND: dict[str, tuple[str, ...]] = {
     "states that are carried over are not synchronised": (*REDEPLOYS, "--seed", "1"),
     "a savepoint has its name before those of its files are on disk": (*SAVEPOINTS, "--seed", "2"),
     "a unit within an epoch counts as drained": (*REDEPLOYS, "--seed", "4"),
+    "a replaced host sweeps": ("--machines", "3", "--kind", "zombie", "--rate", "0.01", "--seed", "2"),
+    "a claim for an agent that was lost counts as made": ("--machines", "3", "--seed", "1"),
 }
 """Mutants that few runs find, the cases for it, and the seed to begin with: at present one that finds it."""
 
@@ -40,6 +42,17 @@ def simulate(*arguments: str) -> list[dict[str, Any]]:
 def test_whatever_fails_and_whenever_the_end_is_that_of_an_undisturbed_run(shape: str):
     for verdict in simulate("--shape", shape, "--rate", "0.03"):
         assert verdict["wrong"] == [], verdict
+
+
+@pytest.mark.parametrize("shape", ["diamond", "two_hosts"])
+def test_machines_fail_and_the_end_is_that_of_an_undisturbed_run(shape: str):
+    for verdict in simulate("--shape", shape, "--machines", "3", "--runs", "4"):
+        assert verdict["wrong"] == [], verdict
+
+
+def test_a_clock_that_is_set_costs_no_reset_of_hosts_that_machines_run():
+    for verdict in simulate("--machines", "3", "--kind", "jump", "--runs", "2"):
+        assert (verdict["wrong"], verdict["resets"]) == ([], 0), verdict
 
 
 def test_a_lost_answer_costs_no_reset():

@@ -37,18 +37,21 @@ def surroundings(scheduler: Scheduler) -> dict[str, Any]:
         assert scheduler.current is not None
         return scheduler.current
 
+    def wall() -> float:
+        return EPOCH + scheduler.now + scheduler.machine.ahead(scheduler.now)
+
     def new_id() -> str:
         scheduler.names += 1
         return f"{scheduler.names * 0x9E3779B97F4A7C15F39CC0605CEDC835 % 2**128:032x}"
 
     return {
-        "now": lambda: EPOCH + scheduler.now,
-        "now_ns": lambda: int((EPOCH + scheduler.now) * 1e9) + next(scheduler.ticks),
+        "now": wall,
+        "now_ns": lambda: int(wall() * 1e9) + next(scheduler.ticks),
         "monotonic": lambda: scheduler.now,
         "monotonic_ns": lambda: int(scheduler.now * 1e9),
-        "boot_time": lambda: scheduler.now - scheduler.booted,
-        "boot": lambda: f"boot {scheduler.boots}",
-        "utc": lambda: datetime.fromtimestamp(EPOCH + scheduler.now, UTC),
+        "boot_time": lambda: scheduler.now - scheduler.machine.booted,
+        "boot": lambda: f"boot {scheduler.machine.boots} of {scheduler.machine.name}",
+        "utc": lambda: datetime.fromtimestamp(wall(), UTC),
         "sleep": scheduler.pause,
         "pid": lambda: thread_of().process.pid,
         "load_average": lambda: (0.0, 0.0, 0.0),

@@ -92,7 +92,7 @@ def launch(
     except CommitUnknownError as error:  # nobody else would start a host that was claimed after all
         unknown = error
     begun = _start(catalog, launcher or LocalLauncher(), chosen.here)
-    if unknown is not None and len(begun) < len(chosen.here):
+    if unknown is not None and (chosen.elsewhere or len(begun) < len(chosen.here)):
         raise unknown
     stop_orphans(home, application)
     return (*chosen.elsewhere, *begun)

@@ -143,7 +143,8 @@ class Queries:
         self._failed.discard(pe)
 
     def _sweep(self, pe: int) -> None:
-        removed = sweep(self._catalog, self._home, self._application, [pe], [self.programs[pe]])
+        me = (self._presence.host, self._presence.incarnation)
+        removed = sweep(self._catalog, self._home, self._application, [pe], [self.programs[pe]], me)
         if removed:
             log.info("PE %s: %s files that no commit names were removed", pe, removed)
 

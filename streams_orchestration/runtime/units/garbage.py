@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Set
 
 from sqlalchemy import Connection, delete, func, select
 
@@ -235,7 +235,12 @@ def _drop_retracted(connection: Connection, application: str, programs: Collecti
 
 
 def sweep(
-    catalog: Catalog, home: Home, application: str, pes: Iterable[int], programs: Iterable[PeProgram] = ()
+    catalog: Catalog,
+    home: Home,
+    application: str,
+    pes: Iterable[int],
+    programs: Iterable[PeProgram] = (),
+    owner: tuple[int, str] | None = None,
 ) -> int:
     """Remove files of PEs that no commit names, such as those of killed or failed tasks.
 
@@ -248,32 +253,47 @@ def sweep(
         application: the name of the application.
         pes: the numbers of the PEs whose segments and states are looked at.
         programs: the programs whose sinks are looked at.
+        owner: number and incarnation of the host that asks. Files of PEs that another host, or another incarnation, has
+            to run by now stay. None if no other process can run these PEs.
 
     Returns:
         The number of removed files.
     """
     data, numbers, store = data_of(application), list(pes), home.store
-    # Looked for before the catalog is asked: a host that was paused in between, and that another one has
-    # taken the place of, does not see the files of the other one; a redeploy holds units before it writes.
+    # Looked for before the catalog is asked who has to run the PEs: a host that was paused meanwhile, and that another
+    # one has taken the place of, does not remove what the other one has written and not committed. A redeploy holds
+    # units before it writes.
     try:
-        candidates = [address for pe in numbers for address in store.below(f"{data}/streams/pe-{pe}")]
-        candidates += [address for pe in numbers for address in _unpublished(store, application, pe)]
-        states = [address for pe in numbers for address in store.below(f"{data}/states/pe-{pe}")]
+        found = [(pe, address) for pe in numbers for address in store.below(f"{data}/streams/pe-{pe}")]
+        found += [(pe, address) for pe in numbers for address in _unpublished(store, application, pe)]
+        states = [(pe, address) for pe in numbers for address in store.below(f"{data}/states/pe-{pe}")]
     except StoreError as error:
         log.warning("files that no commit names are looked for later: %s", error)
-        candidates, states = [], []
-    candidates += [str(path) for program in programs for path in unpublished_files(home, program)]
+        found, states = [], []
+    found += [(program.pe, str(path)) for program in programs for path in unpublished_files(home, program)]
     with catalog.read() as connection:
+        foreign = frozenset[int]() if owner is None else _foreign(connection, application, {*numbers}, *owner)
         s = tables.segment
         named = set(connection.scalars(select(s.c.path).where(s.c.application == application)))
         named |= state_files(connection, application)
         f = tables.sink_file
         pending = set(connection.scalars(select(f.c.pending).where(f.c.application == application)))
         if not held_units(connection, application):
-            candidates += states
+            found += states
+    candidates = [address for pe, address in found if pe not in foreign]
     titles = {str(path_of(store, address)) for address in pending}  # what a publisher of this machine has taken
     titles |= {store.title(address) for address in named | pending}
     return remove_files(store, (address for address in candidates if store.title(address) not in titles))
+
+
+def _foreign(connection: Connection, application: str, pes: Set[int], host: int, incarnation: str) -> Set[int]:
+    """Return the PEs that another host, or another incarnation of this one, has to run; unknown PEs are nobody's."""
+    h, p = tables.host, tables.pe
+    actual = connection.scalar(select(h.c.incarnation).where(h.c.application == application, h.c.id == host))
+    if actual != incarnation:
+        return pes
+    hosts = connection.execute(select(p.c.id, p.c.host).where(p.c.application == application))
+    return {row.id for row in hosts if row.host != host} & pes
 
 
 def _unpublished(store: Store, application: str, pe: int) -> list[str]:

@@ -18,7 +18,10 @@ from streams_orchestration.runtime.deployment.control import cancel, launch
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import CommitUnknownError, HostLaunchError, NotDeployableError
 from streams_orchestration.runtime.hosts.launcher import HostStart
+from streams_orchestration.runtime.machines.agent import Agent, Machine
+from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.processes import ProcessIdentity
+from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source, write_rows
@@ -103,6 +106,25 @@ def test_a_claim_whose_answer_is_lost_is_carried_out_if_it_was_made(
             launch(home, "app", launcher=hosts)
         assert pids(home) == [None, None]
         assert hosts.alive_pids == set(), "what was started for nothing is killed"
+
+
+def test_a_claim_for_an_agent_that_is_lost_is_no_start(home: Home, hosts: FakeHosts, monkeypatch: pytest.MonkeyPatch):
+    Agent(home, Machine("north", (), 2), Standbys(home, "north", 0, EngineSettings(), hosts))._register()
+    Agent(home, Machine("south", (), 2), Standbys(home, "south", 0, EngineSettings(), hosts))._register()
+    write = Catalog.write
+
+    @contextmanager
+    def losing(catalog: Catalog) -> Iterator[Connection]:
+        with suppress(ZeroDivisionError), write(catalog) as connection:
+            yield connection
+            raise ZeroDivisionError
+        raise CommitUnknownError(catalog.name, "the server is gone")
+
+    monkeypatch.setattr(Catalog, "write", losing)
+    with pytest.raises(CommitUnknownError):
+        launch(home, "app", launcher=hosts)
+    monkeypatch.setattr(Catalog, "write", write)
+    assert launch(home, "app", launcher=hosts) == ("host 0 on north", "host 1 on south")
 
 
 def test_a_host_that_came_up_before_it_was_recorded_stays(home: Home, hosts: FakeHosts):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import sweep, unknown_pes
 from streams_orchestration.runtime.units.holding import hold, release
@@ -46,3 +48,19 @@ def test_a_query_that_starts_in_the_middle_of_a_redeploy_leaves_the_states_of_th
     release(local.catalog, local.name)
     sweep(local.catalog, local.home, local.name, [0])
     assert not written.exists()
+
+
+@pytest.mark.parametrize(
+    ("host", "incarnation", "removed"), [(0, "mine", True), (0, "former", False), (1, "of another host", False)]
+)
+def test_a_host_leaves_the_files_of_pes_that_another_one_has_to_run(
+    local: LocalApplication, host: int, incarnation: str, removed: bool
+):
+    """A host that stood still while another one took its place would else remove what that one has not committed."""
+    written = local.home.data(local.name) / "streams" / "pe-0" / "not-committed.arrow"
+    written.parent.mkdir(parents=True)
+    written.touch()
+    with local.catalog.write() as connection:
+        connection.execute(update(tables.host).where(tables.host.c.id == 0).values(incarnation="mine"))
+    sweep(local.catalog, local.home, local.name, [0], owner=(host, incarnation))
+    assert written.exists() != removed
