@@ -58,6 +58,15 @@ class Checks:
         """Return the last batch of a PE."""
         return next((row["batch"] for row in self._rows("SELECT batch FROM pe WHERE id = ?", pe)), -1)
 
+    def kept(self) -> list[Path]:
+        """Return the files that the catalog names, other than those that were published."""
+        names = {row["path"] for row in self._rows("SELECT path FROM segment WHERE NOT retracted")}
+        for row in self._rows("SELECT files FROM operator_state"):
+            names |= {file["path"] for file in json.loads(row["files"])}
+        names |= {row["pending"] for row in self._rows("SELECT pending FROM sink_file WHERE NOT published")}
+        paths = (self.home.root / name for name in sorted(names))
+        return [path for path in paths if path.exists() and path.stat().st_size]
+
     def settled(self) -> set[Path]:
         """Return the published files that the catalog no longer names, so that nobody would publish them again."""
         waiting = {row["final"] for row in self._rows("SELECT final FROM sink_file")}

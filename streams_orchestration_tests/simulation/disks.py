@@ -38,6 +38,8 @@ class Disk:
     """A directory on the same file system, for second names."""
     full_until: float = 0.0
     """Simulated time until which nothing can be written."""
+    flipped: set[str] = field(default_factory=set[str])
+    """Names of files of which a bit was flipped."""
     _names: dict[int, dict[str, int]] = field(default_factory=dict[int, dict[str, int]])
     """Inode of a directory -> the names in it that are on disk, each with its inode."""
 
@@ -53,6 +55,18 @@ class Disk:
             for entry in self._synchronised(directory, Path(directory).stat().st_ino):
                 if entry.is_file(follow_symlinks=False):
                     self._keep(entry.path, entry.inode())
+
+    def flip(self, path: Path) -> str:
+        """Flip a bit of a file that is at rest, whatever names it has; return where."""
+        size = path.stat().st_size
+        at = self.scheduler.choices.pick("flip", (1,) * 64) * size // 64
+        with path.open("r+b") as file:
+            file.seek(at)
+            byte = file.read(1)
+            file.seek(at)
+            file.write(bytes([byte[0] ^ (1 << self.scheduler.choices.pick("bit", (1,) * 8))]))
+        self.flipped.add(path.name)
+        return f"byte {at} of {size} of {path.name}"
 
     def lose_power(self) -> str:
         """Lose some of what is not on disk; return how much."""

@@ -16,7 +16,7 @@ CALM_WEIGHTS = (8, 2)
 """How often the next fault comes at any time, and how often after another epoch is complete."""
 DISRUPTIVE = (
     *("kill", "suicide", "stop", "zombie", "away", "power", "full"),
-    *("die", "freeze", "cut_catalog", "cut_storage", "cut_all", "jump"),
+    *("die", "freeze", "cut_catalog", "cut_storage", "cut_all", "jump", "flip", "break"),
 )
 """Kinds of faults that may cost a reset."""
 ZOMBIE_SECONDS = 60.0
@@ -27,6 +27,10 @@ FREEZE_SECONDS = (2.0, 12.0, 40.0, 120.0)
 CUT_SECONDS = (1.0, 10.0, 30.0, 60.0)
 JUMP_SECONDS = (1.0, -1.0, 60.0, -60.0, 600.0, -600.0)
 AWAY_SECONDS = (0.1, 1.0, 5.0, 30.0)
+FOR_EVER = 1e9
+WAYS = ("dies", "stands still", "is cut off from the catalog", "is cut off from all")
+MOST_FLIPS = 3
+"""Most bits that are flipped in a run; with many of them nothing would be left to heal from."""
 BOOT_SECONDS = 5.0
 """Seconds from a loss of power to the start of the first process."""
 
@@ -88,7 +92,7 @@ class Faults:
 
     def cease(self) -> None:
         """End the faults that last for a time."""
-        for machine in (self.scheduler.here, *self.machines.machines):
+        for machine in (self.scheduler.here, *self.machines.sound):
             machine.catalog_away_until = machine.storage_away_until = 0.0
         self.shared.away_until = self.disk.full_until = 0.0
         self.shared.lose_next = None
@@ -202,12 +206,13 @@ def power(faults: Faults, step: str) -> str | None:
         return None  # the files of several machines are on a server
     lost: list[str] = []
 
+    settled = faults.checks.settled()
+
     def lose() -> None:
         lost.append(faults.disk.lose_power())
+        faults.checks.look_again(settled)
 
-    settled = faults.checks.settled()
     faults.scheduler.lose_power(faults.scheduler.here, lose)
-    faults.checks.look_again(settled)
     faults.held.clear()
     faults.scheduler.later(BOOT_SECONDS, faults.start)
     return f"at {step}: {lost[0]}"
@@ -272,6 +277,32 @@ def jump(faults: Faults, _step: str) -> str:
     return f"{machine.name} by {seconds:g} s"
 
 
+def flip(faults: Faults, _step: str) -> str | None:
+    """Flip a bit of a segment, a state, or a file that waits in a sink."""
+    with faults.scheduler.outside():
+        paths = faults.checks.kept()
+        if len(faults.disk.flipped) == MOST_FLIPS or not paths:
+            return None
+        return faults.disk.flip(paths[faults.scheduler.choices.pick("file", (1,) * len(paths))])
+
+
+def break_down(faults: Faults, step: str) -> str | None:
+    """Break a machine for good, as long as another one is sound: it dies, stands still, or is cut off for ever."""
+    machine = faults.machines.choose()
+    if machine is None or len(faults.machines.sound) == 1:
+        return None
+    faults.machines.broken.add(machine.name)
+    way = WAYS[faults.scheduler.choices.pick("way", (1,) * len(WAYS))]
+    if way == "dies":
+        faults.scheduler.lose_power(machine)
+    elif way == "stands still":
+        faults.machines.freeze(machine, FOR_EVER)
+    else:
+        machine.catalog_away_until = FOR_EVER
+        machine.storage_away_until = FOR_EVER if way == "is cut off from all" else 0.0
+    return f"{machine.name} {way} for ever at {step}"
+
+
 KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "kill": kill,
     "suicide": suicide,
@@ -290,12 +321,14 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "cut_catalog": cut_catalog,
     "cut_storage": cut_storage,
     "cut_all": cut_all,
+    "break": break_down,
+    "flip": flip,
 }
-OF_MACHINES = ("die", "freeze", "cut_catalog", "cut_storage", "cut_all")
+OF_MACHINES = ("die", "freeze", "break", "cut_catalog", "cut_storage", "cut_all")
 """Kinds of faults that need several machines."""
 WEIGHTS = {
     "kill": 4, "suicide": 4, "stop": 2, "zombie": 40, "away": 1, "lost_before": 2, "lost_after": 2, "redeploy": 2,
     "savepoint": 1, "power": 1, "full": 1, "jump": 1, "die": 1, "freeze": 1, "cut_catalog": 1, "cut_storage": 1,
-    "cut_all": 1,
+    "cut_all": 1, "break": 1, "flip": 1,
 }  # fmt: skip
 """How often a kind of fault comes, relative to the others."""

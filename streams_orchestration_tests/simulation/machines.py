@@ -91,17 +91,19 @@ class Machines:
         self.scheduler.later(0.0, watch)
         return process
 
+    @property
+    def sound(self) -> list[SimulatedMachine]:
+        """The machines that are not broken for good."""
+        return [machine for machine in self.machines if machine.name not in self.broken]
+
     def choose(self) -> SimulatedMachine | None:
         """Choose a machine that is not broken; None if there is none."""
-        there = [machine for machine in self.machines if machine.name not in self.broken]
+        there = self.sound
         return there[self.scheduler.choices.pick("machine", (1,) * len(there))] if there else None
 
-    def die(self, machine: SimulatedMachine, *, back: bool = True) -> str:
-        """End all processes of a machine; it comes back with another clock, or never."""
+    def die(self, machine: SimulatedMachine) -> str:
+        """End all processes of a machine; it comes back with another clock."""
         self.scheduler.lose_power(machine)
-        if not back:
-            self.broken.add(machine.name)
-            return "never to come back"
         seconds = RETURN_SECONDS[self.scheduler.choices.pick("seconds", (1,) * len(RETURN_SECONDS))]
         machine.offset = OFFSETS[self.scheduler.choices.pick("offset", (1,) * len(OFFSETS))]
         self.scheduler.later(seconds, partial(self.start_agent, machine))

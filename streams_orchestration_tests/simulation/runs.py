@@ -25,7 +25,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.reset import reset
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.observing.watching import observed_status, read_pulses
 from streams_orchestration.runtime.promises import BrokenPromiseError
@@ -51,6 +51,10 @@ END_SECONDS = 600.0
 HEALER_SECONDS = 0.5
 RECENT_SECONDS = 60.0
 """Seconds after a fault in which a unit that is given up is reset by hand: its resets may have met faults only."""
+REFUSED_SECONDS = 20.0
+"""Seconds after a fault after which an error about a damaged file counts as the last word."""
+DAMAGED = ("altered", "damaged")
+"""Words for a file that is not what it was."""
 MEMORY = Path("/dev/shm")
 """A file system in memory; without it, files are on disk."""
 
@@ -85,6 +89,8 @@ class Verdict:
     """Seconds."""
     taken: float = 0.0
     """Seconds of processor time."""
+    refused: str = ""
+    """Words with which the application was given up for a damaged file; empty if it came to its end."""
     commits: int = 0
     resets: int = 0
     mark: int = 0
@@ -162,12 +168,12 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         verdict.crashes = [f"{name}: {type(error).__name__}: {error}" for name, error in scheduler.crashes]
         unexpected = [error for _, error in scheduler.crashes if not _is_expected(error)]
         verdict.wrong += [f"unexpected: {type(error).__name__}: {error}" for error in unexpected]
-        _judge(case, home, wanted, verdict)
+        _judge(case, home, wanted, faults, verdict)
         verdict.steps, verdict.simulated, verdict.commits = scheduler.steps, scheduler.now, shared.commits
         verdict.mark, verdict.trace = scheduler.mark, tuple(scheduler.trace)
         stack.close()  # what was saved begins again in this process's own surroundings
         if not verdict.wrong:
-            verdict.wrong += judged(home, shape, redeployed[0], wanted)
+            verdict.wrong += judged(home, shape, redeployed[0], wanted, may_be_damaged=bool(disk.flipped))
     verdict.taken = time.process_time() - began
     return verdict
 
@@ -207,6 +213,10 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
                 if pulse.state == "COMPLETED":
                     over.append("completed")
                     return
+                calm = scheduler.now - faults.last > REFUSED_SECONDS
+                if faults.disk.flipped and calm and _names_damage(_where(home, name), faults):
+                    over.append("it is given up")
+                    return
                 status = observed_status(home, name, catalog) if pulse.troubled else None
                 for failure in failures(status, clock.now()) if status else ():
                     recent = scheduler.now - faults.last < RECENT_SECONDS
@@ -234,8 +244,18 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
     scheduler.run(ended, END_SECONDS)
     faults.cease()
     verdict.wrong += checks.wrong
-    if not verdict.wrong and over != ["completed"]:
-        verdict.wrong.append(over[0] if over else f"it does not come to its end: {_where(home, name)}")
+    if verdict.wrong or over == ["completed"]:
+        return
+    words = f"{over[0] if over else 'it does not come to its end'}: {_where(home, name)}"
+    if _names_damage(words, faults):
+        verdict.refused = words
+    else:
+        verdict.wrong.append(words)
+
+
+def _names_damage(words: str, faults: Faults) -> bool:
+    """Return True if words say that a file is damaged, and name one of which a bit was flipped."""
+    return any(name in words for name in faults.disk.flipped) and any(sign in words for sign in DAMAGED)
 
 
 def _where(home: Home, name: str) -> str:
@@ -248,13 +268,19 @@ def _where(home: Home, name: str) -> str:
     return "; ".join(str(tuple(row)) for row in (*units, *pes, *hosts))
 
 
-def _judge(case: Case, home: Home, wanted: Outcome, verdict: Verdict) -> None:
-    if verdict.wrong:
+def _judge(case: Case, home: Home, wanted: Outcome, faults: Faults, verdict: Verdict) -> None:
+    if verdict.wrong or verdict.refused:
         return
     shape = shape_at(case.shape, case.variant)
     name = compiled(case.shape, case.variant).logical.application
     programs = [pe.program for pe in deployed_pes(Catalog(home), name)]
-    left, by_key = outcome(shape, home, programs), "redeploy" in case.kinds
+    try:
+        left, by_key = outcome(shape, home, programs), "redeploy" in case.kinds
+    except OperatorError as error:  # a state of which a bit was flipped after it was used for the last time
+        if not _names_damage(str(error), faults):
+            raise
+        verdict.refused = str(error)
+        return
     verdict.wrong += differences(left, wanted, shape.ordered, by_key=by_key)
     u = tables.unit
     with Catalog(home).read() as connection:

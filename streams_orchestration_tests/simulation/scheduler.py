@@ -6,11 +6,12 @@ never runs again, so that no `finally` of it does anything, as after SIGKILL.
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
 import zlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -225,12 +226,20 @@ class Scheduler:
         """End all processes of a machine at one moment, call `lost`, and start the machine again without any."""
         for process in tuple(machine.table.values()):
             self.end(process, leave=False)
-        thread, self.current = self.current, None
-        lost()
-        self.current = thread
+        with self.outside():
+            lost()
         machine.boots += 1
         machine.booted = self.now
         machine.table = {} if machine is not self.here else machine.table
+
+    @contextlib.contextmanager
+    def outside(self) -> Iterator[None]:
+        """Let a block happen without any process."""
+        thread, self.current = self.current, None
+        try:
+            yield
+        finally:
+            self.current = thread
 
     def later(self, seconds: float, action: Callable[[], object]) -> None:
         """Do something after some simulated seconds, whatever happens to the caller."""
