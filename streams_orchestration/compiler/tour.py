@@ -47,7 +47,7 @@ _HEAD = """\
 # A tour of the compiler
 
 The compiler turns a spec into a plan in eight stages. A stage is a function without side effects: it reads the results
-of earlier stages and returns one more, together with what is wrong with the application. Operators and connections get
+of earlier stages and returns one more, together with diagnostics (`findings`). Operators and connections get
 their numbers once, and every later stage adds facts to these numbers. This page follows one application through all
 eight; each section shows the stage at work, and a test runs what it shows.
 

@@ -19,7 +19,7 @@ In the tour, no operator changes the tuples that it reads: `Scale` makes new one
     >>> plan.sender_copies, plan.enqueue_copies, plan.eliminated
     (0, 1, 1)
 
-The last number says how many copies fewer are made for a tuple than if every connection within a PE copied.
+`eliminated` is the number of copies that are saved per tuple, compared with copying on every connection within a PE.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The third stage finds the consistent regions: the operators whose states are saved and restored together.
 
 A region begins at the operator that is annotated, and grows along the streams: everything that is reached belongs to
-it, except operators that are annotated as autonomous. Its *starts* are the operators from which an epoch sets out, its
-*ends* are the members whose tuples go to no other member. An epoch is complete when it has passed the ends; after a
-failure all members go back to the last complete epoch together, so that no tuple is lost or counted twice.
+it, except operators that are annotated as autonomous. Its *starts* are the operators that end each epoch first and pass
+the boundary downstream, its *ends* are the members whose tuples go to no other member. An epoch is complete when it has
+passed the ends; after a failure all members go back to the last complete epoch together, so that no tuple is lost or
+counted twice.
 
 The stage judges the logical graph, where the annotation stands, and then says the same of the replicas. It also
 collects the values of the annotation: how often an epoch ends, how long draining may take, and how many resets in a

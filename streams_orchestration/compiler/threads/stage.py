@@ -5,9 +5,10 @@ a thread of its own. The stage adds one behind a splitter, so that the channels 
 can ask for more. Here one is added: `Scale[1]` is in the PE of the splitter, while `Scale[0]` is in the other PE
 and gets its tuples from the transport.
 
-Then threads are counted. Besides queues, they begin at sources, at every input port without a queue, and once more at
-a port that is fed from another PE; they go on downstream as far as calls go. So two threads enter `Scale[0]`, and these
-and the two of its own port enter `Write`. An operator that several threads can enter is *locked* (rule 77).
+Then threads are counted. Besides queues, they begin at sources, at every input port without a queue, and once more at a
+port that is fed from another PE; they go on downstream as far as calls go. So two threads enter `Scale[0]`. `Write` is
+entered by four: those two, and two that begin at its own input port. An operator that several threads can enter is
+*locked* (rule 77).
 
     >>> from streams_orchestration.compiler.tour import before
     >>> plan, findings = THREADS_STAGE.compute(before(THREADS))
