@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
 from sqlalchemy import update
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -17,7 +16,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.processes import process_space
+from streams_orchestration.runtime.processes import process_space, process_started
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -56,11 +55,11 @@ class Deployed:
             connection.execute(update(table).where(table.c.application == self.name, *where).values(**values))
 
     def beat(self) -> None:
-        own = psutil.Process(os.getpid())
+        own = os.getpid()
         with self.local.catalog.write() as connection:
             connection.execute(update(tables.application).values(wanted="RUNNING", state="RUNNING"))
         self.set(
-            tables.host, state="RUNNING", pid=own.pid, process_started=own.create_time(), space=process_space(),
+            tables.host, state="RUNNING", pid=own, process_started=process_started(own), space=process_space(),
             heartbeat_at=clock.now() + 3600, launched_at=clock.now(),
         )  # fmt: skip
         self.set(tables.pe, state="RUNNING")
