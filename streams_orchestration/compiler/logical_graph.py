@@ -166,8 +166,8 @@ class LogicalOperator:
     submits: tuple[bool, ...] = ()
     """Per input port of a Custom operator: True if its logic submits tuples (rules 39, A35)."""
     location: Location | None = None
-    parameter_lines: tuple[tuple[str, int], ...] = field(default=(), compare=False)
-    """Parameters that stand on other lines than the operator, in the same file."""
+    parameter_locations: tuple[tuple[str, Location], ...] = field(default=(), compare=False)
+    """The locations of parameters, each unequal to the location of the operator."""
     engine: EngineKind = "tuples"
     event_time: EventTimeAnnotation | None = None
     watermark_mode: WatermarkMode | None = None
@@ -178,9 +178,8 @@ class LogicalOperator:
     """Parameter, text and canonical text of every expression, once the operator has been checked; see `noted`."""
 
     def location_of(self, parameter: str) -> Location | None:
-        """Return the location of a parameter if it is known, else that of the operator."""
-        line = dict(self.parameter_lines).get(parameter)
-        return self.location if line is None or self.location is None else Location(self.location.file, line)
+        """Return the location of a parameter, or by default the location of the operator."""
+        return dict(self.parameter_locations).get(parameter, self.location)
 
     @property
     def identity(self) -> str:

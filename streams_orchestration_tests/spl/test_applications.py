@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,12 @@ import pytest
 import yaml
 
 from streams_orchestration.builder.testing import run_in_process
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_read, compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import plan_document
 from streams_orchestration.compiler.reading import read_application, read_tree
-from streams_orchestration.model.diagnostics import errors_of
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
 from streams_orchestration.model.spl_options import SplOptions, spl_options
 from streams_orchestration_tests.spl.applications import CASES, EXPECTED, MISTAKES, of_kind
 
@@ -86,13 +88,24 @@ def test_an_application_that_runs_compiles(name: str):
     compile_read(read, Options(submission=given))
 
 
+def findings(file: Path, stage: str) -> Sequence[Diagnostic]:
+    """Return the findings of reading a file, or those of `streams check`, which knows the code of operators."""
+    read = read_application(file)
+    if stage == "reading":
+        return read.diagnostics
+    assert errors_of(read.diagnostics) == []
+    with pytest.raises(ApplicationError) as raised:
+        deployable(compile_read(read))
+    return raised.value.diagnostics
+
+
 @pytest.mark.parametrize("case", MISTAKES, ids=[each["name"] for each in MISTAKES])
 def test_the_mistakes_of_an_application_are_found(case: dict[str, Any], tmp_path: Path):
     for name, text in case["files"].items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     spl_options.set(SplOptions(main=case.get("main")))
-    found = read_application(tmp_path / next(iter(case["files"]))).diagnostics
+    found = findings(tmp_path / next(iter(case["files"])), case.get("found", "reading"))
     listed = [f"{each.location.partition('.spl:')[2]} {each.code}" for each in found if each.code != UNREAD]
     assert listed == case["findings"]
 

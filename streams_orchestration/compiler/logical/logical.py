@@ -39,6 +39,7 @@ from streams_orchestration.compiler.logical_graph import (
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.application import Application, Invocation
 from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.location import Location
 from streams_orchestration.model.names import LONGEST_NAME, nearest
 from streams_orchestration.model.operators import OutputPortModel
 from streams_orchestration.model.schema import Schema
@@ -157,7 +158,7 @@ class _Builder:
             atomic=self.inheritance.atomic(instance),
             submits=tuple(not binding.control for binding in invocation.inputs) if custom else (),
             location=invocation.location(),
-            parameter_lines=_parameter_lines(invocation),
+            parameter_locations=_parameter_locations(invocation),
             uid=self.tree.uid(instance),
         )
 
@@ -322,8 +323,8 @@ class _Builder:
                 self.diagnostics.append(Diagnostic.of("SO0111", f"the {noun} {name} is not used", location=location))
 
 
-def _parameter_lines(invocation: Invocation) -> tuple[tuple[str, int], ...]:
-    """Return the lines of parameters that are on other lines than their operator."""
+def _parameter_locations(invocation: Invocation) -> tuple[tuple[str, Location], ...]:
+    """Return the locations of parameters whose location differs from their operator's."""
     first = invocation.location()
     places = ((name, invocation.location("parameters", name)) for name in invocation.parameters)
-    return tuple((name, place.line) for name, place in places if place is not None and place != first)
+    return tuple((name, place) for name, place in places if place is not None and place != first)
