@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,9 @@ UNREAD = "SO0110"
 
 
 @pytest.fixture(autouse=True)
-def no_options() -> None:
+def no_options() -> Iterator[None]:
+    spl_options.set(SplOptions())
+    yield
     spl_options.set(SplOptions())
 
 
