@@ -16,6 +16,7 @@ _REVERT = "in the run config of the job `{0}__deploy`: {0}__deployment, write_wa
 _RESET = "in the run config of the job `{0}__reset`: claim"
 _STAGE = "in the run config of the job `{0}__redeploy`: {0}__logical_graph"
 _PROFILE = "in the run config of the job `{0}__profile`"
+_COMPANION = "in the companion `X.spl.yaml` beside the file `X.spl`"
 _DEFINITIONS = "an argument of `build_application_definitions`"
 OPTIONS = {
     "fresh": ("fresh: true", _DEPLOYMENT),
@@ -29,6 +30,8 @@ OPTIONS = {
     "time-limit": ("time_limit", _PROFILE),
     "pe": ("pe", _PROFILE),
     "name": ("name", _DEFINITIONS),
+    "main": ("main", _COMPANION),
+    "toolkit": ("toolkits", _COMPANION),
 }
 """Option of the command line -> its setting in Dagster, and where that is; `{0}` is the application."""
 _COMMAND = re.compile(r"\x60streams (cancel|deploy|redeploy|reset|status)\b([^\x60]*)\x60")
