@@ -83,7 +83,8 @@ class Machines:
         boots = machine.boots
 
         def watch() -> None:
-            self.scheduler.wait(process.ended)
+            if process.alive:
+                self.scheduler.wait(process.ended)
             self.scheduler.sleep(AGAIN_SECONDS)
             if machine.boots == boots:
                 self.start_agent(machine)

@@ -179,6 +179,8 @@ def _go_back(connection: Connection, unit: UnitRow) -> list[str]:
             generation=unit.generation + 1, state="STARTED", dirty=False, timer=None, deadline=None, cause=None,
             trigger_epoch=unit.completed_epoch, current_epoch=unit.completed_epoch + 1, drain_asked=None,
             unclosed=count_unclosed(unit, unit.completed_epoch + 1),
+            # the tuples behind the cut come again, with the end of the sources
+            final_epoch=unit.final_epoch if unit.final_epoch == unit.completed_epoch else None,
         )
     )  # fmt: skip
     return garbage

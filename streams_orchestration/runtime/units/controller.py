@@ -14,6 +14,7 @@ from sqlalchemy import Connection, bindparam, insert, select
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.promises import promise
 from streams_orchestration.runtime.units.region_events import Action, Event, ResetFailed, TriggerReset
 from streams_orchestration.runtime.units.region_machine import step
@@ -28,8 +29,16 @@ _UNIT = select(tables.unit).where(
 
 
 def unit_row(connection: Connection, application: str, unit: str) -> UnitRow:
-    """Return the row of a unit."""
-    return UnitRow.one(connection, _UNIT, {"of": application, "named": unit})
+    """Return the row of a unit.
+
+    Raises:
+        StreamsRuntimeError: there is none, as after a redeploy to a plan without this unit.
+    """
+    row = UnitRow.one_or_none(connection, _UNIT, {"of": application, "named": unit})
+    if row is None:
+        message = f"{application}: there is no unit {unit} any more, since another plan took the place of its plan"
+        raise StreamsRuntimeError(message)
+    return row
 
 
 def units_with_news(

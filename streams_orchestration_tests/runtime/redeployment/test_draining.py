@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select, update
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
-from streams_orchestration.runtime.redeployment import redeploying
+from streams_orchestration.runtime.redeployment import draining, redeploying
 from streams_orchestration.runtime.redeployment.carrying import Carried, Carrier
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import (
@@ -110,5 +112,26 @@ def test_a_batch_that_is_committed_between_carrying_and_switching_is_drained_too
     )
     assert times == [2]
     adopt(local)
+    local.run()
+    assert published(local.published("Out")) == sorted(rows(COUNT))
+
+
+def test_an_end_of_the_sources_behind_the_cut_is_forgotten_with_the_tuples_before_it(tmp_path: Path):
+    """Else the next epoch would count as the last one, though its sources have not produced everything again."""
+    local = LocalApplication(Home(tmp_path / "home"), two_regions(tmp_path, fusion="legacy"), source_limit=4)
+    u, first = tables.unit, local.programs[0]
+
+    def final_epoch() -> int | None:
+        with local.catalog.read() as connection:
+            return connection.scalar(select(u.c.final_epoch).where(u.c.name == first.unit))
+
+    while final_epoch() is None:
+        local.step(first)
+    with local.catalog.write() as connection:
+        connection.execute(update(u).where(u.c.name == first.unit).values(state="UNHEALTHY"))
+    draining.fall_back(local.catalog, local.name, [first.unit])
+    assert final_epoch() is None
+    local.step(first)
+    draining.close_epochs(local.catalog, local.name, [first.unit])
     local.run()
     assert published(local.published("Out")) == sorted(rows(COUNT))

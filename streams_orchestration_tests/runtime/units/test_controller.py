@@ -172,6 +172,19 @@ def test_a_drain_that_takes_too_long_counts_as_an_attempt(running: Running):
     running.finish()
 
 
+def test_a_reset_of_a_unit_that_a_redeploy_replaces_meanwhile_says_so(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+):
+    running.work()
+
+    def launch(*_: Any, **__: Any) -> None:
+        running.set(tables.unit, name="region-7")
+
+    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch", launch)
+    with pytest.raises(StreamsRuntimeError, match="there is no unit region-0 any more"):
+        reset(running.home, running.name, "region-0")
+
+
 def test_a_reset_that_is_not_answered_has_the_hosts_killed(running: Running):
     running.work()
     reset(running.home, running.name, "region-0")
