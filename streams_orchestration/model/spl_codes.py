@@ -120,7 +120,7 @@ SPL_CODES: dict[str, Code] = {
     ),
     "SO0712": warning(
         "A native operator has no model here, so its ports and state are assumed.",
-        "Add its toolkit with `--toolkit`, so that its model is read.",
+        "Add its toolkit with `--toolkit`, built so that it has the models of operators in Java.",
     ),
     "SO0720": warning(
         "A stream has an attribute of a type that only compiles.", "Leave the attribute out, or use another type."

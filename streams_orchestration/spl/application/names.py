@@ -185,12 +185,12 @@ class FileNames:
                 return PrimitiveOperator(namespace, name.name, standard=True)
             if only and (namespace or name.namespace):
                 native = self.files.toolkits.has_native_operator(namespace, name.name)
-                if native or not self.files.toolkits.is_namespace(namespace):
+                if native or not self.files.toolkits.lists_native_operators(namespace):
                     return PrimitiveOperator(namespace, name.name, standard=False, assumed=not native)
             if self.files.toolkits.has_native_operator(namespace, name.name):
                 return PrimitiveOperator(namespace, name.name, standard=False)
         for use in self.unit.unit.uses:
-            missing = not self.files.toolkits.is_namespace(use.namespace) and use.namespace not in IMPLICIT
+            missing = not self.files.toolkits.lists_native_operators(use.namespace) and use.namespace not in IMPLICIT
             if use.name == "*" and missing and not name.namespace:
                 return PrimitiveOperator(use.namespace, name.name, standard=False, assumed=True)
         return None

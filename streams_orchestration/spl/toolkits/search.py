@@ -37,9 +37,14 @@ class Toolkits:
             self._namespaces[namespace] = tuple(units)
         return self._namespaces[namespace]
 
-    def is_namespace(self, namespace: str) -> bool:
-        """Return True if a toolkit has a directory for a namespace, also one without SPL."""
-        return any(directory.is_dir() for root in self.roots for directory in _directories(root, namespace))
+    def lists_native_operators(self, namespace: str) -> bool:
+        """Return True if the models of all native operators of a namespace are there.
+
+        They are missing if no toolkit has a directory for the namespace, or if one that has it also has Java sources
+        and is not built: the build of Streams makes the models of operators in Java.
+        """
+        having = [root for root in self.roots if any(each.is_dir() for each in _directories(root, namespace))]
+        return bool(having) and not any(_is_unbuilt(root) for root in having)
 
     def definitions(self, namespace: str, name: str) -> list[tuple[LoadedUnit, Definition]]:
         """Return the definitions of a name in a namespace; those of the first toolkit that has any."""
@@ -71,6 +76,10 @@ class Toolkits:
 
 def _directories(root: Path, namespace: str) -> list[Path]:
     return list(dict.fromkeys((root / namespace.replace(".", os.sep), root / namespace))) if namespace else [root]
+
+
+def _is_unbuilt(root: Path) -> bool:
+    return (root / "impl" / "java" / "src").is_dir() and not (root / "toolkit.xml").is_file()
 
 
 def _files(root: Path, namespace: str) -> Iterator[Path]:
