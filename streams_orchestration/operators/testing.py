@@ -168,7 +168,7 @@ class OperatorHarness:
         return self.send([Idle()], port)
 
     def at(self, now: float) -> Self:
-        """Let the time of the micro-batch be `now`, in unix seconds, and tell an operator that goes by the clock."""
+        """Set the time of the micro-batch, in unix seconds, never back, and call an operator that reads the clock."""
         self.context.now = max(self.context.now, now)
         if isinstance(self.operator, ClockOperator):
             check_nothing(self.operator.on_time(), "on_time")

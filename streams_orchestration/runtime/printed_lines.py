@@ -93,7 +93,7 @@ class PrintedReader:
 
 @dataclass
 class PrintedFollower:
-    """Says what operators print, as it comes.
+    """Reports the lines that operators print as their logs grow.
 
     Attributes:
         say: takes operator and text of each line.
@@ -103,12 +103,12 @@ class PrintedFollower:
     _readers: dict[Path, PrintedReader] = field(default_factory=dict[Path, PrintedReader])
 
     def begin(self, logs: Iterable[Path]) -> None:
-        """Leave out what logs hold already."""
+        """Skip the lines that the logs hold already."""
         for log in logs:
             self._readers.setdefault(log, PrintedReader(log)).skip()
 
     def look(self, logs: Iterable[Path]) -> None:
-        """Say what came since the last look."""
+        """Report the lines that were printed since the last look."""
         for log in logs:
             for operator, text in self._readers.setdefault(log, PrintedReader(log)).printed():
                 self.say(operator, text)

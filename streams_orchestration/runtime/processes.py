@@ -77,8 +77,8 @@ class ProcessIdentity:
 def process_started(pid: int) -> float | None:
     """Return when a process started, which tells it apart from others with its pid; None if it is gone or a zombie.
 
-    On Linux these are seconds since the boot, which stay the same when somebody sets the clock; unix seconds would be
-    other ones then. Elsewhere they are unix seconds.
+    On Linux the time is in seconds since the boot, so that it does not change when somebody sets the clock. On other
+    systems it is in unix seconds.
     """
     try:
         process = psutil.Process(pid)

@@ -36,7 +36,10 @@ def unit_row(connection: Connection, application: str, unit: str) -> UnitRow:
     """
     row = UnitRow.one_or_none(connection, _UNIT, {"of": application, "named": unit})
     if row is None:
-        message = f"{application}: there is no unit {unit} any more, since another plan took the place of its plan"
+        message = (
+            f"{application}: there is no unit {unit} any more, since the application was redeployed meanwhile. "
+            f"`streams status {application}` lists its units."
+        )
         raise StreamsRuntimeError(message)
     return row
 

@@ -1,1 +1,1 @@
-"""From files of SPL to the document that a spec in YAML would be."""
+"""Applications in SPL: their files are read and turned into the document that a spec in YAML holds."""

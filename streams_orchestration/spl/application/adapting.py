@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from streams_orchestration.spl.language import tree
 _READ = {"FileSource": "file", "DirectoryScan": "directory"}
 """The parameter of a source that names a file of the data directory if it is relative."""
 _FORMATS = {"csv": "splCsv", "txt": "splTxt"}
+_NUMBERED = re.compile(r"partitionBy[0-9]+")
 _RENAMED = {"Import": {"applicationName": "application"}}
 _WITHOUT_EFFECT = {
     "Barrier": {"bufferSize"},
@@ -84,12 +86,12 @@ def _holds(condition: str, parameters: dict[str, Any], windows: Sequence[Sequenc
 
 
 def _partition_ports(parameters: dict[str, Any]) -> None:
-    """Put the partition attributes of single ports together: `partitionBy0`, or `partitionByLHS` and `RHS`."""
+    """Replace the parameters of single ports, such as `partitionByLHS` and `partitionBy0`, by one `partitionBy`."""
     if "partitionByLHS" in parameters or "partitionByRHS" in parameters:
         parameters["partitionBy"] = [parameters.pop(f"partitionBy{side}", []) for side in ("LHS", "RHS")]
-    numbered = sorted(name for name in parameters if name.removeprefix("partitionBy").isdecimal())
-    if numbered:
-        parameters["partitionBy"] = [parameters.pop(name) for name in numbered]
+    numbers = sorted(int(name[len("partitionBy") :]) for name in parameters if _NUMBERED.fullmatch(name))
+    if numbers:
+        parameters["partitionBy"] = [parameters.pop(f"partitionBy{number}") for number in numbers]
 
 
 def _within(directory: Path, name: str) -> str:

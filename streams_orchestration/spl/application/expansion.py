@@ -1,6 +1,7 @@
-"""Expansion of composites: a graph of invocations becomes the graph of a document.
+"""Expansion of composites: invocations in SPL become the composites and the main graph of the document.
 
-A composite of SPL is a macro. The document has one composite for each content that its actuals give it.
+A composite of SPL is a macro: its body depends on the actual parameters of its invocation. Invocations that give the
+same body share one composite of the document.
 """
 
 from __future__ import annotations

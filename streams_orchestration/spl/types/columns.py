@@ -71,7 +71,7 @@ def column_of(type_: Type) -> str:
     'struct<at: timestamp_ns, id: ubigint>'
 
     Raises:
-        NoColumnError: the type is none of a value.
+        NoColumnError: no column holds values of the type.
     """
     if isinstance(type_, Optional):
         return column_of(type_.content)
@@ -106,7 +106,7 @@ def type_of_ddl(ddl: str) -> Tuple:
     """Return the tuple type with the columns of a DDL text; what may be null is optional.
 
     Raises:
-        NoColumnError: the text has a word that is no column type of SPL's.
+        NoColumnError: the text has a type that no type of SPL corresponds to, or ends too early.
     """
     reader = _DdlReader(_DDL.findall(ddl))
     attributes: list[Attribute] = []

@@ -187,7 +187,7 @@ class Prefix(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Postfix(Typed):
-    """One of `++ -- ! ??` behind its operand; the first two assign, `!` is the value of an optional."""
+    """An operator behind its operand: `++` and `--` assign, `!` gives an optional's value, `??` whether it has one."""
 
     operator: str
     operand: Expression
@@ -202,7 +202,7 @@ class Cast(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Convert(Typed):
-    """A conversion without a cast: into an optional, or of a literal whose elements are converted."""
+    """A conversion that the program does not write: of a value to an optional, or of the elements of a literal."""
 
     operand: Expression
 
