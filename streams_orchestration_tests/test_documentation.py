@@ -22,6 +22,26 @@ from streams_orchestration.operators.standard import STANDARD
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 PRODUCT = ROOT / "streams_orchestration"
+DIRECTORIES = {
+    "the product": PRODUCT,
+    "its tests": ROOT / "streams_orchestration_tests",
+    "benchmarks": ROOT / "benchmarks",
+}
+"""Map the last rows of the table of sizes to their directories."""
+PACKAGES = (
+    "model",
+    "expressions",
+    "spl",
+    "operators",
+    "compiler",
+    "runtime",
+    "builder",
+    "orchestration",
+    "console",
+    "cli",
+)
+SIZE_ROW = re.compile(r"^\| ([^|]+[^ |]) \| ([\d,]+) \| ([\d.]+) \|$", re.MULTILINE)
+"""A row of the table of sizes: name, modules, thousands of lines."""
 
 NUMBERED = re.compile(r"\b[Rr]ules?\s+(\d+(?:(?:-|,\s+|\s+and\s+|\s+to\s+)\d+)*)")
 """`rule 5`, `rules 1, 3-7 and 9`."""
@@ -50,6 +70,24 @@ def test_links_lead_somewhere(page: Path):
 def test_lines_have_at_most_120_characters(page: Path):
     prose = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     assert [line for line in prose.splitlines() if len(line) > 120 and not line.startswith("|")] == []
+
+
+def test_the_sizes_in_the_architecture_are_close_to_the_code():
+    page = (ROOT / "docs" / "architecture.md").read_text().partition("### Size\n")[2].partition("\n## ")[0]
+    rows = SIZE_ROW.findall(page)
+    assert [name for name, *_ in rows] == [*(f"`{package}`" for package in PACKAGES), *DIRECTORIES]
+    for name, modules, thousands in rows:
+        files = [*(DIRECTORIES[name] if name in DIRECTORIES else PRODUCT / name.strip("`")).rglob("*.py")]
+        lines = sum(path.read_bytes().count(b"\n") for path in files)
+        counted, shown = (len(files), lines / 1000), (int(modules.replace(",", "")), float(thousands))
+        assert shown == pytest.approx(counted, rel=0.1), f"write {counted[0]:,} and {counted[1]:.1f} for {name}"
+
+
+def test_files_that_the_architecture_names_exist():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    files = {path.as_posix() for top in DIRECTORIES.values() for path in top.rglob("*.py")}
+    named = set(re.findall(r"`([\w/]+\.py)`", page))
+    assert sorted(name for name in named if not any(file.endswith(f"/{name}") for file in files)) == []
 
 
 def test_the_answer_in_the_reference_is_that_of_its_problem(tmp_path: Path):
