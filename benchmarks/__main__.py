@@ -17,6 +17,7 @@ NAMES = (
     *(
         "flights",
         "expressions",
+        "spl",
         "event_time",
         "event_time_operators",
         "microbatch",

@@ -101,12 +101,15 @@ def _arithmetic(type_: Type, depth: int) -> st.SearchStrategy[typed.Expression]:
         return found | _calls("sqrt", (type_,), type_, depth) if type_ == FLOAT64 else found
     found = _binary(["+", "-", "*", "&", "|", "^", "/", "%"], type_, type_, depth)
     divisors = values_of(type_).map(lambda value: typed.Constant(SPAN, type_, value))
-    amounts = st.integers(0, 7).map(lambda value: typed.Constant(SPAN, type_, value))
+    amounts = st.integers(0, 63).map(lambda value: typed.Constant(SPAN, type_, value))
     found |= st.builds(
         lambda operator, one, by, other: typed.Binary(SPAN, type_, operator, one, by if operator in "/%" else other),
         *(st.sampled_from(["/", "%", "<<", ">>"]), expressions(type_, depth - 1), divisors, amounts),
     )
-    found |= expressions(type_, depth - 1).map(lambda operand: typed.Prefix(SPAN, type_, "-", operand))
+    found |= st.builds(
+        lambda operator, operand: typed.Prefix(SPAN, type_, operator, operand),
+        *(st.sampled_from("-~"), expressions(type_, depth - 1)),
+    )
     if type_ == INT32:
         found |= _calls("length", (RSTRING,), type_, depth) | _calls("findFirst", (RSTRING, RSTRING), type_, depth)
         found |= expressions(INT32, depth - 1).map(_or_else)

@@ -35,6 +35,9 @@ def evaluate(node: typed.Expression, values: Mapping[str, Any]) -> Any:
         case typed.Prefix(operator="-", operand=operand):
             value = evaluate(operand, values)
             return -value if node.type in FLOATS else bits(-value, node.type)
+        case typed.Prefix(operator="~", operand=operand):
+            assert isinstance(node.type, Primitive)
+            return bits(~evaluate(operand, values), node.type)
         case typed.Postfix(operator="??", operand=operand):
             return evaluate(operand, values) is not None
         case typed.Call(signature=signature, arguments=arguments):
@@ -90,7 +93,9 @@ def binary(operator: str, one: Any, other: Any, type_: Type) -> Any:
             quotient = abs(one) // abs(other) * (1 if (one < 0) == (other < 0) else -1)
             return bits(quotient if operator == "/" else one - quotient * other, type_)
         case "<<" | ">>":
-            return bits(one << other if operator == "<<" else one >> other, type_)
+            assert isinstance(type_, Primitive)
+            amount = other & (63 if INTEGERS[type_] == 64 else 31)
+            return bits(one << amount if operator == "<<" else one >> amount, type_)
         case "&" | "|" | "^":
             return {"&": one & other, "|": one | other, "^": one ^ other}[operator]
         case _:

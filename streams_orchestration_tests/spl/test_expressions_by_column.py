@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.spl.programs import vectorised
 from streams_orchestration.spl.programs.columns import array_of, values_of
 from streams_orchestration.spl.programs.loops.ports import Environment, PortProgram, Value
 from streams_orchestration.spl.programs.outcome import FailedError
 from streams_orchestration.spl.programs.run import Run
+from streams_orchestration.spl.programs.vectorised import by_columns
 from streams_orchestration.spl.typing import typed
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.spl.expression_generation import PORT, TYPES, expressions, tuples
@@ -44,11 +44,11 @@ def plainly(expression: typed.Expression, rows: list[dict[str, Any]]) -> list[An
 def test_an_expression_has_the_same_value_by_column_in_a_loop_and_plainly(
     expression: typed.Expression, rows: list[dict[str, Any]]
 ):
-    by_column = vectorised.vectorised(expression)
+    vectorised = by_columns(expression)
     try:
         wanted = plainly(expression, rows)
     except NoValueError:
-        assert by_column is None
+        assert vectorised is None
         try:
             in_a_loop(expression, rows)
         except FailedError as error:
@@ -57,7 +57,7 @@ def test_an_expression_has_the_same_value_by_column_in_a_loop_and_plainly(
         raise AssertionError(expression) from None
     looped = in_a_loop(expression, rows)
     assert all(map(same, looped, wanted)), (looped, wanted)
-    if by_column is not None:
+    if vectorised is not None:
         columns = {each.name: array_of([row[each.name] for row in rows], each.type) for each in PORT.attributes}
-        found = values_of(vectorised.evaluate(by_column, columns, len(rows)), expression.type)
+        found = values_of(vectorised.evaluate(columns, len(rows)), expression.type)
         assert all(map(same, found, wanted)), (found, wanted)

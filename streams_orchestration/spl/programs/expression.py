@@ -11,7 +11,7 @@ from streams_orchestration.spl.programs.errors import ProgramError, RunError
 from streams_orchestration.spl.programs.loops.ports import Environment, PortProgram, Value
 from streams_orchestration.spl.programs.outcome import FailedError
 from streams_orchestration.spl.programs.run import Run
-from streams_orchestration.spl.programs.vectorised import attributes_of, evaluate, vectorised
+from streams_orchestration.spl.programs.vectorised import by_columns
 from streams_orchestration.spl.types.types import Optional, Tuple, Type
 from streams_orchestration.spl.typing import typed
 
@@ -29,16 +29,15 @@ def compiled(
     if not is_carried(expression.type):
         message = f"values of type {expression.type} only compile (SO0720)"
         raise ProgramError(message, expression.span)
-    by_column = vectorised(expression)
-    if by_column is not None:
-        names = attributes_of(by_column)
-        required = [name for name in names if not isinstance(port[1].type_of(name), Optional)]
+    found = by_columns(expression)
+    if found is not None:
+        required = [name for name in found.names if not isinstance(port[1].type_of(name), Optional)]
 
-        def by_columns(columns: Mapping[str, pa.Array], count: int) -> pa.Array:
+        def evaluate(columns: Mapping[str, pa.Array], count: int) -> pa.Array:
             _refuse_nulls(columns, required, expression)
-            return evaluate(by_column, dict(columns), count)
+            return found.evaluate(columns, count)
 
-        return names, False, by_columns
+        return found.names, False, evaluate
     program = PortProgram(Environment([port]), run or Run(), 0, None, [Value(expression)])
     types = {name: port[1].type_of(name) for name in program.attributes}
 

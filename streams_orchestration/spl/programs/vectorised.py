@@ -1,292 +1,321 @@
-"""Expressions over whole columns by Polars, where that gives provably the same as a loop.
+"""Expressions over whole columns by Arrow, where that gives provably the same as a loop.
 
-An expression goes this way only if every operation in it is in the tables below, none of which can fail. Polars' own
-operators differ from those of SPL in division, remainders, NaN and casts, so these are written out.
+An expression goes this way only if every operation in it is in the tables below, none of which can fail. Arrow's
+unchecked operations wrap around, truncate and follow IEEE as SPL does; its casts and shifts are guarded here where they
+leave a value open.
 """
 
 from __future__ import annotations
 
 # pyright: standard
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streams_orchestration.spl.programs.columns import array_of, arrow_type
 from streams_orchestration.spl.types.types import (
     BOOLEAN,
+    FLOAT64,
     FLOATS,
     INTEGERS,
     RSTRING,
     SIGNED,
     TIMESTAMP,
     USTRING,
-    Collection,
     Enumeration,
     Optional,
     Primitive,
     Type,
     is_string,
-    range_of,
 )
 from streams_orchestration.spl.typing import typed
 
-Columns = dict[str, pa.Array]
+Vector = Any
+"""An array with a value for each tuple, or a scalar that holds for all of them."""
+Step = Callable[[Mapping[str, pa.Array]], Vector]
 
 
 class UnsuitableError(Exception):
     """Error: an expression is not evaluated by columns."""
 
 
-def polars_type(type_: Type) -> Any:
-    """Return Polars' type of the values of a simple type."""
-    match type_:
-        case Optional(content=content):
-            return polars_type(content)
-        case Primitive() if type_ in INTEGERS:
-            return getattr(pl, f"{'Int' if type_ in SIGNED else 'UInt'}{INTEGERS[type_]}")
-        case Primitive() if type_ in FLOATS:
-            return getattr(pl, f"Float{FLOATS[type_]}")
-        case _ if is_string(type_) or isinstance(type_, Enumeration):
-            return pl.String
-        case _ if type_ == BOOLEAN:
-            return pl.Boolean
-        case _ if type_ == TIMESTAMP:
-            return pl.Datetime("ns", "UTC")
-        case _:
-            raise UnsuitableError
+@dataclass(frozen=True)
+class ByColumns:
+    """An expression that is evaluated by columns.
+
+    Attributes:
+        names: the attributes that it reads.
+        step: the function over their columns.
+    """
+
+    names: tuple[str, ...]
+    step: Step
+
+    def evaluate(self, columns: Mapping[str, pa.Array], count: int) -> pa.Array:
+        """Return the value of the expression for each of `count` tuples."""
+        found = self.step(columns)
+        return pa.repeat(found, count) if isinstance(found, pa.Scalar) else found
 
 
-def vectorised(expression: typed.Expression) -> pl.Expr | None:
-    """Return the expression as one of Polars', over columns by the names of attributes; None if it is unsuitable."""
+def by_columns(expression: typed.Expression) -> ByColumns | None:
+    """Return the function of an expression over columns; None if it is unsuitable."""
+    names = dict[str, None]()
     try:
-        return _expression(expression)
+        step = _step(expression, names)
     except UnsuitableError:
         return None
+    return ByColumns(tuple(names), step)
 
 
-def attributes_of(expression: pl.Expr) -> tuple[str, ...]:
-    """Return the attributes that an expression of Polars' reads."""
-    return tuple(dict.fromkeys(expression.meta.root_names()))
-
-
-def evaluate(expression: pl.Expr, columns: Columns, count: int) -> pa.Array:
-    """Return the value of an expression for every tuple."""
-    frame = pl.DataFrame({name: pl.from_arrow(columns[name]) for name in attributes_of(expression)})
-    found = frame.select(expression.alias("value")).to_series().to_arrow()
-    if len(found) != count:  # a constant
-        found = pa.repeat(found[0], count)
-    return found.cast(pa.string()) if pa.types.is_large_string(found.type) else found
-
-
-def _expression(node: typed.Expression) -> pl.Expr:
+def _step(node: typed.Expression, names: dict[str, None]) -> Step:
+    """Return the function of a node; add the attributes that it reads to `names`."""
     match node:
         case typed.Constant(value=value):
-            return pl.lit(value, polars_type(node.type))
+            return _constant(value, node.type)
         case typed.PortAttribute(name=name):
-            polars_type(node.type)
-            return pl.col(name)
+            _check_simple(node.type)
+            names[name] = None
+            return lambda columns: columns[name]
         case typed.Convert(operand=operand):
-            return _conversion(operand, node.type)
+            return _conversion(operand, node.type, names)
         case typed.Cast(operand=operand):
-            return _cast(operand, node.type)
-        case typed.Prefix(operator="!", operand=operand):
-            return ~_expression(operand)
-        case typed.Prefix(operator="-", operand=operand) if operand.type in FLOATS:
-            return -_expression(operand)
-        case typed.Prefix(operator="-", operand=operand) if operand.type in SIGNED:
-            return pl.lit(0, polars_type(operand.type)) - _expression(operand)
+            return _chained(_cast(operand.type, node.type), _step(operand, names))
+        case typed.Prefix(operator=operator, operand=operand):
+            return _chained(_prefix(operator, operand.type), _step(operand, names))
         case typed.Postfix(operator="??", operand=operand):
-            return _expression(operand).is_not_null()
+            return _chained(pc.is_valid, _step(operand, names))
+        case typed.Binary(operator="in", left=left, right=right):
+            return _chained(_membership(left.type, right), _step(left, names))
         case typed.Binary(operator=operator, left=left, right=right):
-            return _binary(operator, left, right)
+            return _chained(_binary(operator, left.type, right), _step(left, names), _step(right, names))
         case typed.Choice(condition=condition, positive=positive, negative=negative):
-            return pl.when(_expression(condition)).then(_expression(positive)).otherwise(_expression(negative))
+            return _chained(pc.if_else, *(_step(each, names) for each in (condition, positive, negative)))
         case typed.Call(signature=signature, arguments=arguments) if signature.is_builtin:
-            return _call(signature.name, arguments)
+            return _chained(_function(signature.name, arguments), *(_step(each, names) for each in arguments))
         case _:
             raise UnsuitableError
 
 
-def _conversion(operand: typed.Expression, target: Type) -> pl.Expr:
+def _chained(function: Callable[..., Vector], *operands: Step) -> Step:
+    """Return the function that applies another one to the values of its operands."""
+    if len(operands) == 1:
+        (only,) = operands
+        return lambda columns: function(only(columns))
+    if len(operands) == 2:
+        first, second = operands
+        return lambda columns: function(first(columns), second(columns))
+    return lambda columns: function(*(each(columns) for each in operands))
+
+
+def _check_simple(type_: Type) -> None:
+    """Raise UnsuitableError unless a value of the type is a number, a boolean, a text, a word or a time."""
+    plain = type_.content if isinstance(type_, Optional) else type_
+    simple = plain in INTEGERS or plain in FLOATS or plain in (BOOLEAN, TIMESTAMP)
+    if not simple and not is_string(plain) and not isinstance(plain, Enumeration):
+        raise UnsuitableError
+
+
+def _constant(value: Any, type_: Type) -> Step:
+    _check_simple(type_)
+    scalar = pa.scalar(None, arrow_type(type_)) if value is None else array_of([value], type_)[0]
+    return lambda _: scalar
+
+
+def _conversion(operand: typed.Expression, target: Type, names: dict[str, None]) -> Step:
     if isinstance(operand, typed.Constant) and operand.value is None:
-        return pl.lit(None, polars_type(target))
+        return _constant(None, target)
     if isinstance(target, Optional) and operand.type in (target, target.content):
-        return _expression(operand)
+        return _step(operand, names)
     raise UnsuitableError
 
 
 # --- operators
 
-_PLAIN = {
-    "+": pl.Expr.__add__,
-    "-": pl.Expr.__sub__,
-    "*": pl.Expr.__mul__,
-    "&": pl.Expr.__and__,
-    "|": pl.Expr.__or__,
-    "^": pl.Expr.__xor__,
-    "&&": pl.Expr.__and__,
-    "||": pl.Expr.__or__,
+_COMPARISONS: dict[str, Callable[..., Vector]] = {
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+    "==": pc.equal,
+    "!=": pc.not_equal,
 }
-_FLOATS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": pc.add,
-    "-": pc.subtract,
-    "*": pc.multiply,
-    "/": pc.divide,
+_NUMBERS: dict[str, Callable[..., Vector]] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
+_INTEGERS: dict[str, Callable[..., Vector]] = {
+    **_NUMBERS,
+    "&": pc.bit_wise_and,
+    "|": pc.bit_wise_or,
+    "^": pc.bit_wise_xor,
 }
-_COMPARISONS = {
-    "<": pl.Expr.__lt__,
-    "<=": pl.Expr.__le__,
-    ">": pl.Expr.__gt__,
-    ">=": pl.Expr.__ge__,
-    "==": pl.Expr.__eq__,
-    "!=": pl.Expr.__ne__,
+_FLOATS: dict[str, Callable[..., Vector]] = {**_NUMBERS, "/": pc.divide}
+_BOOLEANS: dict[str, Callable[..., Vector]] = {
+    "&&": pc.and_,
+    "||": pc.or_,
+    "&": pc.and_,
+    "|": pc.or_,
 }
 
 
-def _binary(operator: str, left: typed.Expression, right: typed.Expression) -> pl.Expr:
-    if operator in ("==", "!=") and (isinstance(left.type, Optional) or isinstance(right.type, Optional)):
-        one, other = _expression(left), _expression(right)
-        if left.type in FLOATS or (isinstance(left.type, Optional) and left.type.content in FLOATS):
-            raise UnsuitableError
-        return one.eq_missing(other) if operator == "==" else one.ne_missing(other)
+def _prefix(operator: str, type_: Type) -> Callable[[Vector], Vector]:
+    """Return the function of an operator before an operand of a type."""
+    if operator == "!":
+        return pc.invert
+    if operator == "-" and (type_ in FLOATS or type_ in SIGNED):
+        return pc.negate
+    if operator == "-" and type_ in INTEGERS:
+        zero = pa.scalar(0, arrow_type(type_))
+        return lambda value: pc.subtract(zero, value)
+    if operator == "~" and type_ in INTEGERS:
+        return pc.bit_wise_not
+    raise UnsuitableError
+
+
+def _binary(operator: str, type_: Type, right: typed.Expression) -> Callable[..., Vector]:
+    """Return the function of an operator with operands of a type. The right operand may have to be a constant."""
     if operator == "?:":
-        return pl.coalesce(_expression(left), _expression(right))
-    if operator == "in":
-        return _member(left, right)
-    type_ = left.type
-    if isinstance(type_, Collection | Optional) or isinstance(right.type, Collection | Optional):
+        return pc.coalesce
+    if isinstance(type_, Optional) or isinstance(right.type, Optional):
+        if operator in ("==", "!=") and not _has_floats(type_):
+            return _same_or_absent if operator == "==" else lambda *sides: pc.invert(_same_or_absent(*sides))
         raise UnsuitableError
     if operator in _COMPARISONS:
-        return _comparison(operator, left, right)
-    if type_ in FLOATS:
-        return _of_floats(operator, _expression(left), _expression(right), polars_type(type_))
-    if operator in ("/", "%"):
-        return _divided(operator, left, right)
-    if operator in ("<<", ">>") or operator not in _PLAIN or type_ == TIMESTAMP:
+        if isinstance(type_, Enumeration) and operator not in ("==", "!="):
+            raise UnsuitableError
+        return _COMPARISONS[operator]
+    if type_ in INTEGERS and operator in ("/", "%", "<<", ">>"):
+        return _by_constant(operator, type_, right)
+    if type_ in (RSTRING, USTRING) and operator == "+":
+        return lambda left, other: pc.binary_join_element_wise(left, other, "")
+    table = (
+        _INTEGERS if type_ in INTEGERS else _FLOATS if type_ in FLOATS else _BOOLEANS if type_ == BOOLEAN else {}
+    )  # others differ or may fail
+    if operator not in table:
         raise UnsuitableError
-    return _PLAIN[operator](_expression(left), _expression(right))
+    return table[operator]
 
 
-def _comparison(operator: str, left: typed.Expression, right: typed.Expression) -> pl.Expr:
-    """Compare as IEEE does: NaN is neither equal to anything nor before or behind it."""
-    if isinstance(left.type, Enumeration) and operator not in ("==", "!="):
-        raise UnsuitableError
-    one, other = _expression(left), _expression(right)
-    compared = _COMPARISONS[operator](one, other)
-    if left.type not in FLOATS:
-        return compared
-    for side, node in ((one, left), (other, right)):
-        if not isinstance(node, typed.Constant) or repr(node.value) == "nan":
-            compared = compared | side.is_nan() if operator == "!=" else compared & side.is_not_nan()
-    return compared
+def _has_floats(type_: Type) -> bool:
+    return type_ in FLOATS or (isinstance(type_, Optional) and type_.content in FLOATS)
 
 
-def _of_floats(operator: str, left: pl.Expr, right: pl.Expr, kind: Any) -> pl.Expr:
-    """Calculate with floats by Arrow, which does so as IEEE says.
-
-    Polars multiplies by the reciprocal of a constant, which rounds twice, and leaves zeros out, which loses their sign.
-    """
-
-    def calculate(sides: Sequence[pl.Series]) -> pl.Series:
-        count = max(map(len, sides))
-        one, other = (each.to_arrow() if len(each) == count else each.to_arrow()[0] for each in sides)
-        result = pl.from_arrow(_FLOATS[operator](one, other))
-        assert isinstance(result, pl.Series)
-        return result
-
-    return pl.map_batches([left, right], calculate, return_dtype=kind)
+def _same_or_absent(left: Vector, right: Vector) -> Vector:
+    """Compare optional values: two absent ones are equal, and an absent one equals no value."""
+    both = pc.and_(pc.is_null(left), pc.is_null(right))
+    return pc.or_(both, pc.fill_null(pc.equal(left, right), fill_value=False))
 
 
-def _divided(operator: str, left: typed.Expression, right: typed.Expression) -> pl.Expr:
-    """Divide integers by a constant, truncated, since by 0 the tuple fails."""
-    type_ = left.type
-    if type_ not in INTEGERS or not isinstance(right, typed.Constant) or right.value in (0, -1):
+def _by_constant(operator: str, type_: Type, right: typed.Expression) -> Callable[..., Vector]:
+    """Return the function of an operator of integers that fails for some right operands, which is a constant here."""
+    assert isinstance(type_, Primitive)
+    if not isinstance(right, typed.Constant) or not isinstance(right.value, int):
         raise UnsuitableError
     by = right.value
-    assert isinstance(by, int)
-    kind = polars_type(type_)
-    value = _expression(left)
-    floor = value // pl.lit(by, kind)
-    if type_ in SIGNED:
-        rest = value - floor * pl.lit(by, kind)
-        behind = (value < 0) if by > 0 else (value > 0)
-        quotient = floor + (behind & (rest != 0)).cast(kind)
-    else:
-        quotient = floor
-    return quotient if operator == "/" else value - quotient * pl.lit(by, kind)
-
-
-def _member(left: typed.Expression, right: typed.Expression) -> pl.Expr:
-    simple = left.type in INTEGERS or is_string(left.type) or isinstance(left.type, Enumeration)
-    literal = isinstance(right, typed.ListOf | typed.SetOf)
-    if not simple or not literal or not all(isinstance(each, typed.Constant) for each in right.elements):
+    if operator in ("<<", ">>"):
+        return _shift(operator, type_, by)
+    if by in (0, -1):  # a division by 0 fails, one by -1 may overflow
         raise UnsuitableError
-    values = [each.value for each in right.elements if isinstance(each, typed.Constant)]
-    return _expression(left).is_in(pl.Series(values, dtype=polars_type(left.type)).implode())
+    return pc.divide if operator == "/" else _remainder
+
+
+def _shift(operator: str, type_: Primitive, by: int) -> Callable[..., Vector]:
+    """Return the function that shifts integers by a constant of at least 0.
+
+    Arrow leaves a number unchanged if it is shifted by all of its bits, the sign not counted.
+    """
+    bits, kind = INTEGERS[type_], arrow_type(type_)
+    amount = by & (63 if bits == 64 else 31)
+    if operator == "<<":
+        factor = pa.scalar((1 << amount) % (1 << bits), pa.uint64()).cast(kind, safe=False)
+        return lambda left, _: pc.multiply(left, factor)
+    if type_ in SIGNED:
+        most, one = pa.scalar(min(amount, bits - 2), kind), pa.scalar(int(amount > bits - 2), kind)
+        return lambda left, _: pc.shift_right(pc.shift_right(left, most), one)
+    if amount >= bits:
+        return lambda left, _: pc.subtract(left, left)
+    return lambda left, _: pc.shift_right(left, pa.scalar(amount, kind))
+
+
+def _remainder(left: Vector, by: Vector) -> Vector:
+    return pc.subtract(left, pc.multiply(pc.divide(left, by), by))
+
+
+def _membership(type_: Type, container: typed.Expression) -> Callable[[Vector], Vector]:
+    simple = type_ in INTEGERS or is_string(type_) or isinstance(type_, Enumeration)
+    literal = isinstance(container, typed.ListOf | typed.SetOf)
+    if not simple or not literal or not all(isinstance(each, typed.Constant) for each in container.elements):
+        raise UnsuitableError
+    values = [each.value for each in container.elements if isinstance(each, typed.Constant)]
+    wanted = array_of(values, type_)
+    return lambda value: pc.is_in(value, value_set=wanted)
 
 
 # --- casts
 
 
-def _cast(operand: typed.Expression, target: Type) -> pl.Expr:
-    source, value = operand.type, _expression(operand)
-    if source == target:
-        return value
-    if isinstance(target, Optional) and target.content == source:
-        return value
-    if source in INTEGERS and target in INTEGERS:
-        return value.cast(polars_type(target), wrap_numerical=True)
-    if source in INTEGERS and target in FLOATS:
-        if FLOATS[target] == 32 and INTEGERS[source] > 32:  # type: ignore[index]
-            raise UnsuitableError
-        return value.cast(pl.Float64).cast(polars_type(target))
-    if source in FLOATS and target in FLOATS:
-        return value.cast(polars_type(target))
-    if source in FLOATS and target in INTEGERS and target != Primitive("uint64"):
-        low, high = range_of(Primitive("int64"))
-        inside = value.is_between(float(low), float(high), closed="left")
-        return pl.when(inside).then(value).otherwise(0.0).cast(pl.Int64).cast(polars_type(target), wrap_numerical=True)
-    if is_string(target) and not isinstance(target, Primitive):
+def _cast(source: Type, target: Type) -> Callable[[Vector], Vector]:
+    kind = arrow_type(target)
+    if source == target or (isinstance(target, Optional) and target.content == source):
+        return _as_it_is
+    if source in INTEGERS and target in FLOATS and FLOATS[target] == 32 and INTEGERS[source] > 32:  # type: ignore[index]
         raise UnsuitableError
-    if is_string(target) and (source in INTEGERS or source == BOOLEAN):
-        return value.cast(pl.String)
+    if source in FLOATS and target in INTEGERS:
+        if target == Primitive("uint64"):
+            raise UnsuitableError
+        return lambda value: _truncated(value, kind)
+    if (source in INTEGERS or source in FLOATS) and (target in INTEGERS or target in FLOATS):
+        return lambda value: pc.cast(value, kind, safe=False)
+    if target in (RSTRING, USTRING) and (source in INTEGERS or source == BOOLEAN):
+        return lambda value: pc.cast(value, kind)
     if target in (RSTRING, USTRING) and (is_string(source) or isinstance(source, Enumeration)):
-        return value
+        return _as_it_is
     raise UnsuitableError
+
+
+def _as_it_is(value: Vector) -> Vector:
+    return value
+
+
+def _truncated(value: Vector, kind: pa.DataType) -> Vector:
+    """Return floats without their fractions; a float outside of 64 bits becomes 0."""
+    wide = pc.cast(value, pa.float64())
+    inside = pc.and_(pc.greater_equal(wide, -(2.0**63)), pc.less(wide, 2.0**63))
+    return pc.cast(pc.cast(pc.if_else(inside, wide, 0.0), pa.int64(), safe=False), kind, safe=False)
 
 
 # --- functions
 
+_OF_DOUBLES: dict[str, Callable[[Vector], Vector]] = {
+    "sqrt": pc.sqrt,
+    "floor": pc.floor,
+    "ceil": pc.ceil,
+    "abs": pc.abs,
+}
+_OF_TEXTS: dict[tuple[str, Type], Callable[[Vector], Vector]] = {
+    ("length", RSTRING): pc.binary_length,
+    ("length", USTRING): pc.utf8_length,
+    ("upper", RSTRING): pc.ascii_upper,
+    ("lower", RSTRING): pc.ascii_lower,
+}
 
-def _by_arrow(function: Callable[[Any], Any], expression: pl.Expr) -> pl.Expr:
-    def apply(series: pl.Series) -> pl.Series:
-        result = pl.from_arrow(function(series.to_arrow()))
-        assert isinstance(result, pl.Series)
-        return result
 
-    return expression.map_batches(apply, return_dtype=pl.String, is_elementwise=True)
-
-
-def _call(name: str, arguments: tuple[typed.Expression, ...]) -> pl.Expr:
+def _function(name: str, arguments: tuple[typed.Expression, ...]) -> Callable[..., Vector]:
     types = tuple(each.type for each in arguments)
-    if name == "length" and len(arguments) == 1:
-        text = _expression(arguments[0])
-        return (text.str.len_chars() if types[0] == USTRING else text.str.len_bytes()).cast(pl.Int32)
-    if name in ("upper", "lower") and types == (RSTRING,):
-        return _by_arrow(pc.ascii_upper if name == "upper" else pc.ascii_lower, _expression(arguments[0]))
-    if name == "findFirst" and types == (RSTRING, RSTRING):
-        found = _expression(arguments[0]).str.find(_expression(arguments[1]), literal=True)
-        return found.cast(pl.Int32).fill_null(-1)
+    if len(types) == 1:
+        (type_,) = types
+        if (name, type_) in _OF_TEXTS:
+            return _OF_TEXTS[name, type_]
+        if name in ("isNaN", "isnan") and type_ in FLOATS:
+            return pc.is_nan
+        if name in _OF_DOUBLES and type_ == FLOAT64:
+            return _OF_DOUBLES[name]
     if name in ("min", "max") and types[:1] == types[1:] and (types[0] in INTEGERS or types[0] == TIMESTAMP):
-        both = [_expression(each) for each in arguments]
-        return pl.min_horizontal(both) if name == "min" else pl.max_horizontal(both)
-    if name in ("sqrt", "floor", "ceil", "abs") and types == (Primitive("float64"),):
-        return getattr(_expression(arguments[0]), name)()
-    if name in ("isNaN", "isnan") and types[0] in FLOATS:
-        return _expression(arguments[0]).is_nan()
+        return pc.min_element_wise if name == "min" else pc.max_element_wise
+    if name == "findFirst" and types == (RSTRING, RSTRING) and isinstance(arguments[1], typed.Constant):
+        pattern = arguments[1].value
+        return lambda text, _: pc.find_substring(text, pattern)
     raise UnsuitableError
 
 
-__all__ = ["UnsuitableError", "attributes_of", "evaluate", "polars_type", "vectorised"]
+__all__ = ["ByColumns", "UnsuitableError", "by_columns"]
