@@ -71,17 +71,15 @@ def batch() -> TupleBatch:
     return TupleBatch(pa.RecordBatch.from_arrays(columns, schema=arrow_schema(INPUT)))
 
 
-def running(kind: Any, ddl: str, parameters: dict[str, Any], batches: int) -> Callable[[], list[TupleBatch]]:
-    """Return what sends batches through an operator; it returns what the operator submits."""
-    operator = OperatorHarness(kind, [INPUT], [ddl], parameters=parameters).operator
-    tuples, submitted = batch(), list[TupleBatch]()
-    operator.submit = lambda each, _port=0: submitted.append(each)
+def running(kind: Any, ddl: str, parameters: dict[str, Any], batches: int) -> Callable[[], list[Any]]:
+    """Return what sends batches through an operator; it returns what the operator submits, each with its port."""
+    harness, tuples = OperatorHarness(kind, [INPUT], [ddl], parameters=parameters), batch()
 
-    def run() -> list[TupleBatch]:
-        submitted.clear()
+    def run() -> list[Any]:
+        harness.sent.clear()
         for _ in range(batches):
-            operator.process(0, tuples)
-        return list(submitted)
+            harness.operator.process(0, tuples)
+        return list(harness.sent)
 
     return run
 
@@ -99,7 +97,7 @@ def by_columns(batches: int) -> list[Row]:
         sql = {"filter": condition, "output": output}
         spl = {"filter": {"spl": spl_condition}, "output": {name: {"spl": text} for name, text in spl_output.items()}}
         ours, theirs = (running(Functor, OUTPUT, each, batches) for each in (spl, sql))
-        assert ours()[0].arrow.equals(theirs()[0].arrow), what
+        assert ours()[0][1].arrow.equals(theirs()[0][1].arrow), what
         own, other = seconds(ours, theirs, repeat=7)
         result.append(Row(f"Functor, {what}: SQL / SPL by columns", other, "s", own, 0.9, at_least=True))
     return result
@@ -107,10 +105,8 @@ def by_columns(batches: int) -> list[Row]:
 
 def in_loops(batches: int) -> list[Row]:
     """Logic in SPL, a Custom in Python, and a loop over dictionaries that are in memory."""
-    logic = {
-        **{"state": "mutable int64 number = 0l;", "onTuple": {0: LOGIC}},
-        **{"inputs": {"In": ""}, "outputs": {"Out": ""}},
-    }
+    ports = {"inputs": {"In": ""}, "outputs": {"Out": ""}}
+    logic = {"state": "mutable int64 number = 0l;", "onTuple": {0: LOGIC}, **ports}
     spl = running(Custom, COUNTED, {"spl": logic}, batches)
     custom = running(Custom, COUNTED, {"onTuple": f"{__name__}:numbered"}, batches)
     given, state = batch().arrow.to_pylist(), dict[str, Any]()
@@ -118,7 +114,7 @@ def in_loops(batches: int) -> list[Row]:
     def bare() -> list[Any]:
         return [[found for row in given if (found := numbered(row, state))] for _ in range(batches)]
 
-    assert spl()[0].arrow.to_pylist() == bare()[0]
+    assert spl()[0][1].arrow.to_pylist() == bare()[0]
     own, other, plain = seconds(spl, custom, bare, repeat=7)
     return [
         Row("Custom.onTuple in Python / logic in SPL", other, "s", own, 4, at_least=True),
