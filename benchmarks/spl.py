@@ -65,7 +65,7 @@ def batch() -> TupleBatch:
     columns = [
         pa.array(numbers),
         pa.array([number * 31 % 1000 for number in numbers]),
-        pa.array([number / 1000 for number in numbers]),
+        pa.array([number * 17 % 1000 / 1000 for number in numbers]),
         pa.array([("OR", "Seattle", "New York City")[number % 3] for number in range(SIZE)]),
     ]
     return TupleBatch(pa.RecordBatch.from_arrays(columns, schema=arrow_schema(INPUT)))
