@@ -16,11 +16,10 @@ from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.expression import Expression, note
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.spl_text import SplText, place_of
-from streams_orchestration.operators.spl_types import tuple_type
+from streams_orchestration.operators.spl_types import tuple_type, written_tuple_type
 from streams_orchestration.spl.programs.errors import ProgramError, RunError
 from streams_orchestration.spl.programs.reading import ProgramTextError, labels_in, read_expression, tree_of
 from streams_orchestration.spl.types.types import Tuple
-from streams_orchestration.spl.types.written import type_of_text
 from streams_orchestration.spl.typing import typed
 
 if TYPE_CHECKING:
@@ -127,8 +126,6 @@ def read_spl(text: SplText, schema: pa.Schema, parameter: str, _zone: dt.tzinfo)
 def _port(text: SplText, schema: pa.Schema) -> tuple[str, Tuple]:
     """Return the name and the type of the port: what the parameter says, else what the columns say."""
     for label, written in text.types.items():
-        type_ = type_of_text(written)
-        assert isinstance(type_, Tuple)
-        return label, type_
+        return label, written_tuple_type(written, schema)
     labels = [each for each in sorted(labels_in(tree_of(text.text))) if each not in schema.names]
     return (labels or ["In"])[0], tuple_type(schema)

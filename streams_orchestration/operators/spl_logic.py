@@ -14,15 +14,15 @@ from streams_orchestration.operators.errors import DataError, FaultyExpressionEr
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.spl_state import restored, stored
 from streams_orchestration.operators.spl_text import SplText, place_of
-from streams_orchestration.operators.spl_types import tuple_type
+from streams_orchestration.operators.spl_types import written_tuple_type
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.spl.programs.errors import ProgramError, RunError
 from streams_orchestration.spl.programs.logic import LogicTexts, Program, read_logic
 from streams_orchestration.spl.programs.reading import ProgramTextError
 from streams_orchestration.spl.programs.run import Run
-from streams_orchestration.spl.types.types import BOOLEAN, Tuple
-from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
+from streams_orchestration.spl.types.types import BOOLEAN
+from streams_orchestration.spl.types.written import WrittenTypeError
 
 if TYPE_CHECKING:
     from streams_orchestration.spl.programs.outcome import PortOutput
@@ -58,7 +58,10 @@ class SplLogic(BaseModel):
     on_punct: dict[int, _Text] = Field(default={}, alias="onPunct")
     functions: tuple[_Text, ...] = ()
     constants: dict[str, Any] = Field(default={}, description="Submission-time values by name.")
-    inputs: dict[str, str] = Field(default={}, description="Names of input ports, with their types in SPL.")
+    inputs: dict[str, str] = Field(
+        default={},
+        description="Names of input ports, each with the tuple type in SPL of attributes whose columns do not say it.",
+    )
     outputs: dict[str, str] = Field(default={}, description="The same of the output ports.")
     at: str = Field(default="", exclude=True)
 
@@ -142,12 +145,13 @@ class Logic:
         names = [*logic.inputs, *context.ports[len(logic.inputs) :]]
         names += [f"in{at}" for at in range(len(names), len(context.inputs))]
         inputs = [
-            (name, _type(logic.inputs.get(name, ""), schema))
+            (name, written_tuple_type(logic.inputs.get(name, ""), schema))
             for name, schema in zip(names, context.inputs, strict=False)
         ]
         labels = [*logic.outputs, *(f"out{at}" for at in range(len(logic.outputs), len(context.outputs)))]
         outputs = [
-            (label, _type(logic.outputs.get(label, ""), context.output_schema(at))) for at, label in enumerate(labels)
+            (label, written_tuple_type(logic.outputs.get(label, ""), context.output_schema(at)))
+            for at, label in enumerate(labels)
         ]
         return read_logic(
             logic.texts,
@@ -245,16 +249,6 @@ def state_signature(logic: SplLogic | None) -> str:
     from streams_orchestration.spl.programs.logic import declared
 
     return "; ".join(f"{type_} {name}" for name, type_ in declared(logic.texts))
-
-
-def _type(written: str, schema: pa.Schema) -> Tuple:
-    if not written:
-        return tuple_type(schema)
-    type_ = type_of_text(written)
-    if not isinstance(type_, Tuple):
-        message = f"{written} is no tuple type"
-        raise WrittenTypeError(message)
-    return type_
 
 
 def _text(value: Any) -> str:

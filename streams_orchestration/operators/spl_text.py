@@ -25,7 +25,7 @@ class SplText(str):
 
     Attributes:
         at: the place in the source, `file:line:column`.
-        types: the tuple type of each input port whose columns do not say it, by its name, as SPL writes it.
+        types: for an input port by its name, the tuple type of attributes whose columns do not say their types.
     """
 
     __slots__ = ("at", "types")

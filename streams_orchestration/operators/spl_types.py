@@ -17,6 +17,7 @@ from streams_orchestration.spl.types.types import (
     Tuple,
     Type,
 )
+from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
 
 
 def tuple_type(schema: pa.Schema) -> Tuple:
@@ -26,6 +27,22 @@ def tuple_type(schema: pa.Schema) -> Tuple:
         ValueError: an attribute has a type that SPL does not have.
     """
     return Tuple(tuple(Attribute(field.name, spl_type(field.name, field.type)) for field in schema))
+
+
+def written_tuple_type(written: str, schema: pa.Schema) -> Tuple:
+    """Return the type of the tuples of a stream, with a tuple type for the attributes whose columns do not say it.
+
+    Raises:
+        ValueError: the text is no tuple type, or an attribute has a type that SPL does not have.
+    """
+    columns = tuple_type(schema)
+    if not written:
+        return columns
+    given = type_of_text(written)
+    if not isinstance(given, Tuple):
+        message = f"{written} is no tuple type"
+        raise WrittenTypeError(message)
+    return Tuple(tuple(Attribute(each.name, given.type_of(each.name) or each.type) for each in columns.attributes))
 
 
 def spl_type(name: str, kind: pa.DataType) -> Type:
@@ -77,5 +94,16 @@ def over_ports(texts: Mapping[str, str], columns: Mapping[tuple[str, str], str],
         columns: the column of each attribute, by the names of port and attribute.
         schema: the columns.
     """
-    types = str(tuple_type(schema)) if any(isinstance(each, SplText) for each in texts.values()) else ""
-    return {name: over_columns(text, columns, types) for name, text in texts.items()}
+    return {name: _over_columns(text, columns, schema) for name, text in texts.items()}
+
+
+def _over_columns(text: str, columns: Mapping[tuple[str, str], str], schema: pa.Schema) -> str:
+    if not isinstance(text, SplText):
+        return text
+    types = {each.name: each.type for each in tuple_type(schema).attributes}
+    for label, written in text.types.items():
+        given = type_of_text(written)
+        for each in given.attributes if isinstance(given, Tuple) else ():
+            if (label, each.name) in columns:
+                types[columns[label, each.name]] = each.type
+    return over_columns(text, columns, str(Tuple(tuple(Attribute(name, each) for name, each in types.items()))))

@@ -21,12 +21,15 @@ from streams_orchestration.spl.language.definitions import Argument, Invocation,
 from streams_orchestration.spl.language.printing import text_of
 from streams_orchestration.spl.models.invocations import check_outputs, check_parameters, check_ports
 from streams_orchestration.spl.models.operators import OperatorModel, standard_operator
+from streams_orchestration.spl.types.columns import unsaid
+from streams_orchestration.spl.types.types import INT32, Enumeration, Tuple
 from streams_orchestration.spl.typing.canonical import canonical_function, canonical_text
 from streams_orchestration.spl.typing.checking import check_expression
 from streams_orchestration.spl.typing.scopes import Actual, Port, Scope, port_scope
 from streams_orchestration.spl.typing.statements import check_function, check_logic
 from streams_orchestration.spl.typing.typed import (
     Call,
+    Cast,
     Constant,
     Expression,
     Logic,
@@ -34,6 +37,7 @@ from streams_orchestration.spl.typing.typed import (
     Node,
     OutputCall,
     PortAttribute,
+    PortTuple,
     Source,
     Span,
 )
@@ -51,6 +55,8 @@ _LISTS = _NAMES | {"sortBy"}
 """Parameters that are lists here, also of one value."""
 _BY_FIRST = frozenset(("ArgMin", "ArgMax", "CollectArgMin", "CollectArgMax"))
 """Output functions whose first argument in Streams, by which values are compared, is the second one here."""
+_ORDERED = frozenset(("Min", "Max", "MinCount", "MaxCount"))
+"""Output functions that compare values."""
 _ATTRIBUTES = frozenset(("deltaAttribute", "timeAttribute", "inputAttribute"))
 """Parameters whose values are names of attributes."""
 
@@ -96,8 +102,17 @@ class ParameterWriter:
         program = {key: value for key, value in program.items() if value}
         if program:
             first = invocation.logic[0] if invocation.logic else invocation
-            parameters["spl"] = program | {"at": self._place(first)}
+            parameters["spl"] = program | self._ports() | {"at": self._place(first)}
         return parameters
+
+    def _ports(self) -> dict[str, Any]:
+        """Return names and types of the ports, as far as logic cannot see them from the columns."""
+        found: dict[str, Any] = {}
+        for side, ports, least in (("inputs", self.inputs, 0), ("outputs", self.outputs, 2)):
+            types = {port.label: unsaid(port.type) for port in ports}
+            if any(each.attributes for each in types.values()) or (least and len(ports) >= least):
+                found[side] = {label: str(each) if each.attributes else "" for label, each in types.items()}
+        return found
 
     def _by_model(
         self, invocation: Invocation, model: OperatorModel, known: Scope, typed: list[Node]
@@ -111,7 +126,7 @@ class ParameterWriter:
             written = [
                 each.name
                 if isinstance(each, PortAttribute) and (mode == "Attribute" or name in _NAMES)
-                else self.expression(each, typed)
+                else self.expression(_in_order(each) if name == "sortBy" else each, typed)
                 for each in values
             ]
             parameters[name] = written[0] if len(written) == 1 and name not in _LISTS else written
@@ -172,13 +187,14 @@ class ParameterWriter:
     def program(self, checked: Expression, typed: list[Node]) -> Any:
         """Return an expression as a program; None if a part of it is wrong, which was reported."""
         typed.append(checked)
-        if isinstance(checked, OutputCall) and checked.name in _BY_FIRST:
-            checked = replace(checked, arguments=checked.arguments[::-1])
+        if isinstance(checked, OutputCall):
+            checked = _own_call(checked)
         try:
             text = canonical_text(checked)
         except ValueError:
             return None
-        return {"spl": text, "at": str(checked.span)}
+        types = {port.label: str(type_) for port in self.inputs if (type_ := _unsaid_reads(checked, port)).attributes}
+        return {"spl": text, "at": str(checked.span)} | ({"types": types} if types else {})
 
     def _outputs(self, clauses: tuple[OutputClause, ...], scope: Scope, typed: list[Node]) -> Any:
         """Return the entry `output`: a mapping, or a list with one for each port."""
@@ -236,6 +252,33 @@ class ParameterWriter:
 
     def _report(self, code: str, message: str, node: tree.Node) -> None:
         self.mistakes.append(Mistake(code, message, Span(self.source, node.first, node.last)))
+
+
+def _own_call(call: OutputCall) -> OutputCall:
+    """Return the call of an output function with the arguments of ours; words of enumerations by their order."""
+    if call.name in _BY_FIRST:
+        first, second = call.arguments
+        return replace(call, arguments=(second, _in_order(first)))
+    if call.name not in _ORDERED or not isinstance(call.arguments[0].type, Enumeration):
+        return call
+    [value] = call.arguments
+    if call.name in ("MinCount", "MaxCount"):
+        return replace(call, arguments=(_in_order(value),))
+    return replace(call, name=f"Arg{call.name}", arguments=(value, _in_order(value)))
+
+
+def _in_order(value: Expression) -> Expression:
+    """Return what a value is ordered by: the number of a word of an enumeration, or the value itself."""
+    return Cast(value.span, INT32, value) if isinstance(value.type, Enumeration) else value
+
+
+def _unsaid_reads(checked: Expression, port: Port) -> Tuple:
+    """Return the attributes of a port that an expression reads, and whose types their columns do not say."""
+    parts = list(parts_of(checked))
+    if any(isinstance(each, PortTuple) and each.port == port.label for each in parts):
+        return unsaid(port.type)
+    read = {each.name for each in parts if isinstance(each, PortAttribute) and each.port == port.label}
+    return unsaid(Tuple(tuple(each for each in port.type.attributes if each.name in read)))
 
 
 def _program(logic: Logic) -> dict[str, Any]:

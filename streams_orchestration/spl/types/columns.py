@@ -16,6 +16,7 @@ import re
 from streams_orchestration.spl.types.types import (
     COMPLEX,
     DECIMALS,
+    RSTRING,
     Attribute,
     BoundedString,
     Collection,
@@ -92,6 +93,38 @@ def column_of(type_: Type) -> str:
             return _WORDS[type_.name]
     message = f"no column holds values of type {type_}"
     raise NoColumnError(message)
+
+
+def said_by_column(type_: Type) -> Type:
+    """Return the type that a column of a type is read as where nothing else says its type.
+
+    >>> from streams_orchestration.spl.types.written import type_of_text
+    >>> str(said_by_column(type_of_text("tuple<optional<int32> n, set<enum{red, green}> colours>")))
+    'tuple<int32 n, list<rstring> colours>'
+    """
+    match type_:
+        case Optional(content=content):
+            return said_by_column(content)
+        case Tuple(attributes=attributes):
+            return Tuple(tuple(Attribute(each.name, said_by_column(each.type)) for each in attributes))
+        case Collection(kind="map", elements=elements):
+            return Collection("map", tuple(map(said_by_column, elements)))
+        case Collection(elements=elements):
+            return Collection("list", tuple(map(said_by_column, elements)))
+        case BoundedString() | Enumeration() | Primitive(name="ustring" | "xml"):
+            return RSTRING
+        case _:
+            return type_
+
+
+def unsaid(type_: Tuple) -> Tuple:
+    """Return the attributes of a tuple type whose types their columns do not say.
+
+    >>> from streams_orchestration.spl.types.written import type_of_text
+    >>> str(unsaid(type_of_text("tuple<int32 n, set<int32> numbers>")))
+    'tuple<set<int32> numbers>'
+    """
+    return Tuple(tuple(each for each in type_.attributes if said_by_column(each.type) != each.type))
 
 
 def _quoted(name: str) -> str:
