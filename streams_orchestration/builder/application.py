@@ -14,6 +14,7 @@ import yaml
 
 from streams_orchestration.builder.composites import Composite
 from streams_orchestration.builder.declarations import Declarations
+from streams_orchestration.builder.event_time import import_use
 from streams_orchestration.builder.inference import refuse_misfits
 from streams_orchestration.builder.nodes import (
     BuildError,
@@ -31,16 +32,8 @@ from streams_orchestration.builder.nodes import (
 from streams_orchestration.builder.places import CallSite, calling_place, located
 from streams_orchestration.builder.reading import read_into
 from streams_orchestration.builder.schemas import SchemaLike
-from streams_orchestration.builder.streams import (
-    Input,
-    Invoked,
-    Outputs,
-    Stream,
-    parallel,
-    ports_of,
-    source,
-)
-from streams_orchestration.builder.values import Use, named_use
+from streams_orchestration.builder.streams import Input, Invoked, Outputs, Stream, parallel, ports_of, source
+from streams_orchestration.builder.values import Use
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.drawing.drawing import draw_svg
@@ -136,9 +129,10 @@ class Application(Declarations):
         Args:
             schema: the schema of the stream.
             name: the name of the operator and its output.
-            parameters: `subscription`, or `application` and `streamId`; optionally `filter`.
+            parameters: `subscription`, or `application` and `streamId`; optionally `filter`, and `event_time` with what
+                `event_time("at")` returns, to take the exporter's watermarks.
         """
-        return self.stream(named_use("Import", parameters), schema=schema, name=name)
+        return self.stream(import_use(parameters), schema=schema, name=name)
 
     # graphs
 

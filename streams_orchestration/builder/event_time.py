@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
-from streams_orchestration.builder.nodes import DraftSource
+from streams_orchestration.builder.nodes import BuildError, DraftSource
+from streams_orchestration.builder.places import calling_place
+from streams_orchestration.builder.values import Use, named_use
 
 Seconds = float | str
 """A number of seconds, or a reference to a submission-time value."""
@@ -118,8 +121,25 @@ def calendar(
     return _clause("calendar", {"unit": unit, "zone": zone, "discardAge": discard}, partitioned=partitioned)
 
 
+def import_use(parameters: Mapping[str, Any]) -> Use:
+    """Return an Import; `event_time` among its parameters is what the function of this name returns (EV48).
+
+    Raises:
+        BuildError: `event_time` has more than the attribute and its resolution, which the exporter's annotation has.
+    """
+    keys = {"eventTimeAttribute": "attribute", "resolution": "resolution"}
+    annotation: Mapping[str, Any] | None = parameters.get("event_time")
+    if annotation is None:
+        return named_use("Import", parameters)
+    if unknown := [key for key in annotation if key not in keys]:
+        message = f"an Import takes the watermarks that the exporter makes, so {unknown[0]} belongs there"
+        raise BuildError(message, calling_place())
+    given = {name: value for name, value in parameters.items() if name != "event_time"}
+    return named_use("Import", given | {"eventTime": {keys[key]: value for key, value in annotation.items()}})
+
+
 def event_time_of(stream: DraftSource) -> str | None:
-    """Return the event-time attribute of the nearest annotation in front of a stream; None if there is none yet."""
+    """Return the event-time attribute of the nearest annotation or Import in front of a stream; None without one."""
     seen, waiting = {id(stream)}, [stream]
     for each in waiting:
         node = None if isinstance(each, str) else each.node
@@ -127,6 +147,8 @@ def event_time_of(stream: DraftSource) -> str | None:
             continue
         if annotation := node.annotations.get("eventTime"):
             return str(annotation.get("eventTimeAttribute"))
+        if node.operator == "Import" and (taken := node.parameters.get("eventTime")):
+            return str(taken.get("attribute"))
         for source in (source for port in node.inputs for source in port.streams):
             if id(source) not in seen:
                 seen.add(id(source))

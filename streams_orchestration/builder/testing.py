@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streams_orchestration.builder.timed_items import replay, split_marks, without_event_time
+from streams_orchestration.builder.timed_items import replay, split_marks, take_watermarks_of_test, without_event_time
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.document import LocatedMapping
@@ -41,6 +41,7 @@ TestTuples = pa.Table | Sequence[Mapping[str, Any] | Watermark | Idle] | Sequenc
 
 `Watermark(value)` and `Idle()` may stand among mappings and rows of a source with the annotation `eventTime`. It then
 has these watermarks only, and the greatest one at its end.
+An Import with `eventTime` is such a source.
 """
 
 
@@ -162,6 +163,7 @@ def _replace_source(document: Json, stream: str, rows: TestTuples, directory: Pa
     schema = _schema(document, output)
     rows, marks = (rows, []) if isinstance(rows, pa.Table) else split_marks(rows)
     table = _tuples(stream, rows, schema)
+    take_watermarks_of_test(node)
     file = directory / f"{stream}.parquet"
     pq.write_table(table, file)
     if marks:

@@ -53,6 +53,15 @@ def replay(
     node["annotations"] = {**node["annotations"], "eventTime": {**settings, "minimumGap": 0.0}}
 
 
+def take_watermarks_of_test(node: dict[str, Any]) -> None:
+    """Annotate an Import with `eventTime`: in a test the source that replaces it makes the watermarks (EV48)."""
+    taken = node.get("parameters", {}).get("eventTime") if node["operator"] == "Import" else None
+    if isinstance(taken, Mapping):
+        settings = cast("Mapping[str, Any]", taken)
+        note = {"eventTimeAttribute" if key == "attribute" else key: value for key, value in settings.items()}
+        node["annotations"] = {**node.get("annotations", {}), "eventTime": note}
+
+
 def without_event_time(node: dict[str, Any], schema: pa.Schema | None) -> None:
     """Drop the annotation of a source whose only output lacks the attribute; it was for another output."""
     annotations = node.get("annotations", {})

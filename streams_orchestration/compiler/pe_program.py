@@ -119,6 +119,8 @@ class InputStream:
     """The number after the last segment to read, once the stream is no longer exported to this Import."""
     filter: str | None = None
     """The filter of the Import: an expression that selects tuples."""
+    event_time: bool = False
+    """True if the Import takes the watermarks of the stream (EV48)."""
 
 
 @dataclass(frozen=True, slots=True)

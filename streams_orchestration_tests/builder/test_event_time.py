@@ -10,7 +10,9 @@ import yaml
 import streams_orchestration.builder.operators as op
 from streams_orchestration.builder import (
     Application,
+    BuildError,
     Stream,
+    Watermark,
     calendar,
     event_time,
     functions,
@@ -114,3 +116,28 @@ def test_a_class_brings_its_mode_along():
     done = app.compile()
     modes = {done.physical.operators[each.operator].name: each.mode for each in done.event_time.operators}
     assert modes == {"Src": "outputEventTime", "Own": "manual", "Out": "inputWatermark"}
+
+
+def imported(**more: Any) -> Application:
+    app = Application("test")
+    taken = app.import_stream(TYPE, name="In", event_time=event_time("at", **more), application="other", streamId="s")
+    panes = taken.aggregate(time_interval(10), n="Count()", at="paneTime()", name="Panes")
+    panes.to_files("out", name="Out")
+    return app
+
+
+def test_an_import_takes_the_watermarks_of_the_exporter():
+    graph = graph_of(imported(resolution="Milliseconds"))
+    assert graph["In"]["parameters"]["eventTime"] == {"attribute": "at", "resolution": "Milliseconds"}
+    assert imported().compile().event_time.graphs[0].imports == ("In",)
+    with pytest.raises(
+        BuildError, match="an Import takes the watermarks that the exporter makes, so lag belongs there"
+    ):
+        imported(lag=5)
+
+
+def test_a_test_gives_an_import_its_tuples_and_its_watermarks():
+    late, timely = ("a", 1, 5_000, None), ("a", 2, 15_000, None)
+    assert imported().test({"In": [timely, late]})["Out"].to_pylist() == [{"n": 1, "at": 19_999}]
+    rows = imported().test({"In": [timely, Watermark(5_000), late]})["Out"].to_pylist()
+    assert rows == [{"n": 1, "at": 9_999}, {"n": 1, "at": 19_999}]

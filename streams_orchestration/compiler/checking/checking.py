@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from streams_orchestration.compiler.checking.expression_faults import expression_fault
 from streams_orchestration.compiler.checking.external_streams import check_external_streams
 from streams_orchestration.compiler.checking.incomplete_parameters import missing_in, with_examples
-from streams_orchestration.compiler.checking.not_yet import not_yet, refusals, refused_imports, refused_queries
+from streams_orchestration.compiler.checking.not_yet import not_yet, refusals, refused_queries
 from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.event_time.roles import roles_by_operator
 from streams_orchestration.compiler.implementations import implementation_name, is_standard, load_operator
@@ -68,7 +68,6 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
     diagnostics = [*running_limits(logical)]
     if physical is not None:
         diagnostics += check_external_streams(physical, logical.time_zone)
-        diagnostics += refused_imports(physical)
         if done.event_time is not None:
             diagnostics += refused_queries(logical, physical, done.event_time)
     places: dict[Path | str, LogicalOperator] = {}

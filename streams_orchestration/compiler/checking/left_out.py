@@ -24,5 +24,7 @@ def left_out(graph: LogicalGraph) -> Iterator[str]:
         yield f"the code of {short_list(own)}"
     if graph.imports or graph.exports:
         yield "properties and subscriptions"
+    if any("eventTime" in each.parameters for each in graph.imports):
+        yield "the event time of the imported streams"
     if queries := queries_of(graph):
         yield f"the queries of {short_list(queries)}"

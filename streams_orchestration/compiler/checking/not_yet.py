@@ -38,13 +38,6 @@ def refusals(operator: LogicalOperator) -> Iterator[Diagnostic]:
         yield Diagnostic.of(CODE, message, operator=operator.name, location=operator.location)
 
 
-def refused_imports(graph: PhysicalGraph) -> Iterator[Diagnostic]:
-    """Yield a finding for each Import that asks for watermarks (EV48)."""
-    for name, location in dict.fromkeys((link.name, link.location) for link in graph.imports if _asks(link.parameters)):
-        message = "eventTime of an Import compiles, and does not run yet"
-        yield Diagnostic.of(CODE, message, operator=name, location=location)
-
-
 def refused_queries(logical: LogicalGraph, physical: PhysicalGraph, event_time: EventTimeMap) -> Iterator[Diagnostic]:
     """Yield a finding for each query of Spark's behind which event time is used, since it sends no watermarks yet.
 
@@ -69,10 +62,6 @@ def _uses_event_time(operator: LogicalOperator) -> bool:
         return any(True for _ in uses_of(operator))
     except WindowClauseError:
         return False  # a finding of the stage
-
-
-def _asks(parameters: dict[str, object]) -> bool:
-    return "eventTime" in parameters
 
 
 def _of_annotation(operator: LogicalOperator) -> Iterator[str]:

@@ -86,6 +86,8 @@ class PeGraph:
     def _keeps_watermark(self, operator: int) -> bool:
         """Return True if the watermark that the operator sends on depends on more than the batch that enters it."""
         event_time = self.event_time.get(operator)
+        if event_time is not None and event_time.imports:
+            return True  # any number of streams may be exported to it
         if event_time is None or not event_time.outputs:
             return False
         return event_time.mode != "inputWatermark" or len(event_time.connections) > 1

@@ -23,7 +23,8 @@ def role_of(
     annotations = [logical.operators[source].event_time for source in graph.sources] if own is None else [own]
     ignores = any(each is not None and each.on_null == "ignore" for each in annotations)
     own = own or EventTimeAnnotation(graph.attribute)
-    ports = {physical.connections[number].target_port for number in operator.connections}
+    imports = {physical.imports[number].port for number in operator.imports}
+    ports = imports | {physical.connections[number].target_port for number in operator.connections}
     return EventTimeRole(
         attribute=graph.attribute,
         ticks=ticks,
@@ -31,6 +32,7 @@ def role_of(
         lag=whole_ticks_up(operator.lag, ticks),
         minimum_gap=whole_ticks_up(operator.minimum_gap, ticks),
         ports=tuple(sorted(ports)),
+        imports=tuple(sorted(imports)),
         outputs=operator.outputs,
         on_null="ignore" if ignores else "fail",
         idle_after=own.idle_after,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from streams_orchestration.operators.event_time.holder import Holder
@@ -19,14 +19,19 @@ class Entries:
     Watermarks.of((1, 12))
     """
 
-    def __init__(self, connections: Iterable[str]) -> None:
+    def __init__(self, connections: Iterable[str], *, imports: bool = False) -> None:
         """Begin without watermarks.
 
         Args:
             connections: the names of the operator's event-time connections.
+            imports: True if Imports bring watermarks, too; `connect` names their connections.
         """
-        self.values: dict[str, int | None] = dict.fromkeys(connections)
+        self._imports = imports
+        self._declared = tuple(connections)
+        self.values: dict[str, int | None] = dict.fromkeys(self._declared)
         """The watermark of each connection; None before its first one."""
+        self.imported: Mapping[str, bool] | None = None
+        """The connections of the operator's Imports that `connect` was given last; None before that."""
         self._idle: set[str] = set()
         self._rests = False
         """True while all connections are idle, after that was returned."""
@@ -66,6 +71,29 @@ class Entries:
         self.watermark = int(steps[-1])
         return Watermarks(watermarks.places[risen], steps[risen])
 
+    def connect(self, imported: Mapping[str, bool]) -> Watermarks | None:
+        """Take the watermarks of these connections of Imports from now on, beside the declared connections (EV48).
+
+        A new connection begins with the operator's watermark (EV45). One that is gone holds nothing up any more, and an
+        operator without any connection is idle, since it may get some (EV52).
+
+        Args:
+            imported: connection -> True if its exporter has ended and nothing is left to read.
+
+        Returns:
+            The steps of the operator's watermark that follow; None without any.
+        """
+        self.imported = dict(imported)
+        values = {name: self.values[name] for name in self._declared}
+        for name, ended in imported.items():
+            values[name] = END if ended else self.values.get(name, self.watermark)
+        self.values = values
+        self._idle = {name for name in self._idle if name in values and not imported.get(name, False)}
+        if self.watermark == END:
+            return None
+        step = self._step()
+        return None if step is None else Watermarks.of((0, step))
+
     def end(self) -> Watermarks | None:
         """Return the operator's watermark when all its connections have ended (EV25); None if it was returned."""
         if self.watermark == END:
@@ -86,6 +114,8 @@ class Entries:
         if self.watermark == END:
             return Holder("end", inputs=inputs, idle=idle)
         active = [name for name in self.values if name not in self._idle]
+        if self._imports and not inputs:
+            return Holder("unconnected")
         if not active:
             return Holder("idle", inputs=inputs, idle=idle)
         reached = self.values
@@ -94,15 +124,20 @@ class Entries:
 
     def dump(self) -> dict[str, Any]:
         """Return the state as JSON (EV43)."""
-        return {"watermark": self.watermark, "entries": dict(self.values), "idle": sorted(self._idle)}
+        state = {"watermark": self.watermark, "entries": dict(self.values), "idle": sorted(self._idle)}
+        return state | ({"rests": self._rests} if self._imports else {})
 
     def load(self, state: dict[str, Any]) -> None:
-        """Restore a state that `dump` returned; a connection that it does not name begins with the watermark (EV45)."""
+        """Restore a state that `dump` returned; a connection that it does not name begins with the watermark (EV45).
+
+        Connections of Imports are in the state only. `connect` removes those that are gone.
+        """
         self.watermark = state["watermark"]
         entries: dict[str, int | None] = state.get("entries", {})
-        self.values = {name: entries.get(name, self.watermark) for name in self.values}
+        declared = {name: entries.get(name, self.watermark) for name in self._declared}
+        self.values = declared | (entries if self._imports else {})
         self._idle = self.values.keys() & set(state.get("idle", ()))
-        self._rests = bool(self.values) and len(self._idle) == len(self.values)
+        self._rests = state.get("rests", bool(self.values) and len(self._idle) == len(self.values))
 
     def _least(self, connection: str) -> int | None:
         """Return the least watermark of the other connections that are not idle; None if one has none yet."""

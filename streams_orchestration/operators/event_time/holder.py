@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from streams_orchestration.operators.watermarks import END, IDLE
 
-HolderKind = Literal["connection", "partition", "source", "tuple", "operator", "idle", "end"]
+HolderKind = Literal["connection", "partition", "source", "tuple", "operator", "idle", "unconnected", "end"]
 """The kinds of holders.
 
 - connection: the least watermark among the operator's connections (EV19).
@@ -16,6 +16,7 @@ HolderKind = Literal["connection", "partition", "source", "tuple", "operator", "
 - tuple: the least time among the tuples that the operator keeps (EV62).
 - operator: the operator itself, which sets its watermark (EV23).
 - idle: nothing, since all connections or partitions are idle (EV51).
+- unconnected: nothing, since no exported stream is connected to the operator's Imports (EV48).
 - end: nothing, since all streams have ended (EV25).
 """
 

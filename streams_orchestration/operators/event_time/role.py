@@ -43,7 +43,9 @@ class EventTimeRole:
     minimum_gap: int
     """The least distance between two watermarks of a source in ticks (EV18)."""
     ports: tuple[int, ...] = ()
-    """The input ports that event-time connections enter, ascending."""
+    """The input ports that event-time connections and Imports with event time enter, ascending."""
+    imports: tuple[int, ...] = ()
+    """The input ports to which Imports bring watermarks (EV48), ascending."""
     outputs: tuple[int, ...] = ()
     """The output ports in the graph (EV4, EV5), ascending."""
     on_null: OnNull = "fail"

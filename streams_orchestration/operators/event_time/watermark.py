@@ -36,7 +36,7 @@ class OperatorWatermark:
             connections: the names of its event-time connections.
         """
         self.role = role
-        self.entries = Entries(connections)
+        self.entries = Entries(connections, imports=bool(role.imports))
         self.clock = Clock(role.lag, role.minimum_gap, _guard_of(role)) if role.mode == "outputEventTime" else None
         self.counts = Counter[str]()
         """The number of tuples of each counter in `_COUNTERS`; its reader clears it."""
@@ -151,7 +151,8 @@ class OperatorWatermark:
         Return None if no watermark has come on the only connection. An operator that merges no watermarks may run in
         several tasks, and some of them may see none.
         """
-        if self.role.mode == "inputWatermark" and len(self.entries.values) == 1 and not self.entries.touched:
+        single = len(self.entries.values) == 1 and not self.role.imports
+        if self.role.mode == "inputWatermark" and single and not self.entries.touched:
             return None
         return self.holder.document(self.value, self.role.ticks)
 

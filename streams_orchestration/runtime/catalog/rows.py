@@ -29,6 +29,7 @@ class StoredPosition(TypedDict):
     reached: NotRequired[dict[str, str]]
     watermarks: NotRequired[dict[str, dict[str, int]]]
     idle: NotRequired[dict[str, list[dict[str, Any]]]]
+    connected: NotRequired[dict[str, dict[str, bool]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +335,7 @@ class ExportRow(CatalogRow):
     waits: bool
     schema: str
     uncommitted: bool
+    event_time: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +353,7 @@ class ImportRow(CatalogRow):
     filter: str | None
     schema: str
     consistent: bool
+    event_time: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,3 +387,4 @@ class ConnectionRow(CatalogRow):
     lost: int
     problem: str | None
     uncommitted: bool
+    event_time: bool

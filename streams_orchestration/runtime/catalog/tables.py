@@ -320,6 +320,7 @@ stream_export = Table(
     Column("waits", Boolean, nullable=False),  # for readers that are behind: the congestion policy
     Column("schema", String, nullable=False),
     Column("uncommitted", Boolean, nullable=False, default=False),  # may be read before its epoch is complete
+    Column("event_time", String),  # attribute, type and resolution of its watermarks; null without any
 )
 
 stream_import = Table(
@@ -336,6 +337,7 @@ stream_import = Table(
     Column("filter", String),
     Column("schema", String, nullable=False),
     Column("consistent", Boolean, nullable=False, default=True),  # its operator is in a consistent region
+    Column("event_time", String),  # attribute, type and resolution of the watermarks that it takes
 )
 
 stream_connection = Table(
@@ -357,6 +359,7 @@ stream_connection = Table(
     Column("lost", Count, nullable=False, default=0),  # tuples that were dropped before they were read
     Column("problem", String),  # why nothing flows
     Column("uncommitted", Boolean, nullable=False, default=False),  # it is read before its epoch is complete
+    Column("event_time", Boolean, nullable=False, default=False),  # the Import takes the watermarks of the stream
 )
 
 epoch = Table(
@@ -389,11 +392,9 @@ pe_metrics = Table(
 )
 
 metrics_sample = Table(
-    "metrics_sample",
-    metadata,
+    "metrics_sample", metadata,
     Column("application", String, primary_key=True),
     Column("pe", Integer, primary_key=True),
     Column("slot", Integer, primary_key=True),  # a ring by time, so that it never grows
-    Column("at", Float, nullable=False),
-    Column("counts", JSON, nullable=False),
-)
+    Column("at", Float, nullable=False), Column("counts", JSON, nullable=False),
+)  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from streams_orchestration.compiler.brief import moment, plural
 from streams_orchestration.compiler.compilation import Compilation
@@ -43,6 +43,10 @@ class OperatorEventTime:
     """The number of tuples of the partition so far; None if it is no partition."""
     producers: Mapping[str, str] = field(default_factory=dict[str, str])
     """Stream -> the operator that sends it, for each event-time connection."""
+    imports: tuple[str, ...] = ()
+    """The Imports that bring it watermarks."""
+    holder_untimed: bool = False
+    """True if the holder is a stream of another application that has no event time, so that it never moves (EV48)."""
     path: tuple[str, ...] = ()
     """The operators upstream that hold it, up to the one where the cause is; empty if that is the operator itself."""
     held_by: str = ""
@@ -66,6 +70,19 @@ class EventTimeInput:
     pe: int
     producers: Mapping[str, str]
     """Stream -> the operator that sends it, for each event-time connection."""
+    imports: tuple[str, ...] = ()
+    """The Imports that bring it watermarks (EV48)."""
+
+
+class ImportedStream(NamedTuple):
+    """A stream of another application whose watermarks an operator takes."""
+
+    operator: str
+    """The operator that reads it."""
+    shown: str
+    """The stream and its application, for messages."""
+    timed: bool
+    """True if the stream has event time there."""
 
 
 def event_time_inputs(compilation: Compilation) -> tuple[EventTimeInput, ...]:
@@ -78,12 +95,16 @@ def event_time_inputs(compilation: Compilation) -> tuple[EventTimeInput, ...]:
             output = PeOutputPort(c.source, c.source_port, c.splitter, c.channel)
             producers[stream_name(compilation, output)] = physical.operators[c.source].name
         name = physical.operators[each.operator].name
-        found.append(EventTimeInput(name, compilation.fusion.pe_of[each.operator], producers))
+        imports = tuple(dict.fromkeys(physical.imports[number].name for number in each.imports))
+        found.append(EventTimeInput(name, compilation.fusion.pe_of[each.operator], producers, imports))
     return tuple(found)
 
 
 def event_times(
-    inputs: Sequence[EventTimeInput], reported: Mapping[str, Mapping[str, Any]], now: float
+    inputs: Sequence[EventTimeInput],
+    reported: Mapping[str, Mapping[str, Any]],
+    now: float,
+    imported: Mapping[str, ImportedStream] | None = None,
 ) -> tuple[OperatorEventTime, ...]:
     """Return the watermark of every operator in an event-time graph, with what holds it.
 
@@ -92,8 +113,10 @@ def event_times(
         reported: operator -> what its last batch has said, as `Holder.document`. An operator without an entry was
             never called, or got no watermark.
         now: unix seconds.
+        imported: key of a connection with another application -> its stream.
     """
-    known = {each.operator: _read(each, reported.get(each.operator), now) for each in inputs}
+    links = imported or {}
+    known = {each.operator: _read(each, reported.get(each.operator), now, links) for each in inputs}
     return tuple(_explained(each, known) for each in known.values())
 
 
@@ -108,13 +131,16 @@ def upstream(operator: str, found: Sequence[OperatorEventTime]) -> set[str]:
     return known
 
 
-def _read(place: EventTimeInput, document: Mapping[str, Any] | None, now: float) -> OperatorEventTime:
+def _read(
+    place: EventTimeInput, document: Mapping[str, Any] | None, now: float, imported: Mapping[str, ImportedStream]
+) -> OperatorEventTime:
     if document is None:
-        first = next(iter(place.producers), "")
-        kind: HolderKind = "connection" if place.producers else "source"
-        document = {"watermark": None, "holder": kind, "name": first, "time": None, "tuples": None, "inputs": 0}
-        document = {**document, "inputs": len(place.producers), "idle": 0}
+        keys = [*place.producers, *(key for key, link in imported.items() if link.operator == place.operator)]
+        kind: HolderKind = "connection" if keys else "unconnected" if place.imports else "source"
+        document = {"watermark": None, "holder": kind, "name": keys[0] if keys else "", "time": None, "tuples": None}
+        document = {**document, "inputs": len(keys), "idle": 0}
     watermark, name = document["watermark"], document["name"]
+    link = imported.get(name)
     return OperatorEventTime(
         operator=place.operator,
         pe=place.pe,
@@ -124,10 +150,12 @@ def _read(place: EventTimeInput, document: Mapping[str, Any] | None, now: float)
         inputs=document["inputs"],
         idle_inputs=document["idle"],
         holder=document["holder"],
-        holder_name=name,
+        holder_name=name if link is None else link.shown,
         holder_time=document["time"],
         tuples=document["tuples"],
         producers=place.producers,
+        imports=place.imports,
+        holder_untimed=link is not None and not link.timed,
     )
 
 
@@ -168,6 +196,8 @@ def _short(each: OperatorEventTime) -> str:
             return "no time yet" if each.holder_time is None else "its own times"
         case "idle":
             return "idle"
+        case "unconnected":
+            return "no imported stream"
         case "end":
             return ""
 
@@ -175,6 +205,8 @@ def _short(each: OperatorEventTime) -> str:
 def _why(each: OperatorEventTime) -> str:
     time = "" if each.holder_time is None else moment(each.holder_time)
     match each.holder:
+        case "connection" if each.holder_untimed:
+            return f"waits for stream {each.holder_name}, which has no event time"
         case "connection":
             at = f", at {time}" if each.holder_time != each.watermark else ""
             return f"waits for stream {each.holder_name}{at if time else ', which has no watermark yet'}"
@@ -189,6 +221,9 @@ def _why(each: OperatorEventTime) -> str:
             return f"has set it to {time}" if time else "has not set it yet"
         case "idle":
             return "all its inputs are idle" if each.inputs > 1 else "it is idle"
+        case "unconnected":
+            names = ", ".join(each.imports)
+            return f"no exported stream is connected to {names or 'its Imports'}"
         case "end":
             return "its streams have ended"
 

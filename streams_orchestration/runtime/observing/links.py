@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, func, select
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ConnectionRow, ExportRow, ImportRow
+from streams_orchestration.runtime.observing.event_time import ImportedStream
 from streams_orchestration.runtime.observing.status import ConnectionStatus, ExportStatus, ImportStatus
 from streams_orchestration.runtime.transport.readers import ImportingPe, importing_pes
 from streams_orchestration.runtime.transport.visibility import visible_end, written_end
@@ -50,6 +51,21 @@ def read_exports(connection: Connection, application: str) -> tuple[ExportStatus
         )
         for row in rows
     )
+
+
+def read_timed_imports(connection: Connection, application: str) -> dict[str, ImportedStream]:
+    """Return the streams of other applications whose watermarks an application takes, by the key of the connection."""
+    rows = ConnectionRow.all(connection, select(_c).where(_c.c.application == application, _c.c.event_time))
+    timed = select(_e.c.application, _e.c.stream).where(_e.c.event_time.is_not(None)).distinct()
+    known = {(row.application, row.stream) for row in connection.execute(timed)} if rows else set[tuple[str, str]]()
+    return {
+        row.key: ImportedStream(
+            row.operator,
+            row.stream if row.exporter == application else f"{row.stream} of {row.exporter}",
+            (row.exporter, row.stream) in known,
+        )
+        for row in rows
+    }
 
 
 def _connections(connection: Connection, which: ColumnElement[bool]) -> Iterator[ConnectionStatus]:

@@ -17,6 +17,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.states import PeState
 from streams_orchestration.runtime.observing.event_time import EventTimeInput, event_time_inputs, event_times
+from streams_orchestration.runtime.observing.links import read_timed_imports
 from streams_orchestration.runtime.observing.metrics import (
     WINDOW_SECONDS,
     ApplicationMetrics,
@@ -72,7 +73,13 @@ def read_metrics(home: Home, application: str, now: float | None = None) -> Appl
             streams=tuple(metrics for each in recorded for metrics in stream_metrics(each, readers, now)),
             queues=tuple(metrics for each in recorded for metrics in queue_metrics(each)),
             connections=tuple(metrics for each in recorded for metrics in connection_metrics(each)),
-            event_time=event_times(_event_time_inputs(row.compilation), reported, now) if reported else (),
+            event_time=(
+                event_times(
+                    _event_time_inputs(row.compilation), reported, now, read_timed_imports(connection, application)
+                )
+                if reported
+                else ()
+            ),
         )
 
 

@@ -50,6 +50,9 @@ class Position:
     """
     wake: float | None = None
     """The unix time at which an operator wants to be called without input; None for never."""
+    connected: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])
+    """Operator -> the streams of other applications whose watermarks it takes -> True if the stream has ended (EV48).
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ stop.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,6 +118,8 @@ def plan_batch(
     exhausted = tuple(sorted({*view.position.exhausted, *closing_foreign}))
     work = bool(producing and sources_due and not still) or any(taken.values()) or exhausted != view.position.exhausted
     work = work or (is_due(view, now) and not still)
+    connected = _connected(program, view)
+    work = work or (connected != view.position.connected and not still)
     over = (*names.values(), *(stream.stream for stream in program.inputs))
     ended = not program.imports and all(name in exhausted for name in over)
     if program.autonomous:
@@ -152,11 +154,12 @@ def plan_batch(
         exhausted=exhausted,
         outputs=dict(view.position.outputs),
         reached={name: run for name, run in view.position.reached.items() if run == view.bounded},
-        watermarks=view.position.watermarks,
+        watermarks=_reached(program, view, connected),
         idle={
             name: [each for each in decisions if each.epoch is None or each.epoch > view.completed_epoch]
             for name, decisions in view.position.idle.items()
         },
+        connected=connected,
     )
     return BatchPlan(
         view.life, view.generation, view.batch + 1, view.epoch, boundary, final, source_limit, position, inputs,
@@ -176,6 +179,36 @@ def _left_unread(view: PeView, stream: InputStream, *, waits: bool) -> bool:
 
 def _imported(view: PeView, task: Task) -> Iterator[InputStream]:
     return (stream for stream in view.imported if (stream.operator, stream.port) in task.imports)
+
+
+def _connected(program: PeProgram, view: PeView) -> dict[str, dict[str, bool]]:
+    """Return the imported streams whose watermarks each operator takes in the next batch, as in `Position` (EV48).
+
+    A stream that was read to its last segment, since a redeploy has ended the connection, is none of them.
+    """
+    takes = (each for each in program.operators.values() if each.event_time is not None and each.event_time.imports)
+    connected: dict[str, dict[str, bool]] = {each.name: {} for each in takes if program.engine == "tuples"}
+    for stream in view.imported:
+        name, begin = program.operators[stream.operator].name, view.position.inputs.get(stream.stream, stream.first)
+        if stream.event_time and name in connected and (stream.last is None or begin < stream.last):
+            shown = view.streams[stream.stream]
+            connected[name][stream.stream] = shown.ended and not shown.segments
+    return connected
+
+
+def _reached(
+    program: PeProgram, view: PeView, connected: Mapping[str, Mapping[str, bool]]
+) -> dict[str, dict[str, int]]:
+    """Return the watermarks of operators without output ports; connections that are gone have none."""
+    declared = {each.name: {*each.entries.values()} for each in program.operators.values()}
+    return {
+        name: {
+            each: value
+            for each, value in reached.items()
+            if name not in connected or each in connected[name] or each in declared[name]
+        }
+        for name, reached in view.position.watermarks.items()
+    }
 
 
 def _next(view: PeView, stream: InputStream, taken: int) -> int:

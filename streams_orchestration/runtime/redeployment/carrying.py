@@ -150,7 +150,8 @@ class Carrier:
     def _begin_channels(self, redeployment: Redeployment, carried: Carried) -> None:
         """Let each new replica that merges watermarks begin with the least of those of the former replicas (EV45)."""
         for name, (_, program) in self._programs.items():
-            if program.entries and program.stateful and name not in carried.states:
+            imports = program.event_time is not None and program.event_time.imports
+            if (program.entries or imports) and program.stateful and name not in carried.states:
                 channels = without_channels(name)
                 formers = [
                     each.former for each in redeployment.operators if without_channels(each.operator) == channels

@@ -19,7 +19,7 @@ from streams_orchestration.operators.watermarks import END
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.proof import prove
 from streams_orchestration.runtime.redeployment.routes import SplitterRoute
-from streams_orchestration.runtime.tasks.instances import OF_RUNTIME, SPLITTERS, WATERMARK
+from streams_orchestration.runtime.tasks.instances import OF_CONNECTIONS, OF_RUNTIME, SPLITTERS, WATERMARK
 
 REPLICAS_AT_ONCE = 4
 """The most replicas whose states are proved, read or written at the same time."""
@@ -54,7 +54,7 @@ def carried_state(
     before, after = (dict(_round_robins(each)) for each in (former, program))
     positions = state.get(SPLITTERS, {})
     kept = {name: positions[name] for name in positions if name in after and before.get(name) == after[name]}
-    own_watermark = {name: each for name, each in state.get(WATERMARK, {}).items() if name not in ("entries", "idle")}
+    own_watermark = {name: each for name, each in state.get(WATERMARK, {}).items() if name not in OF_CONNECTIONS}
     watermark = common_watermark([state], program)
     if watermark:
         watermark[WATERMARK] = own_watermark | watermark[WATERMARK]
@@ -114,6 +114,8 @@ def common_watermark(states: Sequence[State], program: OperatorProgram) -> dict[
     going_on = {stream for stream, value in entries if value != END}
     ended = {stream for stream, _ in entries} - going_on
     kept = {name: END for name in program.entries.values() if _stream(name) in ended}
+    if program.event_time is not None and program.event_time.imports:
+        kept |= {name: END for part in parts for name, value in part.get("entries", {}).items() if value == END}
     return {WATERMARK: {"watermark": min(reached), "entries": kept} | clocks}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
 from streams_orchestration import world
-from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
+from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram, Task
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, SourceOperator
@@ -14,6 +14,7 @@ from streams_orchestration.operators.event_time.calling import call_between
 from streams_orchestration.operators.implementation import timers_of
 from streams_orchestration.operators.reaching import looks_at_watermark, reach_steps
 from streams_orchestration.operators.watermarks import END, Watermarks
+from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
 from streams_orchestration.runtime.tasks.instances import Instance
@@ -25,14 +26,16 @@ Send = Callable[[OperatorProgram, int, TupleBatch], None]
 class EventTimeCalls:
     """The calls of one task for operators in event-time graphs."""
 
-    def __init__(self, calls: OperatorCalls, process: Process, send: Send) -> None:
+    def __init__(self, program: PeProgram, calls: OperatorCalls, process: Process, send: Send) -> None:
         """Prepare for the calls of a task.
 
         Args:
+            program: the program of the PE.
             calls: the calls of the task.
             process: calls an operator with tuples that arrive at an input port.
             send: sends an item of an operator to every connection of an output port.
         """
+        self._program = program
         self._calls = calls
         self._process = process
         self._send = send
@@ -66,11 +69,32 @@ class EventTimeCalls:
         steps = watermark.end()
         if steps is not None and watermark.clock is not None:
             self.submit(program, steps, role.outputs)
-        elif steps is not None and role.ports:
-            port = role.ports[0]
-            self.call(program, instance, port, TupleBatch.bearing(steps, arrow_schema(program.inputs[port])))
+        elif steps is not None:
+            self._reach(program, instance, steps)
         if role.mode == "manual":
             self.set(program, instance, END)
+
+    def connect(
+        self, task: Task, position: Position, instance_of: Callable[[int], Instance], changed: set[int]
+    ) -> None:
+        """Let operators take the watermarks of the streams to which their Imports are connected in this batch (EV48).
+
+        Args:
+            task: the task.
+            position: the position behind the batch.
+            instance_of: returns the object of an operator.
+            changed: receives the operators whose connections are others than before.
+        """
+        for index in () if task.forwards else task.owns:
+            program = self._program.operators[index]
+            if (imported := position.connected.get(program.name)) is None:
+                continue
+            instance = instance_of(index)
+            if instance.watermark is None or instance.watermark.entries.imported == imported:
+                continue
+            changed.add(index)
+            if (steps := instance.watermark.entries.connect(imported)) is not None:
+                self._reach(program, instance, steps)
 
     def set(self, program: OperatorProgram, instance: Instance, watermark: int) -> None:
         """Send the watermark that an operator in the mode `manual` sets."""
@@ -141,6 +165,13 @@ class EventTimeCalls:
         for port in ports if steps else ():
             assert steps is not None
             self._send(program, port, TupleBatch.bearing(steps, arrow_schema(program.outputs[port] or "")))
+
+    def _reach(self, program: OperatorProgram, instance: Instance, steps: Watermarks) -> None:
+        """Call an operator with steps of its watermark that come without tuples."""
+        assert program.event_time is not None
+        if program.event_time.ports:
+            port = program.event_time.ports[0]
+            self.call(program, instance, port, TupleBatch.bearing(steps, arrow_schema(program.inputs[port])))
 
     def _reached(self, program: OperatorProgram, instance: Instance, steps: Watermarks | None) -> None:
         """Let an operator handle steps of its watermark, and send the watermarks that follow from them."""

@@ -68,7 +68,7 @@ class TaskRun:
         self.directories = directories
         self.instances = {} if task.forwards else cache.of(program, task, plan)
         self._calls = OperatorCalls(self.meter, self.instances, plan.batch)
-        self._event_time = EventTimeCalls(self._calls, self._process, self._send)
+        self._event_time = EventTimeCalls(program, self._calls, self._process, self._send)
         self._clock = ClockCalls(program, task, plan, self._calls, lambda index: self._instance(index).operator)
         self.outbox = Outbox(program, directories, new_sender, self.meter)
         self.prepared: set[int] = set()
@@ -106,6 +106,7 @@ class TaskRun:
         pauses: dict[str, float] = {}
         idle: dict[str, list[Decision]] = {}
         self._clock.tell(self.changed)
+        self._event_time.connect(self.task, self.plan.position, self._instance, self.changed)
         if inputs is not None:
             for name, offset in inputs.sources.items():
                 if inputs.bounds is not None and name not in inputs.bounds:
@@ -170,7 +171,7 @@ class TaskRun:
                     item = selected(item, condition, reader.inputs[port], reader.time_zone)
                     if not len(item) and item.watermarks is None:
                         continue
-                if self.program.operators[operator].entries:
+                if self.program.operators[operator].event_time is not None:
                     item.connection = segment.stream
             self._enter(operator, port, item)
 

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.pe_streams import shows_uncommitted, stream_name
+from streams_orchestration.compiler.event_time.links import exported_times, imported_times
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram
 from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.model.subscription import is_about
@@ -43,13 +44,15 @@ class _Link(NamedTuple):
 def declare(connection: Connection, compilation: Compilation) -> None:
     """Record the Exports and Imports of a deployed application, one for every replica; may be repeated.
 
-    Connections of a stream whose tuple type has changed are ended.
+    Connections of a stream whose tuple type has changed are ended, and so are those that take its watermarks if its
+    event time is another one.
     """
     application, pe_of = compilation.logical.application, compilation.fusion.pe_of
     former = ExportRow.all(connection, select(_e).where(_e.c.application == application))
     for table in (_e, _i):
         connection.execute(delete(table).where(table.c.application == application))
     exports: dict[tuple[str, str], dict[str, Any]] = {}
+    written, read = exported_times(compilation), imported_times(compilation)
     for link in compilation.physical.exports:
         stream = stream_name(compilation, PeOutputPort(link.operator, link.port, -1, -1))
         exports[link.name, stream] = {
@@ -59,14 +62,18 @@ def declare(connection: Connection, compilation: Compilation) -> None:
             "waits": link.parameters.get("congestionPolicy", "wait") == "wait",
             "schema": link.schema,
             "uncommitted": shows_uncommitted(link),
+            "event_time": _text(written.get((link.operator, link.port))),
         }
     for (name, stream), values in exports.items():
         connection.execute(insert(_e).values(application=application, name=name, stream=stream, **values))
-    schemas = {stream: values["schema"] for (_, stream), values in exports.items()}
+    offered = {stream: values for (_, stream), values in exports.items()}
     for row in former:
-        if row.stream in schemas and arrow_schema(row.schema) != arrow_schema(schemas[row.stream]):
+        now = offered.get(row.stream)
+        if now is not None and arrow_schema(row.schema) != arrow_schema(now["schema"]):
             _end_all(connection, application, row.stream)
-    for link in compilation.physical.imports:
+        elif now is not None and _differ(row.event_time, now["event_time"]):
+            _end_all(connection, application, row.stream, timed=True)
+    for number, link in enumerate(compilation.physical.imports):
         parameters = link.parameters
         connection.execute(
             insert(_i).values(
@@ -81,6 +88,7 @@ def declare(connection: Connection, compilation: Compilation) -> None:
                 filter=_text(parameters.get("filter")),
                 schema=link.schema,
                 consistent=compilation.regions.region_of[link.operator] >= 0,
+                event_time=_text(read.get(number)),
             )
         )
 
@@ -129,6 +137,7 @@ def _connect(
         "waits": export.waits,
         "problem": _problem(row, export),
         "uncommitted": uncommitted,
+        "event_time": row.event_time is not None,
     }
     if former is None:
         end = written_end if uncommitted else visible_end
@@ -157,9 +166,10 @@ def _free_key(connection: Connection, link: _Link) -> str:
     return f"{link.exporter}:{link.stream}@{link.name}.{link.operator}.{link.port}#{life[:8]}.{plans}"
 
 
-def _end_all(connection: Connection, exporter: str, stream: str) -> None:
-    """End all open connections of a stream."""
-    open_ = (_c.c.exporter == exporter, _c.c.stream == stream, _c.c.last.is_(None))
+def _end_all(connection: Connection, exporter: str, stream: str, *, timed: bool = False) -> None:
+    """End all open connections of a stream, or only those that take its watermarks."""
+    open_ = [_c.c.exporter == exporter, _c.c.stream == stream, _c.c.last.is_(None)]
+    open_ += [_c.c.event_time] if timed else []
     for row in ConnectionRow.all(connection, select(_c).where(*open_)):
         _end(connection, row)
 
@@ -237,6 +247,7 @@ def imported_streams(connection: Connection, program: PeProgram) -> tuple[InputS
         InputStream(
             row.key, row.exporter_pe, numbers[row.operator], row.port, foreign=True, uncommitted=row.uncommitted,
             exporter=row.exporter, source=row.stream, first=row.first, last=row.last, filter=row.filter,
+            event_time=row.event_time,
         )
         for row in rows
         if row.operator in numbers
@@ -254,9 +265,16 @@ def _present(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _problem(wanted: ImportRow, export: ExportRow) -> str | None:
-    if arrow_schema(wanted.schema) == arrow_schema(export.schema):
-        return None
-    return f"its tuples are ({export.schema}), the Import takes ({wanted.schema})"
+    if arrow_schema(wanted.schema) != arrow_schema(export.schema):
+        return f"its tuples are ({export.schema}), the Import takes ({wanted.schema})"
+    if _differ(wanted.event_time, export.event_time):
+        return f"its event time is {export.event_time}, the Import takes {wanted.event_time}"
+    return None
+
+
+def _differ(one: str | None, other: str | None) -> bool:
+    """Return True if both are event times, and not the same; a stream without watermarks goes with any Import."""
+    return one is not None and other is not None and one != other
 
 
 def _text(value: Any) -> str | None:

@@ -171,3 +171,50 @@ def test_watermarks_of_a_sink_are_microseconds_in_every_resolution(ticks: int, v
     sink.entries.enter("A", Watermarks.of((0, value)), 0)
     sink.entries.enter("B", Watermarks.of((0, END)), 0)
     assert sink.microseconds() == {"A": 5_000_000, "B": END, "C": IDLE}
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.integers(0, 9))
+        | st.tuples(st.just("own"), st.integers(0, 9))
+        | st.dictionaries(st.sampled_from("ab"), st.booleans()),
+        max_size=12,
+    )
+)
+def test_connections_of_imports_come_and_go_and_the_watermark_is_the_least_of_those_there_are(
+    events: list[tuple[str, int] | dict[str, bool]],
+):
+    entries, reached, watermark = Entries(["own"], imports=True), dict[str, int | None](own=None), None
+    entries.connect({})
+    for event in events:
+        if isinstance(event, dict):
+            steps = entries.connect(event)
+            there = {name: END if ended else reached.get(name, watermark) for name, ended in event.items()}
+            reached = {"own": reached["own"]} | there
+        else:
+            name, value = event
+            if name not in reached:
+                continue
+            steps = entries.enter(name, Watermarks.of((0, value)), 0)
+            reached[name] = max(value, reached[name] or 0)
+        known = [value for value in reached.values() if value is not None]
+        least = min(known) if len(known) == len(reached) else None
+        rises = least is not None and (watermark is None or least > watermark)
+        watermark = least if rises else watermark
+        assert [*(steps or ())] == ([(0, watermark)] if rises else [])
+        again = Entries(["own"], imports=True)
+        again.load(entries.dump())
+        again.connect(entries.imported or {})
+        assert again.dump() == entries.dump()
+        entries = again
+
+
+def test_an_operator_without_any_connection_is_idle_and_no_longer_when_it_gets_one():
+    entries = Entries([], imports=True)
+    assert [*(entries.connect({}) or ())] == [(0, IDLE)]
+    assert entries.holder().kind == "unconnected"
+    assert entries.connect({"a": False}) is None
+    assert [*(entries.enter("a", Watermarks.of((0, 5)), 0) or ())] == [(0, 5)]
+    assert [*(entries.connect({}) or ())] == [(0, IDLE)]
+    assert [*(entries.connect({"b": False}) or ())] == [(0, 5)]  # no longer idle, and held at 5
+    assert entries.enter("b", Watermarks.of((0, 3)), 0) is None
