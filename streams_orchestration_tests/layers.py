@@ -7,8 +7,9 @@ LAYERS = (
 )
 """A package imports from itself and from those before it."""
 OPERATOR_LAYERS = (
-    *("libraries", "errors", "mentions", "packages", "delivery_key", "region", "import_path", "durable_files"),
-    *("background", "metrics", "references", "outside", "read_ahead", "faults", "spl_text", "arrow_types", "encoding"),
+    *("libraries", "errors", "mentions", "packages", "delivery_key", "region", "import_path", "spl_natives"),
+    *("durable_files", "background", "metrics", "references", "outside", "read_ahead", "faults", "spl_text"),
+    *("arrow_types", "encoding"),
     *("spl_types", "expression", "spl_expressions"),
     *("storage", "target_columns", "watermarks", "batch", "event_time", "expressions", "evaluated", "results"),
     *("context", "pauses", "hold_up", "undeliverable", "states", "windows", "contract", "clock"),
@@ -73,7 +74,7 @@ SPL_LAYERS = {
     "spl.models": ("operators", "reading", "invocations"),
     "spl.programs": (
         *("errors", "values", "wrapping", "columns", "library", "casting", "operations", "run", "outcome"),
-        *("loops", "vectorised", "reading", "expression", "logic"),
+        *("python_values", "natives", "loops", "vectorised", "reading", "expression", "logic"),
     ),
     "spl.programs.loops": (*("writer", "names", "arithmetic", "expressions", "places", "statements", "ports"),),
     "spl.programs.library": (
@@ -92,6 +93,7 @@ SPL_LAYERS = {
     "spl.toolkits": ("standard", "units", "search"),
     "spl.application": (
         *(
+            "natives",
             "companion",
             "adapting",
             "values",

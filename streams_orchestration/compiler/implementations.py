@@ -33,6 +33,12 @@ def is_standard(operator: LogicalOperator) -> bool:
     return operator.implementation is None and operator.kind in STANDARD
 
 
+def import_beside(file: str) -> None:
+    """Let modules beside a spec be imported."""
+    if file:
+        import_from(str(Path(file).absolute().parent))
+
+
 def load_operator(operator: LogicalOperator) -> type[Operator]:
     """Import the class that implements an operator, also from beside the spec and from the working directory."""
     places = [Path.cwd()] + ([Path(operator.location.file).absolute().parent] if operator.location else [])

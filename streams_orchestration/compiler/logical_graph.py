@@ -295,5 +295,7 @@ class LogicalGraph:
     description: str = ""
     plan_only: str = ""
     """The reason why the application compiles and does not run; empty for one that can run."""
+    file: str = ""
+    """The spec; what it names is imported from its directory, too. Empty for an application built in Python."""
     time_zone: str = "UTC"
     """The time zone of expressions and queries, an IANA name."""

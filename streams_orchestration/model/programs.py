@@ -11,6 +11,8 @@ from streams_orchestration.model.containers import is_mapping
 
 LOGIC = "spl"
 """The parameter with the logic of an operator, and the key of an expression's text."""
+NATIVE = "native"
+"""The key of a native function's name among the functions of a program."""
 CONSTANTS = "constants"
 """The key of logic in which submission-time values are substituted."""
 
@@ -22,6 +24,15 @@ def is_program(value: Any) -> bool:
     (True, False)
     """
     return is_mapping(value) and isinstance(value.get(LOGIC), str)
+
+
+def is_native(value: Any) -> bool:
+    """Return True for a native function that a program calls.
+
+    >>> is_native({"native": "ns::f", "signature": "int32 f(rstring)", "python": "module:f"})
+    True
+    """
+    return is_mapping(value) and isinstance(value.get(NATIVE), str)
 
 
 def is_fixed(key: object, value: Any) -> bool:

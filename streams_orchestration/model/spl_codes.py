@@ -118,6 +118,12 @@ SPL_CODES: dict[str, Code] = {
     "SO0705": error(
         "A parameter of a composite is missing.", "Give it in the `param` clause; it has no default in the composite."
     ),
+    "SO0711": warning(
+        "A native function has no Python function that could be called. It compiles, and keeps the application from "
+        "being deployed.",
+        "Write the function in Python, and name it in the companion file, `functions: {ns::name: {python: "
+        "package.module:name}}`; or remove the call.",
+    ),
     "SO0712": warning(
         "A native operator has no model here, so its ports and state are assumed.",
         "Add its toolkit with `--toolkit`, built so that it has the models of operators in Java.",

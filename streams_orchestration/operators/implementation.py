@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import logging
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from typing import Any
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract import Operator, OperatorContext, SourceOperator
 from streams_orchestration.operators.errors import ResultError
+from streams_orchestration.operators.import_path import ImplementationError, import_name, is_class
 from streams_orchestration.operators.states.timers import Timers
 
 log = logging.getLogger("streams.operator")
@@ -21,10 +21,6 @@ NO_WATERMARK = (
 """The message for an operator outside of event-time graphs; takes the thing that it uses."""
 
 
-class ImplementationError(ValueError):
-    """An operator cannot run: no class implements it, or the class cannot be imported."""
-
-
 def import_operator(name: str) -> type[Operator]:
     """Import the class `package.module:Class`, or a function under `@operator`.
 
@@ -32,46 +28,12 @@ def import_operator(name: str) -> type[Operator]:
         ImplementationError: the module or class does not exist, or is not an `Operator`.
     """
     imported = import_name(name, Operator)
-    if not _is_class(imported, Operator):
+    if not is_class(imported, Operator):
         message = f"{name}: this is no subclass of streams_orchestration.operators.Operator"
         if callable(imported) and not isinstance(imported, type):
             message += ", nor a function under @operator"
         raise ImplementationError(message)
     return imported
-
-
-def import_name(name: str, kind: type = object) -> Any:
-    """Import `package.module:name`.
-
-    Args:
-        name: the module and the name in it.
-        kind: if the name is missing, the error suggests similar classes of this kind.
-
-    Raises:
-        ImplementationError: the module cannot be imported, or does not have the name.
-    """
-    module_name, _, inner = name.partition(":")
-    if not module_name or not inner:
-        message = f"{name}: package.module:name is wanted"
-        raise ImplementationError(message)
-    try:
-        module = importlib.import_module(module_name)
-    except ImportError as error:
-        message = f"{name}: the module cannot be imported: {error}; is its package installed here?"
-        raise ImplementationError(message) from error
-    except (Exception, SystemExit) as error:  # whatever the code of a user's module raises
-        message = f"{name}: the module cannot be imported: {type(error).__name__}: {error}"
-        raise ImplementationError(message) from error
-    imported: Any = getattr(module, inner, None)
-    if imported is None:
-        names = [n for n, value in vars(module).items() if kind is object or _is_class(value, kind)]
-        message = f"{name}: the module has no {inner}{nearest(inner, names)}"
-        raise ImplementationError(message)
-    return imported
-
-
-def _is_class(value: Any, kind: type) -> bool:
-    return isinstance(value, type) and issubclass(value, kind)
 
 
 def keeps_tuples(implementation: type[Operator]) -> bool:

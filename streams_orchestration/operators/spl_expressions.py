@@ -15,9 +15,11 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.expression import Expression, note
 from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.spl_natives import native_functions
 from streams_orchestration.operators.spl_text import SplText, place_of
 from streams_orchestration.operators.spl_types import tuple_type, written_tuple_type
 from streams_orchestration.spl.programs.errors import ProgramError, RunError
+from streams_orchestration.spl.programs.natives import NativeFunction
 from streams_orchestration.spl.programs.reading import ProgramTextError, labels_in, read_expression, tree_of
 from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing import typed
@@ -32,11 +34,13 @@ class SplExpression(Expression):
 
     Attributes:
         program: its typed tree.
+        natives: the native functions that it calls.
         port: the name and the type of the port.
     """
 
     program: typed.Expression | None = None
     port: tuple[str, Tuple] = ("", Tuple(()))
+    natives: tuple[NativeFunction, ...] = ()
 
     @functools.cached_property
     def type(self) -> Type:  # type: ignore[override]
@@ -59,7 +63,7 @@ class SplExpression(Expression):
         from streams_orchestration.spl.programs.expression import compiled
 
         assert self.program is not None
-        return compiled(self.program, self.port)
+        return compiled(self.program, self.port, natives=self.natives)
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -111,8 +115,11 @@ def read_spl(text: SplText, schema: pa.Schema, parameter: str, _zone: dt.tzinfo)
     place = place_of(text.at)
     try:
         port = _port(text, schema)
-        program = read_expression(text.text, [port], place)
-        expression = SplExpression(text, parameter, Literal(None, VOID), UTC, program=program, port=port)
+        natives = native_functions(text.functions)
+        program = read_expression(text.text, [port], place, natives)
+        expression = SplExpression(
+            text, parameter, Literal(None, VOID), UTC, program=program, port=port, natives=natives
+        )
         _ = expression.names
     except (ProgramTextError, ProgramError, RunError, ValueError) as error:
         placed = isinstance(error, ProgramTextError | ProgramError) and text.at.partition(":")[0] in str(error)

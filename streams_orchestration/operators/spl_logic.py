@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from streams_orchestration.model.programs import is_native
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.contract import Operator, Punctuation
 from streams_orchestration.operators.errors import DataError, FaultyExpressionError, TupleError
+from streams_orchestration.operators.import_path import ImplementationError
 from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.spl_natives import NativeEntry, native_functions
 from streams_orchestration.operators.spl_state import restored, stored
 from streams_orchestration.operators.spl_text import SplText, place_of
 from streams_orchestration.operators.spl_types import written_tuple_type
@@ -48,6 +51,13 @@ def _body(value: Any) -> Any:
 _Text = Annotated[_Body, BeforeValidator(_body)]
 
 
+def _function(value: Any) -> Any:
+    return value if is_native(value) else _body(value)
+
+
+_Function = Annotated[_Body | NativeEntry, BeforeValidator(_function)]
+
+
 class SplLogic(BaseModel):
     """The logic of an invocation in SPL."""
 
@@ -56,7 +66,7 @@ class SplLogic(BaseModel):
     state: _Text = Field(default=_Body(spl=""), description="Declarations of variables that live with the operator.")
     on_tuple: dict[int, _Text] = Field(default={}, alias="onTuple")
     on_punct: dict[int, _Text] = Field(default={}, alias="onPunct")
-    functions: tuple[_Text, ...] = ()
+    functions: tuple[_Function, ...] = Field(default=(), description="Functions in SPL, and native ones.")
     constants: dict[str, Any] = Field(default={}, description="Submission-time values by name.")
     inputs: dict[str, str] = Field(
         default={},
@@ -77,8 +87,13 @@ class SplLogic(BaseModel):
             placed(self.state),
             {port: placed(body) for port, body in self.on_tuple.items()},
             {port: placed(body) for port, body in self.on_punct.items()},
-            tuple(map(placed, self.functions)),
+            tuple(placed(each) for each in self.functions if isinstance(each, _Body)),
         )
+
+    @property
+    def natives(self) -> tuple[NativeEntry, ...]:
+        """The native functions."""
+        return tuple(each for each in self.functions if isinstance(each, NativeEntry))
 
 
 class Logic:
@@ -121,7 +136,7 @@ class Logic:
         )
         try:
             self.program = self._read(logic, expressions or {}, submits=submits)
-        except (ProgramTextError, ProgramError, WrittenTypeError, RunError) as error:
+        except (ProgramTextError, ProgramError, WrittenTypeError, RunError, ImplementationError) as error:
             where = f"{logic.at}: " if logic.at and logic.at.partition(":")[0] not in str(error) else ""
             message = f"{where}spl: {error}"
             raise FaultyExpressionError(message, "spl", "") from error
@@ -153,6 +168,7 @@ class Logic:
             (label, written_tuple_type(logic.outputs.get(label, ""), context.output_schema(at)))
             for at, label in enumerate(labels)
         ]
+        called = [each for texts in expressions.values() for text, _, _ in texts for each in text.functions]
         return read_logic(
             logic.texts,
             inputs,
@@ -163,6 +179,7 @@ class Logic:
                 for port, texts in expressions.items()
             },
             submits=submits,
+            natives=native_functions((*logic.natives, *called)),
         )
 
     def reset(self) -> None:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, WrapValidator
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.naming import OuterCall, Part, outer_call
 from streams_orchestration.model.programs import is_program
+from streams_orchestration.operators.spl_natives import NativeEntry
 
 
 class _Written(BaseModel):
@@ -18,6 +19,7 @@ class _Written(BaseModel):
     spl: str
     at: str = ""
     types: dict[str, str] = {}
+    functions: tuple[NativeEntry, ...] = ()
 
 
 class SplText(str):
@@ -26,22 +28,29 @@ class SplText(str):
     Attributes:
         at: the place in the source, `file:line:column`.
         types: for an input port by its name, the tuple type of attributes whose columns do not say their types.
+        functions: the native functions that it calls.
     """
 
-    __slots__ = ("at", "types")
+    __slots__ = ("at", "functions", "types")
     at: str
     types: dict[str, str]
+    functions: tuple[NativeEntry, ...]
 
-    def __new__(cls, text: str, at: str = "", types: dict[str, str] | None = None) -> SplText:
+    def __new__(
+        cls, text: str, at: str = "", types: dict[str, str] | None = None, functions: tuple[NativeEntry, ...] = ()
+    ) -> SplText:
         """Return a text with its place."""
         made = super().__new__(cls, text)
         made.at = at
         made.types = types or {}
+        made.functions = functions
         return made
 
     def __eq__(self, other: object) -> bool:
-        """Compare texts and types, not places, so that a moved program is the same."""
-        return isinstance(other, SplText) and self.text == other.text and self.types == other.types
+        """Compare texts, types and functions, not places, so that a moved program is the same."""
+        if not isinstance(other, SplText):
+            return False
+        return (self.text, self.types, self.functions) == (other.text, other.types, other.functions)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -57,6 +66,10 @@ class SplText(str):
         """The text alone."""
         return self[:]
 
+    def with_text(self, text: str, types: dict[str, str] | None = None) -> SplText:
+        """Return another text with the same place and functions, and with the same types unless others are given."""
+        return SplText(text, self.at, self.types if types is None else types, self.functions)
+
 
 def text_or_program(value: Any, handler: Callable[[Any], Any]) -> Any:
     """Validate an expression: a program of SPL, or what the handler takes."""
@@ -68,9 +81,9 @@ def text_or_program(value: Any, handler: Callable[[Any], Any]) -> Any:
         written = _Written.model_validate(value)
     except ValidationError as error:
         names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
-        message = f"an expression of SPL has the keys spl, at and types; {names} is wrong"
+        message = f"an expression of SPL has the keys spl, at, types and functions; {names} is wrong"
         raise ValueError(message) from None
-    return SplText(written.spl, written.at, written.types)
+    return SplText(written.spl, written.at, written.types, written.functions)
 
 
 ExpressionText = Annotated[str, WrapValidator(text_or_program)]
@@ -138,7 +151,7 @@ def over_columns(text: str, columns: Mapping[tuple[str, str], str], types: str) 
         if column is not None and (not index or texts[index - 1] not in (".", "::")):
             parts += (text.text[done : offsets[index]], column)
             done = offsets[index + 2] + len(texts[index + 2])
-    return SplText("".join([*parts, text.text[done:]]), text.at, {"In": types})
+    return text.with_text("".join([*parts, text.text[done:]]), {"In": types})
 
 
 def call_of(text: str) -> OuterCall | None:
@@ -163,5 +176,5 @@ def call_of(text: str) -> OuterCall | None:
         raise ExpressionError(str(error), 0) from error
     if not isinstance(written, Call) or not isinstance(written.function, Name):
         return None
-    parts = tuple(Part(SplText(text_of(each), text.at, text.types), 0) for each in written.arguments)
+    parts = tuple(Part(text.with_text(text_of(each)), 0) for each in written.arguments)
     return OuterCall(written.function.name, parts)

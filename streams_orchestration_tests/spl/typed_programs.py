@@ -40,6 +40,9 @@ class OneFile:
         own = [] if name.namespace not in ("", "here") else self.functions.get(name.name, [])
         return FunctionName(tuple(own)) if own else BUILTINS.find(name)
 
+    def assumed_function(self, name: tree.Name) -> Signature | None:
+        return None
+
     def known(self, call: Call) -> Expression | None:
         return None
 

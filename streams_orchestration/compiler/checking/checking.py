@@ -12,10 +12,16 @@ from pydantic import ValidationError
 from streams_orchestration.compiler.checking.expression_faults import expression_fault
 from streams_orchestration.compiler.checking.external_streams import check_external_streams
 from streams_orchestration.compiler.checking.incomplete_parameters import missing_in, with_examples
+from streams_orchestration.compiler.checking.natives import faulty_natives
 from streams_orchestration.compiler.checking.not_yet import not_yet, refusals, refused_queries
 from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.event_time.roles import roles_by_operator
-from streams_orchestration.compiler.implementations import implementation_name, is_standard, load_operator
+from streams_orchestration.compiler.implementations import (
+    implementation_name,
+    import_beside,
+    is_standard,
+    load_operator,
+)
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
@@ -50,10 +56,13 @@ def check_parameters(done: Stages) -> list[Diagnostic]:
     that only matter when the application runs here, such as missing required parameters, are left to
     `check_operators`, since an application may be compiled only. A missing input file is a warning.
     """
-    checked = _checked(need(done.logical), done.physical)
+    logical = need(done.logical)
+    import_beside(logical.file)
+    checked = _checked(logical, done.physical)
+    wrong = [fault for each in checked for fault in faulty_natives(each.operator, deploys=False)]
     standard = [each for each in checked if is_standard(each.operator) and not not_yet(each.operator)]
     found = [finding.diagnostic for each in standard for finding in _findings(each, None) if finding.anywhere]
-    return [*found, *_advice(standard)]
+    return [*wrong, *found, *_advice(standard)]
 
 
 def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -> list[Diagnostic]:
@@ -65,6 +74,7 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
         notes: receives the expressions of each operator, by its number.
     """
     logical, physical = need(done.logical), done.physical
+    import_beside(logical.file)
     diagnostics = [*running_limits(logical)]
     if physical is not None:
         diagnostics += check_external_streams(physical, logical.time_zone)
@@ -81,6 +91,9 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
             continue
         if not_yet(operator):
             diagnostics += refusals(operator)
+            continue
+        if natives := faulty_natives(operator, deploys=True):
+            diagnostics += natives
             continue
         with noted() as found:
             diagnostics += (finding.diagnostic for finding in _findings(each, places))

@@ -109,6 +109,7 @@ class _Builder:
             submission=dict(self.substitution.values),
             description=self.application.description,
             plan_only=self.application.plan_only,
+            file=place.file if (place := self.application.location()) is not None else "",
             time_zone=self.application.time_zone,
         )
 

@@ -40,7 +40,7 @@ def _over_column(text: str) -> str:
     if not isinstance(text, SplText):
         return text
     column = call_as_name(text.text, SPL_COUNTER)
-    return SplText(column, text.at, {"Beacon": f"tuple<uint64 {SPL_COUNTER}>"})
+    return text.with_text(column, {"Beacon": f"tuple<uint64 {SPL_COUNTER}>"})
 
 
 class BeaconParameters(Parameters):

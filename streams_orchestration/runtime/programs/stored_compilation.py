@@ -70,6 +70,5 @@ def places_of(
 
 def base_directory(compilation: Compilation) -> Path:
     """Return the directory of the spec, or the working directory for an application that was built in Python."""
-    locations = (operator.location for operator in compilation.logical.operators)
-    file = next((location.file for location in locations if location is not None), None)
+    file = compilation.logical.file
     return Path(file).absolute().parent if file else Path.cwd()

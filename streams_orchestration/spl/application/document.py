@@ -11,9 +11,10 @@ from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.model.location import Location
 from streams_orchestration.model.names import application_name_of, nearest
 from streams_orchestration.model.spl_options import SplOptions
-from streams_orchestration.spl.application.companion import with_companion
+from streams_orchestration.spl.application.companion import companion_of
 from streams_orchestration.spl.application.expansion import Expansion
 from streams_orchestration.spl.application.names import CompositeOperator, Files
+from streams_orchestration.spl.application.natives import Natives
 from streams_orchestration.spl.application.submission import Submission
 from streams_orchestration.spl.application.values import SUBMISSION, SUBMISSION_LIST, constant, submission_call
 from streams_orchestration.spl.application.values import Unclear as OnlyKnownToARun
@@ -42,7 +43,8 @@ def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None,
         Diagnostic.of(each.code, each.message, location=Location(str(path), each.line, each.column))
         for each in unit.findings
     ]
-    options, wrong = with_companion(path, options)
+    companion, wrong = companion_of(path, options)
+    options = companion.options
     diagnostics += wrong
     toolkits, wrong = _toolkits(unit, options)
     diagnostics += wrong
@@ -66,10 +68,11 @@ def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None,
             return Constant(call.span, RSTRING, str(directory))
         return _known(call, options, submission)
 
-    files = Files(toolkits, known, mistakes)
+    natives = Natives(companion.functions, companion.file)
+    files = Files(toolkits, known, mistakes, natives)
     expansion = Expansion(files, mistakes, submission, data)
-    document = expansion.document(main, application_name_of(main.kind))
-    found = [*diagnostics, *_diagnostics(mistakes)]
+    document = expansion.document(main, application_name_of(main.kind), str(path))
+    found = [*diagnostics, *_diagnostics([*mistakes, *natives.mistakes])]
     return (None if any(each.severity == "error" for each in found) else document), found[:MOST_MISTAKES]
 
 

@@ -350,8 +350,8 @@ class Expansion:
             kind = {"width": "int32", "threads": "int32", "queueSize": "int32"}.get(key, "float64")
             self.submission.use({name: kind})
 
-    def document(self, main: CompositeOperator, application: str) -> LocatedMapping:
-        """Return the document of an application."""
+    def document(self, main: CompositeOperator, application: str, file: str) -> LocatedMapping:
+        """Return the document of an application; `file` is the one that was named to compile it."""
         body = _Body(self, main, {}, (), (main.kind,))
         reader = Reader(body.source, body.scope, self.mistakes)
         graph = sequence(body.source, main.composite.name, body.graph())
@@ -359,7 +359,7 @@ class Expansion:
         config = configs_of(main.composite.configs, reader, [], body.report)
         pools = host_pools(main.composite.configs, reader)
         source, node = body.source, main.composite.name
-        return mapping(
+        document = mapping(
             source,
             node,
             {
@@ -374,3 +374,5 @@ class Expansion:
                 "graph": graph,
             },
         )
+        document.file = file
+        return document

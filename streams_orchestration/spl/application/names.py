@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from streams_orchestration.spl.application.natives import Natives
 from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Composite, Definition, Function, FunctionParameter
@@ -13,6 +14,7 @@ from streams_orchestration.spl.toolkits.standard import IMPLICIT, is_standard
 from streams_orchestration.spl.toolkits.units import LoadedUnit
 from streams_orchestration.spl.types.types import RSTRING, UNKNOWN, Enumeration, Type
 from streams_orchestration.spl.typing.checking import type_of
+from streams_orchestration.spl.typing.naming import type_of_meaning
 from streams_orchestration.spl.typing.scopes import (
     BUILTINS,
     EnumWord,
@@ -23,6 +25,7 @@ from streams_orchestration.spl.typing.scopes import (
     TypeName,
     Unclear,
     composite_name,
+    member_of,
 )
 from streams_orchestration.spl.typing.statements import signature_of
 from streams_orchestration.spl.typing.typed import Call, Constant, Expression, Mistake
@@ -95,8 +98,27 @@ class FileNames:
         return found if found is not None else self._of_wildcards(name)
 
     def known(self, call: Call) -> Expression | None:
-        """Return the value of a call that is known when the application is compiled."""
+        """Return the value of a call that is known when the application is compiled; note calls of native functions."""
+        if call.signature.native:
+            self.files.natives.note(call)
+            return None
         return self.files.known(call)
+
+    def assumed_function(self, name: tree.Name) -> Signature | None:
+        """Return a function of which no types are known: of a missing toolkit, or of one whose types cannot be read."""
+        uses = self.unit.unit.uses
+        named = [name.namespace] if name.namespace else [each.namespace for each in uses if each.name == name.name]
+        wild = [] if name.namespace else [each.namespace for each in uses if each.name == "*"]
+        own = [] if name.namespace else [self.unit.namespace]
+        for namespace in (*named, *own, *wild):
+            given = self.files.natives.given.get(f"{namespace}::{name.name}") if namespace else None
+            prototypes = self.files.toolkits.native_functions(namespace, name.name)
+            if given is not None or any(each.public or namespace == self.unit.namespace for each in prototypes):
+                return Signature(namespace, name.name, (), UNKNOWN, native=True, pure=given is not None and given.pure)
+        for namespace in (*named, *wild):
+            if namespace not in IMPLICIT and not self.files.toolkits.lists_natives(namespace):
+                return Signature(namespace, name.name, (), UNKNOWN, native=True)
+        return None
 
     def _of_wildcards(self, name: tree.Name) -> Meaning | None:
         meanings: dict[str, Meaning] = {}
@@ -125,9 +147,23 @@ class FileNames:
         found = self.files.toolkits.definitions(namespace, name.name)
         hidden = namespace != self.unit.namespace
         visible = [(unit, each) for unit, each in found if not (hidden and _is_private(each))]
-        if found and not visible:
+        prototypes = self.files.toolkits.native_functions(namespace, name.name)
+        natives = self.files.natives.overloads(
+            namespace, name.name, tuple(each for each in prototypes if each.public or not hidden), self._type
+        )
+        if (found or prototypes) and not (visible or natives):
+            if prototypes and any(each.public for each in prototypes):
+                return None  # their types cannot be read, so nothing is known of calls
             return Unclear("CDISP0468E", f"{name} of the namespace {namespace} is not public")
-        return self._meaning(visible)
+        meaning = self._meaning(visible)
+        if natives and (meaning is None or isinstance(meaning, FunctionName)):
+            return FunctionName((*natives, *(() if meaning is None else meaning.overloads)))
+        return meaning
+
+    def _type(self, namespace: str, name: str, member: str) -> Type | None:
+        """Return the type with a name of a namespace, or a type of a composite; None if it is none."""
+        meaning = self._meaning(self.files.toolkits.definitions(namespace, name))
+        return type_of_meaning(member_of(meaning, member) if member else meaning)
 
     def _meaning(self, found: Iterable[tuple[LoadedUnit, Definition]]) -> Meaning | None:
         found = list(found)
@@ -185,12 +221,12 @@ class FileNames:
                 return PrimitiveOperator(namespace, name.name, standard=True)
             if only and (namespace or name.namespace):
                 native = self.files.toolkits.has_native_operator(namespace, name.name)
-                if native or not self.files.toolkits.lists_native_operators(namespace):
+                if native or not self.files.toolkits.lists_natives(namespace):
                     return PrimitiveOperator(namespace, name.name, standard=False, assumed=not native)
             if self.files.toolkits.has_native_operator(namespace, name.name):
                 return PrimitiveOperator(namespace, name.name, standard=False)
         for use in self.unit.unit.uses:
-            missing = not self.files.toolkits.lists_native_operators(use.namespace) and use.namespace not in IMPLICIT
+            missing = not self.files.toolkits.lists_natives(use.namespace) and use.namespace not in IMPLICIT
             if use.name == "*" and missing and not name.namespace:
                 return PrimitiveOperator(use.namespace, name.name, standard=False, assumed=True)
         return None
@@ -214,17 +250,19 @@ class FileNames:
 class Files:
     """All files of an application, with what was found in them."""
 
-    def __init__(self, toolkits: Toolkits, known: Known, mistakes: list[Mistake]) -> None:
+    def __init__(self, toolkits: Toolkits, known: Known, mistakes: list[Mistake], natives: Natives) -> None:
         """Begin without files.
 
         Args:
             toolkits: the toolkits.
             known: returns the value of a call that is known when the application is compiled.
             mistakes: the list that gets the mistakes in all files.
+            natives: the native functions.
         """
         self.toolkits = toolkits
         self.known = known
         self.mistakes = mistakes
+        self.natives = natives
         self.functions: dict[Signature, tuple[FileNames, Function]] = {}
         """The functions of the files whose signatures were asked for."""
         self._names: dict[int, FileNames] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from streams_orchestration.spl.application.values import (
     submission_name,
     submission_type,
 )
+from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Argument, Invocation, OutputClause
 from streams_orchestration.spl.language.printing import text_of
@@ -72,12 +74,15 @@ class ParameterWriter:
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     mistakes: list[Mistake]
+    _untyped: int = 0
+    """The number of calls of unknown type before this invocation."""
     submission: dict[str, str] = field(default_factory=dict[str, str])
     """The submission-time values that are used, with their types."""
 
     def parameters(self, invocation: Invocation) -> dict[str, Any]:
         """Return the parameters, with `output`, and `spl` for logic and functions."""
         typed: list[Node] = []
+        self._untyped = len(self.names.files.natives.untyped)
         logic, known = check_logic(
             invocation.logic,
             self.scope,
@@ -94,11 +99,17 @@ class ParameterWriter:
             parameters = self._by_model(invocation, model, known, typed)
         program: dict[str, Any] = {}
         if invocation.logic and not self.mistakes:
-            with contextlib.suppress(ValueError):  # a part has an unknown type, since something else is wrong
+            try:
                 program = _program(logic)
                 typed.append(logic)
-        functions, constants = self._used(typed)
-        program |= {"functions": functions, "constants": constants}
+            except ValueError:  # a part has an unknown type: something else is wrong, or a native function
+                program = {"functions": self._untyped_natives()}
+        functions, constants, called = self._used(typed)
+        natives = [*_natives(logic), *called]
+        program |= {
+            "functions": [*functions, *program.get("functions", []), *self._entries(natives)],
+            "constants": constants,
+        }
         program = {key: value for key, value in program.items() if value}
         if program:
             first = invocation.logic[0] if invocation.logic else invocation
@@ -192,9 +203,16 @@ class ParameterWriter:
         try:
             text = canonical_text(checked)
         except ValueError:
-            return None
+            untyped = self._untyped_natives()
+            return {"spl": checked.span.text, "at": str(checked.span), "functions": untyped} if untyped else None
         types = {port.label: str(type_) for port in self.inputs if (type_ := _unsaid_reads(checked, port)).attributes}
-        return {"spl": text, "at": str(checked.span)} | ({"types": types} if types else {})
+        program = {
+            "spl": text,
+            "at": str(checked.span),
+            "types": types,
+            "functions": self._entries(_natives(checked)),
+        }
+        return {key: value for key, value in program.items() if value or key == "spl"}
 
     def _outputs(self, clauses: tuple[OutputClause, ...], scope: Scope, typed: list[Node]) -> Any:
         """Return the entry `output`: a mapping, or a list with one for each port."""
@@ -219,9 +237,23 @@ class ParameterWriter:
                 maps[number][name.name] = self.program(checked, typed)
         return maps[0] if len(maps) == 1 else maps
 
-    def _used(self, typed: list[Node]) -> tuple[list[str], dict[str, str]]:
-        """Return the texts of the functions that trees call, and the submission-time values that they read."""
+    def _entries(self, natives: Iterable[Signature]) -> list[dict[str, Any]]:
+        """Return native functions as entries of `functions`."""
+        entry = self.names.files.natives.entry
+        return [entry(each) for each in sorted(dict.fromkeys(natives), key=lambda each: (each.full_name, each.text))]
+
+    def _untyped_natives(self) -> list[dict[str, Any]]:
+        """Return the native functions of this invocation of which no types are known."""
+        natives = self.names.files.natives
+        return [natives.entry(signature, span) for span, signature in natives.untyped[self._untyped :]]
+
+    def _used(self, typed: list[Node]) -> tuple[list[str], dict[str, str], list[Signature]]:
+        """Return the texts of the functions that trees call, the submission-time values, and the native functions.
+
+        The native functions are those that the other functions call.
+        """
         texts: dict[str, None] = {}
+        natives: list[Signature] = []
         constants: dict[str, str] = {}
         waiting: list[Node] = [*typed]
         seen: set[object] = set()
@@ -243,8 +275,9 @@ class ParameterWriter:
                 checked = check_function(function, names.scope, names.unit.source, self.mistakes, node.signature)
                 with contextlib.suppress(ValueError):
                     texts[canonical_function(checked)] = None
+                natives += _natives(checked)
                 waiting.append(checked)
-        return sorted(texts), dict(sorted(constants.items()))
+        return sorted(texts), dict(sorted(constants.items())), natives
 
     def _place(self, node: tree.Node) -> str:
         line, column = self.source.place(node.first)
@@ -279,6 +312,11 @@ def _unsaid_reads(checked: Expression, port: Port) -> Tuple:
         return unsaid(port.type)
     read = {each.name for each in parts if isinstance(each, PortAttribute) and each.port == port.label}
     return unsaid(Tuple(tuple(each for each in port.type.attributes if each.name in read)))
+
+
+def _natives(node: Node) -> list[Signature]:
+    """Return the native functions that a tree calls."""
+    return [each.signature for each in parts_of(node) if isinstance(each, Call) and each.signature.native]
 
 
 def _program(logic: Logic) -> dict[str, Any]:

@@ -69,6 +69,8 @@ class Signature:
     Attributes:
         variables: the type parameters with the classes of types that each may be; `Special` of its name stands for one.
         stateful: True if results depend on more than the arguments, or something else changes.
+        native: True if no program of SPL defines it.
+        pure: True if a native function is known to do nothing but give a result.
     """
 
     namespace: str
@@ -78,9 +80,21 @@ class Signature:
     stateful: bool = False
     variables: tuple[tuple[str, str], ...] = ()
     native: bool = False
+    pure: bool = False
 
     def __str__(self) -> str:
         return f"{_shown(self.result)} {self.name}({', '.join(map(str, self.parameters))})"
+
+    @property
+    def full_name(self) -> str:
+        """The name with its namespace."""
+        return f"{self.namespace}::{self.name}" if self.namespace else self.name
+
+    @property
+    def text(self) -> str:
+        """The signature as `signature_of_text` reads it."""
+        variables = ", ".join(f"{kind} {name}" for name, kind in self.variables)
+        return f"{'stateful ' * self.stateful}{f'<{variables}> ' * bool(variables)}{self}"
 
     @property
     def is_builtin(self) -> bool:
@@ -90,7 +104,7 @@ class Signature:
     @property
     def is_pure(self) -> bool:
         """True if a call does nothing but give a result, always the same one for the same arguments."""
-        has_effect = self.is_builtin and self.name in EFFECTS
+        has_effect = (self.native and not self.pure) or (self.is_builtin and self.name in EFFECTS)
         return not (self.stateful or has_effect or any(each.mutable for each in self.parameters))
 
 

@@ -1,9 +1,10 @@
-"""Reading of operator models, the XML files that describe operators of toolkits, and of the index of a toolkit."""
+"""Reading of the XML files of toolkits: operator models, function models, and the index of a toolkit."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -11,12 +12,29 @@ from streams_orchestration.spl.functions.signatures import Signature, Unreadable
 from streams_orchestration.spl.models.operators import InputPorts, OperatorModel, OutputPorts, ParameterModel
 
 _WINDOWING = {"Windowed": "always", "OptionallyWindowed": "optional"}
+_MODIFIERS = re.compile(r"^(?:(?:public|stateful) )+")
+_PARAMETER_NAME = re.compile(r"(?<=[\w>\]}])(?<!^mutable)\s+\w+$")
+_STATEFUL = re.compile(r"^(?:public )?stateful ")
 _LARGEST = 16 * 2**20
 """The most bytes of a file that is read."""
 
 
 class ModelError(ValueError):
-    """Error: a file is no operator model or no index of a toolkit."""
+    """Error: a file is no operator model, no function model, or no index of a toolkit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prototype:
+    """A native function as its model describes it.
+
+    Attributes:
+        text: the signature in the form of `signatures`, perhaps with names of types.
+        public: True if other namespaces may call it.
+    """
+
+    name: str
+    text: str
+    public: bool
 
 
 def read_model(path: Path, kind: str) -> OperatorModel:
@@ -49,6 +67,25 @@ def read_toolkit(path: Path) -> dict[str, OperatorModel]:
             model = next((inner for inner in each.iter() if _local(inner) == "operatorModel"), each)
             models[name] = model_of_element(model, name)
     return models
+
+
+def read_functions(path: Path) -> tuple[Prototype, ...]:
+    """Return the native functions that a function model, `function.xml`, describes.
+
+    Raises:
+        ModelError: the file cannot be read as a function model.
+    """
+    root = _root(path)
+    if _local(root) != "functionModel":
+        message = f"{path} is no function model: it begins with {_local(root)}"
+        raise ModelError(message)
+    found: list[Prototype] = []
+    for each in _all(root, "prototype"):
+        text = without_names(each.text or "")
+        name = text.partition("(")[0].rpartition(" ")[2]
+        if name:
+            found.append(Prototype(name, text, "public" in (each.text or "").partition("(")[0].split()))
+    return tuple(found)
 
 
 def model_of_element(root: ET.Element, kind: str) -> OperatorModel:
@@ -124,11 +161,16 @@ def without_names(prototype: str) -> str:
 
     >>> without_names("<any T>[N]  public list<T>[N] Of (list<T>[N] v, mutable  tuple<int32 a> w)")
     '<any T> [N] list<T>[N] Of(list<T>[N], mutable tuple<int32 a>)'
+    >>> without_names("<any T> public stateful void send(T what)")
+    'stateful <any T> void send(T)'
     """
-    text = " ".join(prototype.split()).replace("public ", "")
-    text = re.sub(r"^(<[^>]*>)(?=\S)", r"\1 ", text)
-    text = re.sub(r"^((?:<[^>]*> )?\[[^\]]*\])(?=\S)", r"\1 ", text)
-    head, _, rest = text.partition("(")
+    text = " ".join(prototype.split())
+    variables = re.match(r"(?:<[^>]*> ?)?(?:\[[^\]]*\] ?)?", text)
+    assert variables is not None
+    words, text = variables[0], text[variables.end() :]
+    stateful = bool(_STATEFUL.match(text))
+    head, _, rest = _MODIFIERS.sub("", text).partition("(")
+    head = " ".join([*["stateful"] * stateful, *words.replace(">", "> ").split(), head])
     parts, level = [""], 0
     for sign in rest.rpartition(")")[0]:
         level += (sign in "<{[") - (sign in ">}]")
@@ -136,7 +178,7 @@ def without_names(prototype: str) -> str:
             parts.append("")
         else:
             parts[-1] += sign
-    types = [re.sub(r"(?<=[\w>\]}])\s+\w+$", "", part.strip()) for part in parts if part.strip()]
+    types = [_PARAMETER_NAME.sub("", part.strip()) for part in parts if part.strip()]
     return f"{head.strip()}({', '.join(types)})"
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 
 from streams_orchestration.spl.programs.columns import array_of, is_carried, values_of
 from streams_orchestration.spl.programs.errors import ProgramError, RunError
 from streams_orchestration.spl.programs.loops.ports import Environment, PortProgram, Value
+from streams_orchestration.spl.programs.natives import NativeFunction
 from streams_orchestration.spl.programs.outcome import FailedError
 from streams_orchestration.spl.programs.run import Run
 from streams_orchestration.spl.programs.vectorised import by_columns
@@ -19,7 +20,10 @@ Evaluation = Callable[[Mapping[str, pa.Array], int], pa.Array]
 
 
 def compiled(
-    expression: typed.Expression, port: tuple[str, Tuple], run: Run | None = None
+    expression: typed.Expression,
+    port: tuple[str, Tuple],
+    run: Run | None = None,
+    natives: Sequence[NativeFunction] = (),
 ) -> tuple[tuple[str, ...], bool, Evaluation]:
     """Return the attributes that an expression reads, True if it may fail, and its function over columns.
 
@@ -38,7 +42,7 @@ def compiled(
             return found.evaluate(columns, count)
 
         return found.names, False, evaluate
-    program = PortProgram(Environment([port]), run or Run(), 0, None, [Value(expression)])
+    program = PortProgram(Environment([port], natives=natives), run or Run(), 0, None, [Value(expression)])
     types = {name: port[1].type_of(name) for name in program.attributes}
 
     def in_a_loop(columns: Mapping[str, pa.Array], count: int) -> pa.Array:

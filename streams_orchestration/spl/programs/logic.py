@@ -12,6 +12,7 @@ from streams_orchestration.spl.language.parsing import parse
 from streams_orchestration.spl.language.recovery import FaultError, NestingError
 from streams_orchestration.spl.language.statements import StatementReader
 from streams_orchestration.spl.language.tokens import tokenize
+from streams_orchestration.spl.programs.natives import NativeDefinitions, NativeFunction
 from streams_orchestration.spl.programs.reading import ProgramTextError
 from streams_orchestration.spl.programs.run import Run
 from streams_orchestration.spl.types.types import Optional, Tuple, Type
@@ -68,18 +69,17 @@ class LogicTexts(NamedTuple):
     functions: tuple[tuple[str, Place, tuple[int, ...]], ...]
 
 
-class _Functions:
-    """The definitions that the scope of logic has: functions of the program, whatever their namespace."""
+class _Functions(NativeDefinitions):
+    """The definitions that the scope of logic has: native functions, and functions of the program by name alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, natives: Sequence[NativeFunction]) -> None:
+        super().__init__(natives)
         self.overloads: dict[str, list[Signature]] = {}
 
     def find(self, name: tree.Name) -> Meaning | None:
-        found = self.overloads.get(name.name)
-        return BUILTINS.find(name) if found is None else FunctionName(tuple(found))
-
-    def known(self, call: typed.Call) -> typed.Expression | None:
-        return BUILTINS.known(call)
+        """Return the meaning of a name."""
+        native, found = self.native(name), self.overloads.get(name.name, [])
+        return FunctionName((*native, *found)) if native or found else BUILTINS.find(name)
 
 
 class Program:
@@ -93,6 +93,7 @@ class Program:
         functions: Sequence[typed.Function],
         bodies: Mapping[tuple[str, int], typed.Statement],
         values: Mapping[int, Sequence[tuple[typed.Expression, int | None]]],
+        natives: Sequence[NativeFunction] = (),
     ) -> None:
         """Compile the programs.
 
@@ -102,7 +103,7 @@ class Program:
         from streams_orchestration.spl.programs.loops.ports import Environment, PortProgram, Value
 
         self.inputs, self.outputs = ports
-        environment = Environment(self.inputs, [type_ for _, type_ in self.outputs], state, functions)
+        environment = Environment(self.inputs, [type_ for _, type_ in self.outputs], state, functions, natives)
         self.variables = [(each.name, each.type) for each in state]
         self._begin = PortProgram(environment, run, 0, _beginning(state)) if state else None
         self.expressions = {port: [expression for expression, _ in each] for port, each in values.items()}
@@ -204,6 +205,7 @@ def read_logic(
     expressions: Mapping[int, Sequence[tuple[str, Place, int | None]]] | None = None,
     *,
     submits: bool = False,
+    natives: Sequence[NativeFunction] = (),
 ) -> Program:
     """Return the programs of an operator.
 
@@ -215,12 +217,13 @@ def read_logic(
         expressions: for each input port the expressions that are evaluated behind its logic, each with the number of
             its condition among them.
         submits: True if the logic may submit.
+        natives: the native functions that are called.
 
     Raises:
         ProgramTextError: the texts have mistakes.
         ProgramError: something cannot be run here.
     """
-    reading = _Reading(inputs, outputs, submits=submits)
+    reading = _Reading(inputs, outputs, natives, submits=submits)
     functions = reading.functions(texts.functions)
     state = reading.state(texts.state)
     handlers = [*(("onTuple", *each) for each in texts.on_tuple.items())]
@@ -232,7 +235,7 @@ def read_logic(
     }
     if reading.mistakes:
         raise ProgramTextError(reading.mistakes, "")
-    return Program((inputs, outputs), run, state, functions, bodies, values)
+    return Program((inputs, outputs), run, state, functions, bodies, values, natives)
 
 
 def declared(texts: LogicTexts) -> list[tuple[str, Type]]:
@@ -241,11 +244,11 @@ def declared(texts: LogicTexts) -> list[tuple[str, Type]]:
 
 
 class _Reading:
-    def __init__(self, inputs: Ports, outputs: Ports, *, submits: bool) -> None:
+    def __init__(self, inputs: Ports, outputs: Ports, natives: Sequence[NativeFunction] = (), *, submits: bool) -> None:
         self.inputs = [Port(name, type_, mutable=True) for name, type_ in inputs]
         self.outputs = [Port(name, type_) for name, type_ in outputs]
         self.mistakes: list[typed.Mistake] = []
-        self.known = _Functions()
+        self.known = _Functions(natives)
         self.scope = Scope(definitions=self.known)
         self.submit = ("submit",) if submits else ()
 

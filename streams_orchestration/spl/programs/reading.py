@@ -8,6 +8,7 @@ from typing import Any, cast
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.expressions import expression_of
 from streams_orchestration.spl.language.recovery import FaultError, NestingError
+from streams_orchestration.spl.programs.natives import NativeDefinitions, NativeFunction
 from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing import typed
 from streams_orchestration.spl.typing.checking import check_expression
@@ -52,7 +53,10 @@ def labels_in(node: object) -> set[str]:
 
 
 def read_expression(
-    text: str, ports: Sequence[tuple[str, Tuple]], place: tuple[str, int, int] = ("", 1, 1)
+    text: str,
+    ports: Sequence[tuple[str, Tuple]],
+    place: tuple[str, int, int] = ("", 1, 1),
+    natives: Sequence[NativeFunction] = (),
 ) -> typed.Expression:
     """Return the typed tree of an expression over the attributes of ports.
 
@@ -60,6 +64,7 @@ def read_expression(
         text: the expression.
         ports: the name and type of each input port.
         place: file, line and column of the expression.
+        natives: the native functions that it calls.
 
     Raises:
         ProgramTextError: the text has mistakes.
@@ -67,7 +72,7 @@ def read_expression(
     written = tree_of(text)
     source = typed.Source.of(text, *place)
     mistakes: list[typed.Mistake] = []
-    scope = port_scope(Scope(), [Port(label, type_) for label, type_ in ports])
+    scope = port_scope(Scope(definitions=NativeDefinitions(natives)), [Port(label, type_) for label, type_ in ports])
     checked = check_expression(written, scope, source, mistakes)
     if mistakes:
         raise ProgramTextError(mistakes, text)

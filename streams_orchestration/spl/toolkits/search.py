@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from streams_orchestration.spl.language.definitions import Definition
+from streams_orchestration.spl.models.reading import ModelError, Prototype, read_functions
 from streams_orchestration.spl.toolkits.units import LoadedUnit, load
 
 
@@ -24,6 +25,7 @@ class Toolkits:
         self.shown = shown
         self._units: dict[Path, LoadedUnit | None] = {}
         self._namespaces: dict[str, tuple[LoadedUnit, ...]] = {}
+        self._functions: dict[Path, tuple[Prototype, ...]] = {}
 
     def add(self, unit: LoadedUnit) -> None:
         """Take a file that was read already."""
@@ -37,11 +39,29 @@ class Toolkits:
             self._namespaces[namespace] = tuple(units)
         return self._namespaces[namespace]
 
-    def lists_native_operators(self, namespace: str) -> bool:
-        """Return True if the models of all native operators of a namespace are there.
+    def native_functions(self, namespace: str, name: str) -> tuple[Prototype, ...]:
+        """Return the native functions of a name in a namespace, from the first toolkit that has any."""
+        for root in self.roots:
+            for directory in _directories(root, namespace):
+                found = tuple(each for each in self._functions_in(directory) if each.name == name)
+                if found:
+                    return found
+        return ()
+
+    def _functions_in(self, directory: Path) -> tuple[Prototype, ...]:
+        path = directory / "native.function" / "function.xml"
+        if path not in self._functions:
+            try:
+                self._functions[path] = read_functions(path) if path.is_file() else ()
+            except ModelError:
+                self._functions[path] = ()
+        return self._functions[path]
+
+    def lists_natives(self, namespace: str) -> bool:
+        """Return True if the models of all native operators and functions of a namespace can be read.
 
         They are missing if no toolkit has a directory for the namespace, or if one that has it also has Java sources
-        and is not built: the build of Streams makes the models of operators in Java.
+        and is not built: the build of Streams makes the models of operators and functions in Java.
         """
         having = [root for root in self.roots if any(each.is_dir() for each in _directories(root, namespace))]
         return bool(having) and not any(_is_unbuilt(root) for root in having)

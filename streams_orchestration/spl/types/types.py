@@ -138,6 +138,15 @@ def is_primitive(type_: Type) -> bool:
     return isinstance(type_, Primitive | BoundedString | Enumeration)
 
 
+def is_settled(type_: Type) -> bool:
+    """Return True for a type of values, without a part that is unknown.
+
+    >>> is_settled(Collection("list", (INT32,))), is_settled(Collection("list", (UNKNOWN,)))
+    (True, False)
+    """
+    return not any(isinstance(each, Special) for each in parts_of_type(type_))
+
+
 def parts_of_type(type_: Type) -> Iterator[Type]:
     """Yield a type, and the types of its elements, attributes and content.
 

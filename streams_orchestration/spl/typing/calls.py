@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import cast
 
 from streams_orchestration.spl.functions.overloads import choose
-from streams_orchestration.spl.functions.signatures import Signature, builtin
+from streams_orchestration.spl.functions.signatures import Parameter, Signature, builtin
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.types.types import (
     UNKNOWN,
@@ -16,10 +17,11 @@ from streams_orchestration.spl.types.types import (
     Primitive,
     Tuple,
     Type,
+    is_settled,
     is_string,
 )
 from streams_orchestration.spl.typing.conversions import converted
-from streams_orchestration.spl.typing.naming import Naming, attribute_at, tuple_at, word_of
+from streams_orchestration.spl.typing.naming import Naming, attribute_at, tuple_at, type_of_values, word_of
 from streams_orchestration.spl.typing.scopes import (
     Actual,
     EnumWord,
@@ -163,16 +165,20 @@ class CallTyping(Naming):
 
     # --- calls
 
-    def call(self, written: tree.Call) -> Expression:
-        """Return a call with its types."""
+    def call(self, written: tree.Call, expected: Type | None = None) -> Expression:
+        """Return a call with its types; a function without known types is assumed to have the expected type."""
         function = written.function
         if not isinstance(function, tree.Name):
             self.report("CDISP0052E", "only a function can be called", function)
             return self.wrong(written)
         found = self._functions(function, self.scope)
         if not found:
-            for each in written.arguments:
-                self._argument(each, None)
+            values = tuple(self._argument(each, None) for each in written.arguments)
+            if isinstance(self.find(function), Unclear):
+                return self.wrong(written)
+            assumed = self._assumed(function, self.scope)
+            if assumed is not None:
+                return self._assume(written, assumed, values, expected)
             self.report("CDISP0052E", f"there is no function {function}", function)
             return self.wrong(written)
         if found[0].kind == "logic" and function.name == "submit" and len(written.arguments) == 2:
@@ -208,6 +214,26 @@ class CallTyping(Naming):
             self.report("CDISP0466E", message, written.function)
         call = Call(self.span(written), result, signature, arguments)
         return self.scope.definitions.known(call) or call
+
+    def _assumed(self, function: tree.Name, scope: Scope, depth: int = 0) -> Signature | None:
+        """Return the function of a missing toolkit that a name may mean, directly or as the actual of a formal."""
+        meaning = scope.find(function.name) if function.name.startswith("$") else None
+        if isinstance(meaning, Actual) and meaning.mode in ("function", "expression") and depth < 50:
+            named = type_of_values(meaning.values)
+            if not isinstance(named, tree.NamedType):
+                return None
+            return self._assumed(named.name, meaning.scope, depth + 1)
+        return scope.definitions.assumed_function(function)
+
+    def _assume(
+        self, written: tree.Call, assumed: Signature, values: tuple[Expression, ...], expected: Type | None
+    ) -> Expression:
+        """Return a value of the type that is expected, for a call of a function of which no types are known."""
+        parameters = tuple(Parameter(each.type) for each in values)
+        call = Call(self.span(written), UNKNOWN, replace(assumed, parameters=parameters), values)
+        self.scope.definitions.known(call)
+        known = expected is not None and (expected == VOID or is_settled(expected))
+        return Typed(call.span, expected if expected is not None and known else UNKNOWN)
 
     def _functions(self, function: tree.Name, scope: Scope, depth: int = 0) -> list[FunctionName]:
         """Return what can be called by a name, in the order of preference; what is no function is passed over."""

@@ -103,7 +103,7 @@ class ExpressionTyping(OperationTyping):
             case tree.Name():
                 return self.named(written, expected)
             case tree.Call():
-                return self.call(written)
+                return self.call(written, expected)
             case tree.Member() | tree.Index() | tree.Slice():
                 return self.part(written, expected)
             case tree.Prefix() | tree.Postfix() | tree.Cast() | tree.Binary() | tree.Choice():

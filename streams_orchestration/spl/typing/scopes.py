@@ -177,6 +177,10 @@ class Definitions(Protocol):
         """Return the value of a call that is known, as of `getCompileTimeValue`; None if only a run tells."""
         ...
 
+    def assumed_function(self, name: tree.Name) -> Signature | None:
+        """Return a function that a missing toolkit may define, without types; None if none is missing."""
+        ...
+
 
 class BuiltinDefinitions:
     """The definitions of the language: functions, and the types of `spl::Sys`, `Log` and `Trace`."""
@@ -193,6 +197,11 @@ class BuiltinDefinitions:
     def known(self, call: Call) -> Expression | None:
         """Return None: no built-in function is known before the application is."""
         del call
+        return None
+
+    def assumed_function(self, name: tree.Name) -> Signature | None:
+        """Return None: the functions of the language are all there."""
+        del name
         return None
 
 

@@ -235,7 +235,7 @@ class StatementTyping(ExpressionTyping):
         self.scope.declare_type(written.name.name, self.type(written.type))
 
     def _effect(self, written: tree.ExpressionStatement) -> Expression:
-        return self.expression(written.expression)
+        return self.whole(written.expression, VOID)
 
     def _alone(self, written: tree.Statement) -> Statement:
         """Return a statement that is a part of another; what it declares is known in it only."""

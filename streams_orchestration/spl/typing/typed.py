@@ -51,6 +51,13 @@ class Span:
         """The column of the first token, from 1."""
         return self.source.place(self.first)[1]
 
+    @property
+    def text(self) -> str:
+        """The text as it is written."""
+        tokens = self.source.tokens
+        end = tokens.offsets[self.last] + len(tokens.texts[self.last])
+        return " ".join(tokens.text[tokens.offsets[self.first] : end].split())
+
     def __str__(self) -> str:
         line, column = self.source.place(self.first)
         return f"{self.source.file}:{line}:{column}"

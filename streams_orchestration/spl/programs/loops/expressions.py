@@ -15,6 +15,7 @@ from streams_orchestration.spl.programs.library import builtin
 from streams_orchestration.spl.programs.loops.arithmetic import arithmetic
 from streams_orchestration.spl.programs.loops.names import Names, Slot
 from streams_orchestration.spl.programs.loops.writer import Code, Writer
+from streams_orchestration.spl.programs.natives import NativeFunction, called
 from streams_orchestration.spl.programs.operations import index_function, member, operation, present, slice_function
 from streams_orchestration.spl.programs.run import Run
 from streams_orchestration.spl.programs.values import copying, default_of, freezing, is_compound, same
@@ -45,6 +46,7 @@ class Scope:
         ports: the variable of each attribute that is read, by port and attribute.
         tuples: the type of the tuple of each input port.
         functions: the variable of each function of the program, by its signature.
+        natives: the native functions by their signatures.
     """
 
     writer: Writer
@@ -53,6 +55,7 @@ class Scope:
     ports: dict[tuple[str, str], Slot] = field(default_factory=dict[tuple[str, str], Slot])
     tuples: dict[str, Tuple] = field(default_factory=dict[str, Tuple])
     functions: dict[Signature, str] = field(default_factory=dict[Signature, str])
+    natives: dict[Signature, NativeFunction] = field(default_factory=dict[Signature, NativeFunction])
     special: dict[str, Callable[..., ast.expr]] = field(default_factory=dict[str, Callable[..., ast.expr]])
 
     def attribute(self, port: str, name: str, type_: Type) -> Slot:
@@ -315,6 +318,8 @@ class Expressions:
             changed = tuple(at for at, each in enumerate(signature.parameters) if each.mutable)
             return self.writer.name(self.scope.functions[signature]), changed
         types = tuple(each.type for each in expression.arguments)
+        if signature in self.scope.natives:
+            return called(self.scope.natives[signature], types, expression)
         found = builtin(signature.name, types) if signature.is_builtin else None
         if found is None:
             message = f"there is no implementation of {signature}"

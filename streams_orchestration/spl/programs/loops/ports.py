@@ -15,6 +15,7 @@ from streams_orchestration.spl.programs.loops.expressions import Scope
 from streams_orchestration.spl.programs.loops.names import Names
 from streams_orchestration.spl.programs.loops.statements import ReturnedError, Statements, returns
 from streams_orchestration.spl.programs.loops.writer import Writer
+from streams_orchestration.spl.programs.natives import NativeFunction
 from streams_orchestration.spl.programs.outcome import FailedError, PortOutput
 from streams_orchestration.spl.programs.run import Run
 from streams_orchestration.spl.types.types import Enumeration, Tuple
@@ -45,12 +46,14 @@ class Environment:
         outputs: types of the output ports.
         state: the state variables.
         functions: the functions of the program.
+        natives: the native functions that it calls.
     """
 
     inputs: Sequence[tuple[str, Tuple]] = ()
     outputs: Sequence[Tuple] = ()
     state: Sequence[typed.Declare] = ()
     functions: Sequence[typed.Function] = ()
+    natives: Sequence[NativeFunction] = ()
 
 
 class PortProgram:
@@ -129,6 +132,7 @@ class _PortWriting(Statements):
     def __init__(self, environment: Environment, run: Run, port: int) -> None:
         writer = Writer()
         scope = Scope(writer, run, Names(), tuples=dict(environment.inputs))
+        scope.natives = {each.signature: each for each in environment.natives}
         for function in environment.functions:
             name = re.sub(r"\W", "_", function.signature.name)
             scope.functions[function.signature] = f"f{len(scope.functions)}_{name}"

@@ -1,0 +1,78 @@
+"""Native functions of SPL in parameters: each needs a Python function that can be called."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from streams_orchestration.compiler.logical_graph import LogicalOperator
+from streams_orchestration.model.containers import is_list, is_mapping
+from streams_orchestration.model.diagnostics import Diagnostic, Severity
+from streams_orchestration.model.programs import is_native
+from streams_orchestration.operators.import_path import ImplementationError
+from streams_orchestration.operators.spl_natives import NativeEntry, native_function
+
+_CODE = "SO0711"
+
+
+def faulty_natives(operator: LogicalOperator, *, deploys: bool) -> list[Diagnostic]:
+    """Return a finding for each native function of an operator that cannot be called.
+
+    Args:
+        operator: the operator.
+        deploys: True if the application is to run, so that a function without Python is an error. Else it is a warning,
+            which the front-end of SPL gives.
+    """
+    found: list[Diagnostic] = []
+    place = operator.location
+    from_spl = place is not None and place.column > 0
+    for entry, at in _entries(operator.parameters, str(place or "")):
+        if not entry.python or not entry.signature:
+            if deploys or not from_spl:
+                found.append(_diagnostic(operator, _lacks(entry), at, "error" if deploys else "warning"))
+        elif (fault := _fault(entry)) is not None:
+            found.append(_diagnostic(operator, fault, at, "error"))
+    return found
+
+
+def _entries(value: Any, at: str) -> Iterator[tuple[NativeEntry, str]]:
+    """Yield the native functions in a value with the places of the programs that call them."""
+    if is_mapping(value):
+        written = value.get("at")
+        at = written if isinstance(written, str) else at
+        if is_native(value):
+            yield NativeEntry.model_validate(value), at
+            return
+        for each in value.values():
+            yield from _entries(each, at)
+    elif is_list(value):
+        for each in value:
+            yield from _entries(each, at)
+
+
+def _lacks(entry: NativeEntry) -> str:
+    what = "types" if entry.python else "Python"
+    wanted = "signature: TYPE name(TYPE, ...)" if entry.python else "python: package.module:name"
+    return f"{entry.native} is a native function without {what}: functions: {{{entry.native}: {{{wanted}}}}}"
+
+
+def _fault(entry: NativeEntry) -> str | None:
+    """Return the reason why a function cannot be called; None if it can."""
+    try:
+        native = native_function(entry)
+    except ImplementationError as error:
+        return f"{entry.native}: {error}"
+    count = len(native.signature.parameters)
+    try:
+        inspect.signature(native.function).bind(*range(count))
+    except TypeError as error:
+        return f"{entry.native}: {entry.python} is called with {count} arguments, which does not fit: {error}"
+    except ValueError:  # a function that is compiled may not show what it takes
+        return None
+    return None
+
+
+def _diagnostic(operator: LogicalOperator, message: str, at: str, severity: Severity) -> Diagnostic:
+    return replace(Diagnostic.of(_CODE, message, operator=operator.name, location=at), severity=severity)

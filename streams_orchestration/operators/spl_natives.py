@@ -1,0 +1,56 @@
+"""Native functions of SPL in parameters: `{native: "ns::f", signature: "int32 f(rstring)", python: "module:name"}`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from streams_orchestration.operators.import_path import ImplementationError, import_name
+from streams_orchestration.spl.functions.signatures import UnreadableSignatureError, signature_of_text
+from streams_orchestration.spl.programs.natives import NativeFunction
+
+
+class NativeEntry(BaseModel):
+    """A native function that a program calls, with the Python function that stands for it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    native: str
+    signature: str = ""
+    python: str = ""
+    pure: bool = False
+    at: str = Field(default="", exclude=True)
+
+
+def native_functions(entries: Iterable[NativeEntry]) -> tuple[NativeFunction, ...]:
+    """Import the Python functions of native ones.
+
+    Raises:
+        ImplementationError: a function has none, or it cannot be imported.
+    """
+    return tuple(dict.fromkeys(map(native_function, entries)))
+
+
+def native_function(entry: NativeEntry) -> NativeFunction:
+    """Import the Python function of a native one.
+
+    Raises:
+        ImplementationError: it has none, or it cannot be imported.
+    """
+    if not entry.python or not entry.signature:
+        message = f"{entry.native} is a native function without {'a signature' if entry.python else 'Python'} (SO0711)"
+        raise ImplementationError(message)
+    namespace, _, _ = entry.native.rpartition("::")
+    try:
+        signature = replace(signature_of_text(namespace, entry.signature), native=True, pure=entry.pure)
+    except UnreadableSignatureError as error:
+        message = f"{entry.native}: {error}"
+        raise ImplementationError(message) from error
+    imported: Any = import_name(entry.python)
+    if not callable(imported):
+        message = f"{entry.native}: {entry.python} is no function"
+        raise ImplementationError(message)
+    return NativeFunction(signature, entry.python, imported)

@@ -1,0 +1,124 @@
+"""Native functions of toolkits: their signatures, and the companion's Python functions for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from streams_orchestration.model.programs import NATIVE
+from streams_orchestration.spl.functions.signatures import Signature, UnreadableSignatureError, signature_of_text
+from streams_orchestration.spl.models.reading import Prototype, without_names
+from streams_orchestration.spl.types.types import UNKNOWN, Type
+from streams_orchestration.spl.typing.typed import Call, Mistake, Span
+
+_NAME = re.compile(r"(?:(?P<namespace>[A-Za-z_][\w.]*)::)?(?P<name>[A-Za-z_]\w*)(?:\.(?P<member>[A-Za-z_]\w*))?")
+Resolve = Callable[[str, str, str], Type | None]
+"""A function that returns the type of a namespace, a name, and the name of a type in that composite or an empty text.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CompanionFunction:
+    """An entry of `functions` in a companion.
+
+    Attributes:
+        python: the Python function, `package.module:name`.
+        pure: True if a call does nothing but give a result.
+        signatures: the signatures, for a function whose toolkit is not there.
+    """
+
+    python: str
+    pure: bool = False
+    signatures: tuple[str, ...] = ()
+
+
+class Natives:
+    """The native functions that an application calls."""
+
+    def __init__(self, given: Mapping[str, CompanionFunction], companion: str) -> None:
+        """Begin without calls.
+
+        Args:
+            given: the functions of the companion, by name with namespace.
+            companion: the name of the companion file, for messages.
+        """
+        self.given = given
+        self.companion = companion
+        self.mistakes: list[Mistake] = []
+        """The functions without Python, each at its first call."""
+        self.untyped: list[tuple[Span, Signature]] = []
+        """The calls whose type is unknown."""
+        self._reported: set[str] = set()
+
+    def overloads(
+        self, namespace: str, name: str, prototypes: tuple[Prototype, ...], resolve: Resolve
+    ) -> tuple[Signature, ...]:
+        """Return the native functions of a name, from a model, else from the companion."""
+        entry = self.given.get(f"{namespace}::{name}" if namespace else name)
+        texts = [each.text for each in prototypes]
+        if not texts and entry is not None:
+            texts = [without_names(each) for each in entry.signatures]
+        found: list[Signature] = []
+        for text in texts:
+            signature = _signature(namespace, text, resolve)
+            if signature is not None:
+                found.append(replace(signature, native=True, pure=entry is not None and entry.pure))
+        return tuple(dict.fromkeys(found))
+
+    def note(self, call: Call) -> None:
+        """Note a call; a function without Python is reported at its first call."""
+        signature = call.signature
+        name = signature.full_name
+        if signature.result == UNKNOWN:
+            self.untyped.append((call.span, signature))
+        lacks = name not in self.given
+        if name in self._reported or not (lacks or signature.result == UNKNOWN):
+            return
+        self._reported.add(name)
+        message = (
+            f"{name} is a native function without Python, so the application does not run; "
+            f"{self.companion} may name it: functions: {{{name}: {{python: package.module:name}}}}"
+            if lacks
+            else f"the type of {name} is unknown, so the application does not run; "
+            f"say it in {self.companion}: functions: {{{name}: {{signature: TYPE {signature.name}(TYPE, ...)}}}}"
+        )
+        self.mistakes.append(Mistake("SO0711", message, call.span))
+
+    def entry(self, signature: Signature, span: Span | None = None) -> dict[str, Any]:
+        """Return a native function as an entry of `functions` in a program."""
+        given = self.given.get(signature.full_name)
+        entry: dict[str, Any] = {NATIVE: signature.full_name}
+        if signature.result != UNKNOWN:
+            entry["signature"] = signature.text
+        if given is not None:
+            entry["python"] = given.python
+            if given.pure:
+                entry["pure"] = True
+        if span is not None:
+            entry["at"] = str(span)
+        return entry
+
+
+def _signature(namespace: str, text: str, resolve: Resolve) -> Signature | None:
+    """Return the signature of a text, in which types may have names; None if a type is not known."""
+    try:
+        return signature_of_text(namespace, text)
+    except UnreadableSignatureError:
+        pass
+
+    def written_out(match: re.Match[str]) -> str:
+        type_ = resolve(match["namespace"] or namespace, match["name"], match["member"] or "")
+        return match[0] if type_ is None else str(type_)
+
+    head, bracket, rest = text.partition("(")
+    before, _, name = head.rpartition(" ")
+    variables = re.match(r"(?:stateful )?(?:<[^>]*> )?(?:\[[^\]]*\] )?", before)
+    assert variables is not None
+    result = before[variables.end() :]
+    resolved = f"{variables[0]}{_NAME.sub(written_out, result)} {name}{bracket}{_NAME.sub(written_out, rest)}"
+    try:
+        return signature_of_text(namespace, resolved)
+    except UnreadableSignatureError:
+        return None

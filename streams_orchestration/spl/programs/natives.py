@@ -1,0 +1,120 @@
+"""Native functions in programs: Python functions that are called with Python values.
+
+A function with `mutable` parameters returns a tuple: its result, unless it is void, and then the new value of each
+mutable parameter; a single value is returned by itself.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from streams_orchestration.spl.functions.signatures import Signature
+from streams_orchestration.spl.language import tree
+from streams_orchestration.spl.programs.errors import ProgramError, RunError
+from streams_orchestration.spl.types.types import FLOATS, VOID, Collection, Optional, Tuple, Type
+from streams_orchestration.spl.typing import typed
+from streams_orchestration.spl.typing.scopes import BUILTINS, BuiltinDefinitions, FunctionName, Meaning
+
+_REMEMBERED = 4096
+"""The number of distinct arguments for which the result of a pure function is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeFunction:
+    """A native function, and the Python function `python` for it."""
+
+    signature: Signature
+    python: str
+    function: Callable[..., Any]
+
+
+class NativeDefinitions(BuiltinDefinitions):
+    """The definitions of the language, and native functions by their names with namespaces."""
+
+    def __init__(self, natives: Sequence[NativeFunction]) -> None:
+        self._natives: dict[str, list[Signature]] = {}
+        for each in natives:
+            self._natives.setdefault(each.signature.full_name, []).append(each.signature)
+
+    def native(self, name: tree.Name) -> tuple[Signature, ...]:
+        """Return the native functions of a name."""
+        return tuple(self._natives.get(f"{name.namespace}::{name.name}" if name.namespace else name.name, ()))
+
+    def find(self, name: tree.Name) -> Meaning | None:
+        """Return the meaning of a name."""
+        found = self.native(name)
+        return FunctionName(found) if found else BUILTINS.find(name)
+
+
+def called(
+    native: NativeFunction, types: tuple[Type, ...], call: typed.Call
+) -> tuple[Callable[..., Any], tuple[int, ...]]:
+    """Return the function of a call over values of SPL, and the positions of arguments to which it gives new values.
+
+    Raises:
+        ProgramError: values of a type cannot be given to Python.
+    """
+    from streams_orchestration.spl.programs.columns import is_carried
+
+    for type_ in (*types, call.type):
+        if type_ != VOID and not is_carried(type_):
+            message = f"{native.signature.full_name}: values of type {type_} only compile (SO0720)"
+            raise ProgramError(message, call.span)
+    changed = tuple(at for at, each in enumerate(native.signature.parameters) if each.mutable)
+    function = _function(native, types, call.type, changed)
+    if native.signature.is_pure and all(map(_is_remembered, (*types, call.type))):
+        function = functools.lru_cache(maxsize=_REMEMBERED)(function)
+    return function, changed
+
+
+def _is_remembered(type_: Type) -> bool:
+    """Return True if equal values of a type cannot be told apart, and none can be changed."""
+    if isinstance(type_, Optional):
+        return _is_remembered(type_.content)
+    return not isinstance(type_, Tuple | Collection) and type_ not in FLOATS and type_ != VOID
+
+
+def _function(
+    native: NativeFunction, types: tuple[Type, ...], result: Type, changed: tuple[int, ...]
+) -> Callable[..., Any]:
+    from streams_orchestration.spl.programs.python_values import from_python, to_python
+
+    name, python = native.signature.full_name, native.python
+    inward = tuple(map(to_python, types))
+    given = [*([] if result == VOID else [("its result", from_python(result))])]
+    given += [(f"the new value of argument {at + 1}", from_python(types[at])) for at in changed]
+
+    def call(*arguments: Any) -> Any:
+        values = [convert(each) for convert, each in zip(inward, arguments, strict=True)]
+        try:
+            returned: Any = native.function(*values)
+        except (Exception, SystemExit) as error:  # whatever the function of a user raises
+            message = f"{name}: {python} raised {type(error).__name__}: {error}"
+            raise RunError(message) from error
+        if not given:
+            return None
+        parts: list[Any] = [returned]
+        if len(given) > 1 and isinstance(returned, tuple):
+            parts = list(cast("tuple[Any, ...]", returned))
+        if len(parts) != len(given):
+            wanted = ", ".join(what for what, _ in given)
+            message = f"{name}: {python} returned {returned!r:.60}; it must return a tuple of {wanted}"
+            raise RunError(message)
+        converted: list[Any] = []
+        for (what, convert), part in zip(given, parts, strict=True):
+            try:
+                converted.append(convert(part))
+            except RunError as error:
+                message = f"{name}: {python} returned a wrong value: {what}: {error}"
+                raise RunError(message) from error
+        if not changed:
+            return converted[0]
+        return tuple([None, *converted] if result == VOID else converted)
+
+    return call
+
+
+__all__ = ["NativeDefinitions", "NativeFunction", "called"]
