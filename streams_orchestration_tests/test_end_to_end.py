@@ -159,7 +159,7 @@ def test_plans_change_while_it_runs_and_one_that_fails_is_taken_back_and_the_res
     with streams(home, *failing, "--format", "json") as process:
         output, _ = process.communicate(timeout=LIMIT)
     assert process.returncode == 1, output
-    assert "the old plan runs again" in output
+    assert "the previous plan runs again" in output
     assert "ValueError: it was never tried" in json.loads(output[output.index("\n{\n") :])["reverted"]
     back = wait_for(home, lambda status: status.units[0].works and status.pes[0].rows_in > after.pes[0].rows_in)
     assert back.fingerprint == after.fingerprint

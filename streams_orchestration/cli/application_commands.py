@@ -93,7 +93,7 @@ def deploy() -> None:
 )
 @drop_state_option
 @within_option(
-    "Allow the changed units this long to reach a cut, and again to complete an epoch. After that the old plan is "
+    "Allow the changed units this long to reach a cut, and again to complete an epoch. After that the previous plan is "
     "restored."
 )
 @document_option

@@ -80,8 +80,8 @@ def streams() -> None:
     "hosts",
     multiple=True,
     metavar="HOST[:PORT]",
-    help="Answer requests with this value of the header Host, too, which a proxy in front passes on. All other values "
-    "are refused.",
+    help="Answer also requests for this host name, which a proxy in front passes on in the header Host. Requests for "
+    "names other than this and localhost are refused.",
 )
 @loaded(f"{CLI}.serving:ui")
 def ui() -> None:

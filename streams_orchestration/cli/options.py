@@ -93,7 +93,7 @@ revert_option = click.option(
     "--revert",
     is_flag=True,
     is_eager=True,
-    help="Restore the plan before the last redeploy. During its trial the state of then is restored as well; later the "
+    help="Restore the previous plan. During the trial of the last redeploy its state is restored as well; later the "
     "current state is kept. SPEC may be the application's name.",
 )
 application_argument = click.argument("application", metavar="APP", shell_complete=complete_application)
@@ -247,9 +247,11 @@ _OPTIONS = (
         type=CHOICES["fusion"],
         default=Options().fusion,
         show_default=True,
-        help="Choose how operators are fused into PEs.",
+        help="Choose how operators are fused into PEs: `legacy` fuses only operators with a common colocation tag; "
+        "`manual` makes --pes PEs, one by default; `automatic` makes one PE for each named host, host of a pool and "
+        "default host, or, with a profile of operators, as few PEs as --pe-capacity permits.",
     ),
-    compiler_option("--pes", type=PES, metavar="N", help="Aim at this many PEs."),
+    compiler_option("--pes", type=PES, metavar="N", help="Aim at this many PEs under manual or automatic fusion."),
     compiler_option(
         "--pe-capacity",
         type=PE_CAPACITY,
@@ -263,7 +265,9 @@ _OPTIONS = (
         type=CHOICES["channel_fusion"],
         default=Options().channel_fusion,
         show_default=True,
-        help="Choose which channels may share PEs.",
+        help="Choose which operators of parallel channels may share a PE: with `noChannelInfluence` any; with "
+        "`channelIsolation` only those of the same channel; with `channelExlocation` those of the same channel, and "
+        "operators outside of the region.",
     ),
     compiler_option(
         "--threading", type=CHOICES["threading"], help="Use this threading model where no annotation names one."

@@ -1,4 +1,4 @@
-"""`streams redeploy`: deploy again, preview that, or restore the plan before."""
+"""`streams redeploy`: deploy again, preview that, or restore the previous plan."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _redeploy(home: api.Home, wanted: Deployable, put_in_place: Callable[[Jobs],
 
 
 def _revert(home: api.Home, name: str, drop_state: tuple[str, ...], within: float, *, dry_run: bool) -> int:
-    """Restore the plan before the last redeploy: at its cut while that is on trial, else by another redeploy."""
+    """Restore the previous plan: at its cut while that is on trial, else by another redeploy."""
     current().application = name
     if api.on_trial(home, name):
         if dry_run or drop_state:
@@ -133,8 +133,8 @@ def _revert(home: api.Home, name: str, drop_state: tuple[str, ...], within: floa
             stop_orphans(jobs)
             status = jobs.status()
             facts = {"reverted": api.BY_HAND, "state": status.shown_state, "status": status_document(home, status)}
-            return answer(lambda: facts, f"{name} is {status.shown_state}, with the plan before the last redeploy.")
-    before = api.plan_before(home, name)
+            return answer(lambda: facts, f"{name} is {status.shown_state}, with the previous plan.")
+    before = api.previous_plan(home, name)
     report_diagnostics(before.compilation.diagnostics)
     if dry_run:
         return _preview(home, before, drop_state, f"streams run SPEC --name {name}")

@@ -99,7 +99,7 @@ class ResetUnit(dg.Config):
         description="`region-0` for a consistent region, `pe-3` for an autonomous PE; by default all failed units.",
     )
     generation: int | None = Field(
-        default=None, description="The generation that failed; nothing is done when the unit is past it already."
+        default=None, description="The generation that failed; nothing is done if the unit has a later one already."
     )
     deployment: int | None = Field(
         default=None, description="Unix seconds of the deployment that failed; nothing is done for a later deployment."
@@ -144,7 +144,7 @@ def _takes_what_is_there(context: dg.OpExecutionContext) -> bool:
 @keyed_op(ins=AFTER, out=NOTHING)
 @_patient
 def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication, streams: StreamsResource) -> None:
-    """Write the compiled plan, or with `revert` the plan before the last redeploy, to the catalog as the wanted one.
+    """Write the compiled plan, or with `revert` the previous plan, to the catalog as the wanted one.
 
     It fails if the compiled stages do not belong to one compilation.
     """
@@ -153,8 +153,8 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
         if config.fresh or config.savepoint:
             message = "revert restores the previous plan with its state. Leave fresh and savepoint out."
             raise dg.Failure(description=message, allow_retries=False)
-        put_in_place(context, lambda: api.bring_back(home, application, drop=config.drop_state))
-        context.log.info("%s runs with the plan before the last redeploy", application)
+        put_in_place(context, lambda: api.restore_previous_plan(home, application, drop=config.drop_state))
+        context.log.info("%s runs with the previous plan again", application)
         return
     compilation = streams.artifacts.compilation(application)
     if _takes_what_is_there(context):
@@ -176,7 +176,7 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
 
     put_in_place(context, bring_up)
     keep_applied(streams.artifacts, compilation)
-    context.log.info("%s: %d PEs are wanted", application, len(compilation.fusion.pes))
+    context.log.info("%s: the wanted plan has %d PEs", application, len(compilation.fusion.pes))
 
 
 @keyed_op(ins=AFTER, out=NOTHING)
@@ -186,7 +186,7 @@ def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: S
     require_lasting(context, application_of(context), streams.directory())
     _stop_orphans(context, streams.directory())
     hosts = api.launch(streams.directory(), application_of(context), asked_at=config.asked_at)
-    context.log.info("launched hosts: %s", "; ".join(hosts) or "none, all of them run")
+    context.log.info("launched hosts: %s", "; ".join(hosts) or "none, since all run")
 
 
 @keyed_op(ins=AFTER, out=NOTHING)
@@ -206,7 +206,9 @@ def await_heartbeats(
         status = status_when_running(streams.directory(), application, config.timeout)
     except dg.DagsterExecutionInterruptedError:
         context.log.warning(
-            "the run was ended; %s goes on, job %s stops it", application, job_name(application, "cancel")
+            "the run was terminated; %s continues, job %s stops it",
+            application,
+            job_name(application, "cancel"),
         )
         raise
     _record(context, keys, streams.directory(), status)
@@ -238,13 +240,13 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
         if healing.exhausted or time.monotonic() > until:
             status_when_stopped(home, application, STOP_SECONDS)
             reasons = [f"{each.unit}: {each.reason}" for each in healing.exhausted]
-            late = f"it has not taken all that was there within {timeout:g} s"
-            message = f"{application} was stopped: {'; '.join(reasons) or late}. The next run goes on where it stands."
+            late = f"it did not process all available input within {timeout:g} s"
+            message = f"{application} was stopped: {'; '.join(reasons) or late}. The next run continues from there."
             raise dg.Failure(description=message, allow_retries=False)
         time.sleep(LOOK_SECONDS)
     stopped = status_when_stopped(home, application, STOP_SECONDS)  # its hosts are about to end
     if status.state != "COMPLETED" and status.taken_at is None:
-        message = f"{application} was stopped by another command. The next run goes on where it stands."
+        message = f"{application} was stopped by another command. The next run continues from there."
         raise dg.Failure(description=message, allow_retries=False)
     return stopped
 
@@ -276,7 +278,7 @@ def _units_of(context: dg.OpExecutionContext) -> Units:
     run = context.instance.get_run_by_id(context.run_id)  # the context has the tags that the run began with
     claimed = None if run is None else run.tags.get(CLAIMED_TAG)
     if claimed is None:
-        message = f"the run does not say what is reset (tag {CLAIMED_TAG}): run the job from its first step"
+        message = f"the run has no tag {CLAIMED_TAG}, which names the units to reset: run the job from its first step"
         raise dg.Failure(description=message, allow_retries=False)
     return json.loads(claimed)
 
@@ -288,7 +290,7 @@ def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home) 
         require_lasting(context, application, home)
         gone = _past(home, application, config)
         if gone is not None:
-            context.log.info("nothing is left to do: %s", gone)
+            context.log.info("the reset is not needed any more: %s", gone)
             return {}
         units = [config.unit] if config.unit else list(api.failed_units(api.read_status(home, application), api.now()))
         generations = [
@@ -303,9 +305,9 @@ def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home) 
         raise dg.RetryRequested(max_retries=2, seconds_to_wait=RETRY_SECONDS) from error
     for unit, generation in zip(units, generations, strict=True):
         if generation == config.generation:
-            context.log.info("%s goes back to its last cut as soon as its hosts are there", unit)
+            context.log.info("%s is reset to its last cut as soon as its hosts run", unit)
         else:
-            context.log.info("%s goes on from its last cut as generation %d", unit, generation)
+            context.log.info("%s continues from its last cut in generation %d", unit, generation)
     return dict.fromkeys(units, config.generation)
 
 
@@ -318,7 +320,7 @@ def _past(home: api.Home, application: str, config: ResetUnit) -> str | None:
     except api.NotDeployedError:
         return f"{application} is not deployed any more"
     if config.deployment is not None and int(status.deployed_at) != config.deployment:
-        return f"{application} was deployed anew since"
+        return f"{application} was deployed again since"
     unit = next((each for each in status.units if each.name == config.unit), None)
     if status.state in ("COMPLETED", "STOPPED"):
         return f"{application} is {status.state}"
@@ -345,7 +347,7 @@ def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams:
             except api.FailedAgainError as error:
                 if error.failure.exhausted or not error.failure.gone or time.monotonic() > until:
                     raise
-                context.log.info("%s; it is reset once more", error)
+                context.log.info("%s; it is reset again", error)
                 api.reset(home, application_of(context), unit, generation=error.failure.generation, force=False)
 
 
@@ -355,7 +357,7 @@ def record(context: dg.OpExecutionContext, streams: StreamsResource, keys: Asset
     """Record the status of the application on its assets, with a drawing of the timeline of its resets."""
     application, home = application_of(context), streams.directory()
     status = api.read_status(home, application)
-    context.log.info("%s: back from its last cut", ", ".join(_units_of(context)))
+    context.log.info("%s: works again, from its last cut", ", ".join(_units_of(context)))
     _record(context, keys, home, status, timeline=draw_timeline(status, api.read_cuts(home, application), api.now()))
 
 

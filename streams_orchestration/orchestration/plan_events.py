@@ -76,7 +76,7 @@ def _keeps_state(instance: dg.DagsterInstance, key: dg.AssetKey, since: float) -
     Args:
         instance: the Dagster instance, which has the evaluation if a run of Dagster redeployed.
         key: the key of the deployment.
-        since: the time when the plan before was recorded, in unix seconds.
+        since: the time when the previous plan was recorded, in unix seconds.
     """
     record = instance.get_latest_asset_check_evaluation_record(dg.AssetCheckKey(key, KEEPS_STATE))
     made = record.evaluation if record is not None and record.create_timestamp > since else None

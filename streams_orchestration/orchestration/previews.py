@@ -28,7 +28,7 @@ def put_in_place(context: dg.OpExecutionContext, put: Callable[[], Redeployment 
 
     Raises:
         Failure: the redeploy was refused, since state would be lost, and nothing has changed; or the new plan did not
-            work, and the plan before was restored.
+            work, and the previous plan was restored.
     """
     try:
         outcome = put()

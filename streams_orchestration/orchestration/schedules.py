@@ -172,7 +172,7 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, home: api.Ho
     tried = api.taken_back(home, source.name)
     if tried is not None and tried.fingerprint == plan:
         return (
-            f"this plan was tried and taken back, since {tried.cause}. It is tried again when the spec has changed, or "
+            f"this plan was tried and reverted: {tried.cause}. It is tried again when the spec has changed, or "
             f"when job {job_name(source.name, 'redeploy')} is started by hand"
         )
     return None

@@ -97,10 +97,10 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.redeployment.reverting import (
         BY_HAND,
         TakenBack,
-        bring_back,
         end_trial_by_hand,
         on_trial,
-        plan_before,
+        previous_plan,
+        restore_previous_plan,
         return_to,
         taken_back,
     )

@@ -346,12 +346,12 @@ class RedeployRefusedError(StreamsRuntimeError):
 
 
 class RevertedError(StreamsRuntimeError):
-    """The new plan did not work, and the previous plan was brought back."""
+    """The new plan failed its trial, and the previous plan was restored."""
 
     def __init__(self, redeployment: Redeployment, cause: str) -> None:
         super().__init__(
-            f"{redeployment.application}: the old plan runs again, from its cut, since the new plan failed its trial "
-            f"and was reverted: {cause}"
+            f"{redeployment.application}: the previous plan runs again, from its cut, since the new plan failed its "
+            f"trial and was reverted: {cause}"
         )
         self.redeployment = redeployment
         self.cause = cause

@@ -97,6 +97,6 @@ def test_what_can_run_is_spoken_of_as_a_redeploy_does(
     assert {key: document[key] for key in ("units", "verdict", "from", "to")} == {
         key: wanted[key] for key in ("units", "verdict", "from", "to")
     }
-    words = ("P ×3", "resharded", "divided anew over the channels of P, 2 to 3", "All state is kept.")
+    words = ("P ×3", "resharded", "divided over the channels of P, 2 to 3", "All state is kept.")
     assert all(word in " ".join(text.split()) for text in (difference, preview) for word in words)
     assert "2 -> 3" in difference

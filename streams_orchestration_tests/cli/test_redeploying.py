@@ -215,7 +215,7 @@ def test_the_plan_before_is_shown_and_brought_back_with_its_options(
         ("PASSED", ["--set", "n=1"], 2, "--revert restores the previous plan with its options"),
         ("OPEN", ["--dry-run"], 2, "the redeploy of app is on trial: --revert loses nothing then"),
         ("OPEN", ["--drop-state", "New"], 2, "the redeploy of app is on trial: --revert loses nothing then"),
-        (None, [], 1, "there is no plan before that could be brought back: it was not redeployed yet"),
+        (None, [], 1, "there is no previous plan to restore, since it was never redeployed"),
     ],
 )
 def test_what_cannot_be_brought_back_is_said(
@@ -281,7 +281,7 @@ def test_the_document_of_every_case(case: str, tmp_path: Path, monkeypatch: pyte
         assert reasons
         assert {name: reason for name, reason in reasons.items() if wanted["reason"] not in reason} == {}
     lost = [each["reason"] for each in actual["operators"] if each["action"] in ("refused", "dropped")]
-    assert wanted.get("allowed") or all("--drop-state" in each for each in lost if "begins anew" not in each)
+    assert wanted.get("allowed") or all("--drop-state" in each for each in lost if "starts without state" not in each)
 
 
 def test_a_complete_application_has_nothing_that_could_be_redeployed(

@@ -222,7 +222,7 @@ DEPLOYED_AT = int(running().deployed_at)
         (running(units=(replace(UNIT, generation=3),)), "region-0 was reset again since, and works as generation 3"),
         (running(state="STOPPED"), "demo is STOPPED"),
         (running(state="COMPLETED"), "demo is COMPLETED"),
-        (running(deployed_at=NOW), "demo was deployed anew since"),
+        (running(deployed_at=NOW), "demo was deployed again since"),
         (None, "demo is not deployed any more"),
     ],
 )

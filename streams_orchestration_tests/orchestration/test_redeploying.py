@@ -116,7 +116,7 @@ def test_a_refusal_fails_the_run_with_reason_and_remedy(
         assert data is not None
         assert "New[0]: state of New is gone. Leave that as it is" in (data.description or "")
         assert (data.description or "").endswith(
-            "takes its place `uid: o1`, or let its state go with `drop_state` Out\n"
+            "replaces it `uid: o1`, or accept the loss of its state with `drop_state` Out\n"
             "(`drop_state` is in the run config of the job `demo__redeploy`: demo__deployment, write_wanted_state)"
         )
         assert data.metadata["streams/redeploy"].value == refused.document()
@@ -148,8 +148,8 @@ def test_a_run_whose_plan_was_taken_back_fails_and_says_why(
     data = failure.step_failure_data.user_failure_data
     assert data is not None
     assert (
-        f"demo: the old plan runs again, from its cut, since the new plan failed its trial and was reverted: {cause}"
-        in (data.description or "")
+        "demo: the previous plan runs again, from its cut, since the new plan failed its trial and was reverted: "
+        f"{cause}" in (data.description or "")
     )
     assert data.metadata["streams/reverted"].value == cause
     assert "launch" not in runtime.names, "what runs is not touched"
@@ -189,7 +189,7 @@ CHECKS: dict[str, tuple[tuple[str, str], bool, dg.AssetCheckSeverity, str]] = {
     "a width": (("width: 2", "width: 3"), True, dg.AssetCheckSeverity.WARN, "All state is kept."),
     "another key": (("key: k", "key: g"), False, dg.AssetCheckSeverity.ERROR, "state of New was made under another"),
     "another name": (
-        ("name: Source", "name: Other"), False, dg.AssetCheckSeverity.WARN, "Source: it is in the new plan no more"
+        ("name: Source", "name: Other"), False, dg.AssetCheckSeverity.WARN, "Source: it is not in the new plan"
     ),
     "no spec": (("operator: Beacon", "operator: Beakon"), False, dg.AssetCheckSeverity.ERROR, "the spec has errors"),
 }  # fmt: skip
@@ -306,7 +306,7 @@ def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: 
         with create_catalog(home).write() as connection:
             connection.execute(update(tables.trial).values(state="PASSED", ended_at=1.0))
         monkeypatch.setattr(reverting, "redeploy", redeploying.begin_redeploy)
-    edit(spec, "operator: Beacon", "operator: Nothing")  # of a spec with errors the plan before is brought back, too
+    edit(spec, "operator: Beacon", "operator: Nothing")  # of a spec with errors the previous plan is restored, too
     job_def = build_application_definitions(spec, home).resolve_job_def("demo__deploy")
     with dg.DagsterInstance.ephemeral() as instance:
         assert job_def.execute_in_process(step("write_wanted_state", revert=True), instance=instance).success

@@ -138,7 +138,7 @@ BROKEN: dict[str, tuple[str, str, dict[str, Any]]] = {
         "has published what a reset or a revert takes back",
         {"shows_after_trial": False, "redeploys": 1, "epochs": 1, "faults": 0},
     ),
-    "garbage that the plan before needs": (
+    "garbage that the previous plan needs": (
         "autonomous consumer behind the region",
         "can need segment 0 of PE 1, which is gone",
         {"keeps_cut_on_trial": False, "redeploys": 1, "epochs": 1, "faults": 0},

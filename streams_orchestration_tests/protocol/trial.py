@@ -1,6 +1,6 @@
-"""The trial of a redeploy as the model takes it: it passes, or the plan before is brought back.
+"""The trial of a redeploy as the model takes it: it passes, or the previous plan is restored.
 
-What the functions do is what `units/trial.py` and `units/plan_before.py` do.
+What the functions do is what `units/trial.py` and `units/previous_plan.py` do.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ def _has_read(topology: Topology, world: World, pe: int) -> bool:
 
 
 def passed(world: World) -> World:
-    """`trial._pass`: what the units have completed becomes visible, and nothing brings the plan before back."""
+    """`trial._pass`: what the units have completed becomes visible, and nothing brings the previous plan back."""
     return world._replace(tried=(), before=())
 
 
 def revert(setting: Setting, world: World) -> World:
-    """`plan_before.bring_back`: the plan before goes on at its cut, with numbers higher than the trial has used."""
+    """`previous_plan.restore_plan`: the previous plan continues at its cut, with higher numbers than the trial used."""
     topology = setting.topology
     tried = [pe for unit in world.tried for pe in topology.members[unit]]
     epoch = max(

@@ -151,7 +151,7 @@ class World(NamedTuple):
     tried: tuple[int, ...] = ()
     """Units that have begun with a plan which is on trial; nothing else is held meanwhile."""
     before: tuple[Pe, ...] = ()
-    """The PEs of these units under the plan before, at its cut."""
+    """The PEs of these units under the previous plan, at its cut."""
     queries: tuple[Query, ...] = ()
     """By PE; of one that is no query nothing is kept."""
 

@@ -31,7 +31,7 @@ from streams_orchestration.runtime.units import (
     controller,
     garbage,
     holding,
-    plan_before,
+    previous_plan,
     region_machine,
     roll_back,
     watch,
@@ -192,21 +192,21 @@ MUTANTS: dict[str, Mutant] = {
         stored_states.kept_files, "return {path for paths in kept for path in paths}", "return set()"
     ),
     "a revert takes nothing back": Mutant(
-        plan_before._roll_back_tried,
+        previous_plan._roll_back_tried,
         "garbage += roll_back(connection, replace(unit, completed_epoch=unit.shown), unit.current_epoch + 1)",
         "pass",
     ),
     "a revert repeats epochs": Mutant(
-        plan_before.bring_back,
+        previous_plan.restore_plan,
         "epoch = max([last.last_epoch, *(unit.current_epoch for unit in tried), *(pe.epoch for pe in pes)])",
         "epoch = last.last_epoch",
     ),
     "a revert repeats generations": Mutant(
-        plan_before.bring_back,
+        previous_plan.restore_plan,
         "generation = 1 + max(last.last_generation, highest)",
         "generation = last.last_generation",
     ),
-    "a revert repeats numbers of segments": Mutant(plan_before._pe_values, "if stream in written}", "if False}"),
+    "a revert repeats numbers of segments": Mutant(previous_plan._pe_values, "if stream in written}", "if False}"),
     "a redeploy repeats the generation": Mutant(
         switching.begin, "generation = cut.generation + 1", "generation = cut.generation"
     ),

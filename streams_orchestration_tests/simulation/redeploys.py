@@ -43,8 +43,8 @@ class Redeploys:
         number = choices.pick("plan", (2,) * len(self.plans) + (1,))
         within = WITHIN_SECONDS[choices.pick("within", (2, 1, 1))]
         if number == len(self.plans):
-            name = "return to the plan before"
-            return self._begin("redeployer", name, lambda: reverting.bring_back(self.home, application))
+            name = "return to the previous plan"
+            return self._begin("redeployer", name, lambda: reverting.restore_previous_plan(self.home, application))
         name = f"redeploy to plan {number} within {within:g} s"
         return self._begin("redeployer", name, lambda: self._redeploy(number, within))
 

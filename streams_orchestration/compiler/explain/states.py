@@ -36,15 +36,15 @@ def state_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
     except ValidationError:
         return
     if not kind.has_state(parameters):
-        yield Fact("it keeps none, so a redeploy loses none")
+        yield Fact("it keeps no state, so a redeploy loses none")
         return
     what = "its offset" if issubclass(kind, SourceOperator) else "its state"
-    known = f"its uid {model.uid}" if model.uid else f"its full name {model.name}; with a uid it could get another name"
-    yield Fact(f"{what} is kept in other PEs and on other hosts; a redeploy knows it by {known}")
+    known = f"its uid {model.uid}" if model.uid else f"its full name {model.name}; set a uid before you rename it"
+    yield Fact(f"a redeploy keeps {what}, also in another PE or on another host, and finds the operator by {known}")
     levels = Feeds(lookup.logical).levels(model.index)
     for place in range(len(levels)):
-        yield Fact(f"when the width of {levels[place].region} changes {_divided(model, program, kind, levels, place)}")
-    yield Fact(f"left out of the spec it loses that: {GONE}. {remedy_of_gone(model.identity, model.name)}")
+        yield Fact(f"if the width of {levels[place].region} changes, {_divided(model, program, kind, levels, place)}")
+    yield Fact(f"if the operator is removed, {what} is lost: {GONE}. {remedy_of_gone(model.identity, model.name)}")
 
 
 def _program(lookup: CompilationIndex, operator: int) -> OperatorProgram | None:
@@ -59,10 +59,10 @@ def _divided(
     """Say what a change of one width would do to the state, in the words of a preview."""
     if reads_by_channel(model.parameters, kind):
         last = refusal(model.name, OFFSET_WITHOUT_CHANNEL.format("the last one"), CHANNELS)
-        return f"to more channels, each goes on from its own; to fewer, {last.text}. {last.remedy}"
+        return f"each channel continues from its own offset; with fewer channels, {last.text}. {last.remedy}"
     wider = tuple(level._replace(width=max(level.width, 2)) for level in levels)
     reason = divisible(sharding_of(program, kind), wider, wider, (place,))
     if reason:
         refused = refusal(model.name, reason, f"parallel region {levels[place].region}")
-        return f"it cannot be kept: {refused.text}. {refused.remedy}"
-    return "it is divided anew"
+        return f"its state cannot be kept: {refused.text}. {refused.remedy}"
+    return "its state is divided over the new channels"

@@ -131,7 +131,7 @@ class _Loss:
                 self._unused -= named
                 if named:
                     self.operators.add(each.operator)
-                    reason = each.reason if each.lossy else f"it begins anew: {each.reason}"
+                    reason = each.reason if each.lossy else f"it starts without state: {each.reason}"
                     action = each._replace(action="dropped", reason=reason, lossy=True, remedy="")
                 else:
                     self._others.add(each.operator)

@@ -55,7 +55,7 @@ class Refusal(NamedTuple):
     remedy: str
 
 
-GONE = "it is in the new plan no more"
+GONE = "it is not in the new plan"
 OFFSET_WITHOUT_CHANNEL = "is an offset in each channel, and no new channel continues from that of {}"
 CHANNELS = "the number of its channels"
 
@@ -66,18 +66,18 @@ def refusal(name: str, reason: str, cause: str) -> Refusal:
     Args:
         name: logical name of the operator.
         reason: the words that follow `state of X`.
-        cause: the thing that would have to stay as it is.
+        cause: the thing that would have to stay unchanged.
     """
-    return Refusal(f"state of {name} {reason}", f"Leave {cause} as it is, or {_letting_go(name)}")
+    return Refusal(f"state of {name} {reason}", f"Leave {cause} unchanged, or {_accepting_loss(name)}")
 
 
 def remedy_of_gone(identity: str, name: str) -> str:
     """Return how to keep the state of an operator that the new plan lacks, or how to allow its loss."""
-    return f"Give the operator that takes its place `uid: {identity}`, or {_letting_go(name)}"
+    return f"Give the operator that replaces it `uid: {identity}`, or {_accepting_loss(name)}"
 
 
-def _letting_go(name: str) -> str:
-    return f"let its state go with --drop-state {name}"
+def _accepting_loss(name: str) -> str:
+    return f"accept the loss of its state with --drop-state {name}"
 
 
 class Decisions:
@@ -131,7 +131,7 @@ class Decisions:
         if not any(self._has_state(name) for name in before.values()):
             return Decided(tuple(self._stateless(before, after)))
         if not _may_store(self.new.programs[next(iter(after.values()))]):
-            return self._refused(identity, "is there, and its class keeps none any more", "its class")
+            return self._refused(identity, "exists, but its class keeps no state any more", "its class")
         levels = self.old.levels(identity), self.new.levels(identity)
         changed = _changed(*levels)
         if not changed:
@@ -154,10 +154,10 @@ class Decisions:
             if channels in before:
                 yield self._placed(before[channels], name)
             else:
-                yield OperatorAction(name, "added", 0, 0, "a channel more, without state")
+                yield OperatorAction(name, "added", 0, 0, "a new channel, without state")
         for channels, name in before.items():
             if channels not in after:
-                yield self._action(name, name, "dropped", "a channel less, without state")
+                yield self._action(name, name, "dropped", "a removed channel, without state")
 
     def _lost_meaning(self, identity: str, former: str, name: str, kind: type[Operator]) -> str:
         known = self.old.model(identity).expressions
@@ -199,7 +199,7 @@ class Decisions:
             return self._refused(identity, OFFSET_WITHOUT_CHANNEL.format(gone[0]), CHANNELS)
         carried = self._carried(common, kind)
         fresh = [name for channels, name in after.items() if channels not in before]
-        reason = "a channel more, which begins with what it alone reads"
+        reason = "a new channel, which begins with its own input"
         return carried._replace(
             actions=(*carried.actions, *(OperatorAction(name, "added", 0, 0, reason) for name in fresh))
         )
@@ -223,7 +223,7 @@ class Decisions:
             )
             for group, targets in groups[1].items()
         ]
-        reason = f"divided anew over the channels of {_regions(levels, changed)}, {len(before)} to {len(after)}"
+        reason = f"divided over the channels of {_regions(levels, changed)}, {len(before)} to {len(after)}"
         converted = conversions(
             self.old.programs[next(iter(before.values()))], self.new.programs[next(iter(after.values()))], kind
         )
@@ -232,19 +232,19 @@ class Decisions:
             for channels, name in after.items()
         ]
         actions += [
-            self._action(name, name, "resharded", f"a channel less: the others have its state, {reason}")
+            self._action(name, name, "resharded", f"a removed channel: the others get its state, {reason}")
             for channels, name in before.items()
             if channels not in after
         ]
         return Decided(tuple(actions), tuple(moves))
 
-    def _refused(self, identity: str, reason: str, cause: str = "that") -> Decided:
+    def _refused(self, identity: str, reason: str, cause: str = "the operator") -> Decided:
         """Return the decision that the states of an operator are refused, in all channels of both plans.
 
         Args:
             identity: the identity of the operator.
             reason: the words that follow `state of X`.
-            cause: the thing that would have to stay as it is.
+            cause: the thing that would have to stay unchanged.
         """
         before, after = self.old.by_identity[identity], self.new.by_identity[identity]
         text, remedy = refusal(self.new.model(identity).name, reason, cause)

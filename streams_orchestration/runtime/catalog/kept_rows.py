@@ -1,4 +1,4 @@
-"""The catalog rows of the previous plan, which the trial of a redeploy keeps so that the plan can be brought back."""
+"""The catalog rows of the previous plan, which the trial of a redeploy keeps so that the plan can be restored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class PlanBefore:
+class PreviousPlan:
     """The rows of the units that a redeploy changes, and those of their application."""
 
     rows: Mapping[str, list[Row]]
@@ -45,6 +45,6 @@ class PlanBefore:
         return json.dumps([self.rows, self.states, self.formers]).encode()
 
     @classmethod
-    def load(cls, content: bytes) -> PlanBefore:
+    def load(cls, content: bytes) -> PreviousPlan:
         """Read the JSON that `dump` wrote."""
         return cls(*json.loads(content))

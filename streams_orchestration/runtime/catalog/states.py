@@ -24,7 +24,7 @@ UnitState = RegionState | Literal["COMPLETED", "STOPPED", "FAILED"]
 Timer = Literal["period", "drain", "reset"]
 """Kinds of a unit's timer, by what its deadline ends."""
 TrialState = Literal["OPEN", "PASSED", "REVERTED"]
-"""State of a redeploy: it may still be reverted, it is final, or the previous plan was brought back."""
+"""State of a redeploy: it may still be reverted, it is final, or the previous plan was restored."""
 EventKind = Literal[
     "unhealthy", "taken up", "reset began", "reset done", "first commit", "attempts used up", "cut lost", "cut restored"
 ]

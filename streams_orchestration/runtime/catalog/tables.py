@@ -165,9 +165,9 @@ trial = Table(
     Column("ended_at", Float),
     Column("cause", Reason),  # why it was reverted
     Column("pause", Float),  # seconds between the last commit before and the first one after
-    Column("before", LargeBinary),  # the rows of the plan before at its cut, of an open one
+    Column("before", LargeBinary),  # the rows of the previous plan at its cut, of an open one
     Column("files", JSON, nullable=False),  # of states that these name
-    Column("earlier", LargeBinary),  # the compilation of the plan before, unless that was brought back
+    Column("earlier", LargeBinary),  # the compilation of the previous plan, unless that was restored
     Column("taken_back", String),  # fingerprint of a plan that this redeploy has taken back
 )
 

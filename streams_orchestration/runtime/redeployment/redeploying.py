@@ -66,7 +66,7 @@ def redeploy(
     """Replace the deployed plan by a new one, start the hosts that it needs, and wait until its trial is decided.
 
     Unchanged units keep running. The others are drained to their cuts, and continue there with the new plan. If a unit
-    then fails to complete an epoch, the old plan is restored.
+    then fails to complete an epoch, the previous plan is restored.
 
     Args:
         home: the state directory.
@@ -78,7 +78,7 @@ def redeploy(
         The redeploy, with its measured pause.
 
     Raises:
-        RevertedError: the new plan failed its trial, and the old plan was restored.
+        RevertedError: the new plan failed its trial, and the previous plan was restored.
         Exception: all errors of `begin_redeploy`.
     """
     application = wanted.name
@@ -110,8 +110,8 @@ def begin_redeploy(
 
     Raises:
         RedeployRefusedError: state would be lost that `drop` does not name.
-        NotDrainedError: the units did not reach their cuts in time; they continue with the old plan.
-        NotWrittenError: the states of the new plan could not be written; the old plan continues.
+        NotDrainedError: the units did not reach their cuts in time; they continue with the deployed plan.
+        NotWrittenError: the states of the new plan could not be written; the deployed plan continues.
         NotDeployableError: the application is complete.
         ApplicationError: Spark refuses a query.
         OnTrialError: an earlier redeploy is on trial, and the application is stopped.

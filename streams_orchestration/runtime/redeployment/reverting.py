@@ -24,7 +24,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog
 from streams_orchestration.runtime.units.trial import is_on_trial, read_trial
 
-BY_HAND = "it was taken back by hand"
+BY_HAND = "it was reverted by hand"
 
 
 class NotRevertedError(StreamsRuntimeError):
@@ -51,7 +51,7 @@ def on_trial(home: Home, application: str) -> bool:
 
 
 def end_trial_by_hand(home: Home, application: str) -> bool:
-    """Restore the plan before a redeploy on trial, at its cut, and start the hosts that it needs.
+    """Restore the previous plan of a redeploy on trial, at its cut, and start the hosts that it needs.
 
     Returns:
         False if no redeploy is on trial; then nothing was changed.
@@ -62,8 +62,8 @@ def end_trial_by_hand(home: Home, application: str) -> bool:
     return True
 
 
-def plan_before(home: Home, application: str) -> Deployable:
-    """Return the plan before the last redeploy, whose trial is over, compiled again from the stored application.
+def previous_plan(home: Home, application: str) -> Deployable:
+    """Return the previous plan, whose trial is over, compiled again from the stored application.
 
     The code of its operators is imported anew, so it may have changed since.
 
@@ -85,18 +85,18 @@ def plan_before(home: Home, application: str) -> Deployable:
     return deployable(compile_again(compilation))
 
 
-def bring_back(home: Home, application: str, *, drop: Collection[str] = ()) -> Redeployment | None:
+def restore_previous_plan(home: Home, application: str, *, drop: Collection[str] = ()) -> Redeployment | None:
     """Restore the plan from before the last redeploy: at its cut during the trial, else by a redeploy.
 
     Returns:
         The redeploy; None if a trial was reverted, which loses no state.
 
     Raises:
-        Exception: all errors of `plan_before` and `return_to`.
+        Exception: all errors of `previous_plan` and `return_to`.
     """
     if on_trial(home, application) and end_trial_by_hand(home, application):
         return None
-    return return_to(home, plan_before(home, application), drop=drop)
+    return return_to(home, previous_plan(home, application), drop=drop)
 
 
 def return_to(
@@ -106,7 +106,7 @@ def return_to(
 
     Args:
         home: the state directory.
-        before: see `plan_before`.
+        before: see `previous_plan`.
         drop: operators whose state may be lost.
         within: see `redeploy`.
 
@@ -141,8 +141,8 @@ def taken_back(home: Home, application: str) -> TakenBack | None:
 
 def _refusal(application: str, trial: TrialRow | None) -> str:
     if trial is None:
-        return f"{application}: there is no plan before that could be brought back: it was not redeployed yet"
+        return f"{application}: there is no previous plan to restore, since it was never redeployed"
     ended = time.strftime("%H:%M:%S", time.localtime(trial.ended_at or 0.0))
     if trial.state == "REVERTED":
-        return f"{application}: the plan before is back already, since {ended}: {trial.cause}"
-    return f"{application}: the plan before is not kept. Redeploy the former spec, then state is kept, too"
+        return f"{application}: the previous plan was restored already, at {ended}: {trial.cause}"
+    return f"{application}: the previous plan is not kept any more. Redeploy the former spec; that keeps the state, too"

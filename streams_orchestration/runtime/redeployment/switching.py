@@ -35,7 +35,7 @@ from streams_orchestration.runtime.transport.connections import carry_connection
 from streams_orchestration.runtime.transport.readers import drop_unread_exports
 from streams_orchestration.runtime.units.boundaries import forget_units, insert_cut, insert_states, place_hosts
 from streams_orchestration.runtime.units.holding import under_way
-from streams_orchestration.runtime.units.plan_before import read_plan
+from streams_orchestration.runtime.units.previous_plan import read_plan
 from streams_orchestration.runtime.units.trial import open_trial
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, bindparam, delete, func, select, update
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.kept_rows import PlanBefore
+from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan
 from streams_orchestration.runtime.catalog.rows import SegmentRow, StoredPosition
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.programs.batches import Position
@@ -151,7 +151,7 @@ def _importing_before(connection: Connection, exporter: str) -> Iterator[tuple[s
     t, a = tables.trial, tables.application
     on_trial = select(t.c.before, a.c.name, a.c.wanted).join(a, a.c.name == t.c.application)
     for row in connection.execute(on_trial.where(t.c.state == "OPEN")):
-        before = PlanBefore.load(row.before)
+        before = PreviousPlan.load(row.before)
         positions = {pe["id"]: pe["position"]["inputs"] for pe in before.rows["pe"]}
         for link in before.rows["stream_connection"]:
             mine = (link["exporter"], link["application"]) == (exporter, row.name) and link["pe"] in positions

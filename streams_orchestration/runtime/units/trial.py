@@ -2,7 +2,7 @@
 
 The units that it has restarted complete epochs, which nothing outside of them sees (`unit.shown_epoch`). When each has
 completed an epoch in which it has read the first outputs of the other units on trial (see `_is_proved`), all epochs
-become visible, and the previous plan is deleted. If a unit cannot do so, the previous plan is brought back. Nothing of
+become visible, and the previous plan is deleted. If a unit cannot do so, the previous plan is restored. Nothing of
 a trial is kept in memory: any process that observes the units of the application can decide it.
 """
 
@@ -15,13 +15,13 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.kept_rows import PlanBefore
+from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, TrialRow, UnitRow
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.units.failures import host_failure, pe_failure
-from streams_orchestration.runtime.units.plan_before import bring_back
+from streams_orchestration.runtime.units.previous_plan import restore_plan
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.status import HostStatus
 
@@ -40,7 +40,7 @@ def is_on_trial(connection: Connection, application: str) -> bool:
 
 
 def open_trial(
-    connection: Connection, application: str, units: Collection[str], within: float, before: PlanBefore
+    connection: Connection, application: str, units: Collection[str], within: float, before: PreviousPlan
 ) -> None:
     """Put a redeploy on trial, in its transaction.
 
@@ -81,10 +81,10 @@ def decide(catalog: Catalog, application: str) -> None:
 
 
 def revert(connection: Connection, trial: TrialRow, cause: str) -> list[str]:
-    """Bring the plan before an open trial back; return the files that the catalog no longer names."""
+    """End an open trial by restoring the previous plan; return the files that the catalog no longer names."""
     assert trial.before is not None
     end_trial(connection, trial, "REVERTED", cause=cause, earlier=None)
-    return bring_back(connection, trial.application, PlanBefore.load(trial.before))
+    return restore_plan(connection, trial.application, PreviousPlan.load(trial.before))
 
 
 def end_trial(connection: Connection, trial: TrialRow, state: str, **values: object) -> None:
@@ -97,7 +97,7 @@ def _pass(connection: Connection, trial: TrialRow) -> list[str]:
     """Close a trial that has passed, and show its epochs; return the files that only the previous plan named."""
     assert trial.before is not None
     u, application = tables.unit, trial.application
-    pause = _pause(connection, application, PlanBefore.load(trial.before).committed_at)
+    pause = _pause(connection, application, PreviousPlan.load(trial.before).committed_at)
     end_trial(connection, trial, "PASSED", pause=pause)
     connection.execute(update(u).where(u.c.application == application).values(shown_epoch=None))
     named = state_files(connection, application)

@@ -89,7 +89,7 @@ def test_what_cannot_be_kept_is_said_in_the_words_of_a_preview(case: str, tmp_pa
         return compiled({"spec": text}, tmp_path)
 
     (refused, *_) = [each for each in preview(wide(2), wide(3)).operators if each.action == "refused"]
-    assert f"when the width of X changes it cannot be kept: {refused.text} []" in said(explain(wide(2), "X"))
+    assert f"if the width of X changes, its state cannot be kept: {refused.text} []" in said(explain(wide(2), "X"))
 
 
 def test_a_fact_names_the_line_of_the_config(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""A redeploy is on trial until its units have completed an epoch; when they cannot, the plan before works again."""
+"""A redeploy is on trial until its units have completed an epoch; when they cannot, the previous plan works again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from streams_orchestration.runtime.redeployment.reverting import (
     NotRevertedError,
     end_trial_by_hand,
     on_trial,
-    plan_before,
+    previous_plan,
     return_to,
     taken_back,
 )
@@ -201,9 +201,11 @@ def test_the_process_that_redeploys_says_that_it_was_reverted_and_why(
 
     former = read_status(local.home, local.name).fingerprint
     monkeypatch.setattr(redeploying, "start", fail)
-    with pytest.raises(RevertedError, match=r"old plan runs again.*reverted: PE 0 failed: batch 7: operator X.*line 3"):
+    with pytest.raises(
+        RevertedError, match=r"previous plan runs again.*reverted: PE 0 failed: batch 7: operator X.*line 3"
+    ):
         redeploying.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
-    assert plans[0] != plans[1] == former, "hosts of the new plan are started, then those of the plan before"
+    assert plans[0] != plans[1] == former, "hosts of the new plan are started, then those of the previous plan"
     finish(local)
 
 
@@ -222,20 +224,20 @@ def test_a_host_that_cannot_be_started_at_all_takes_the_plan_back(
     monkeypatch.setattr(trying, "launch", launch)
     with pytest.raises(RevertedError, match="there is no Java"):
         redeploying.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
-    assert len(calls) > 1, "what the plan before needs is started"
+    assert len(calls) > 1, "what the previous plan needs is started"
     finish(local)
 
 
 def test_it_is_taken_back_by_hand_once(local: LocalApplication):
-    with pytest.raises(NotRevertedError, match="it was not redeployed yet"):
-        plan_before(local.home, local.name)
+    with pytest.raises(NotRevertedError, match="it was never redeployed"):
+        previous_plan(local.home, local.name)
     begin(local)
     run_some(local, 1)
     assert on_trial(local.home, local.name)
     assert end_trial_by_hand(local.home, local.name)
     assert not on_trial(local.home, local.name)
-    with pytest.raises(NotRevertedError, match=r"is back already, since .*taken back by hand"):
-        plan_before(local.home, local.name)
+    with pytest.raises(NotRevertedError, match=r"was restored already, at .*reverted by hand"):
+        previous_plan(local.home, local.name)
     finish(local)
 
 
@@ -255,14 +257,14 @@ def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_
     run_some(local, 4)
     assert taken_back(local.home, local.name) is None
     epoch = read_status(local.home, local.name).units[0].completed_epoch
-    assert return_to(local.home, plan_before(local.home, local.name)).verdict == "kept"
+    assert return_to(local.home, previous_plan(local.home, local.name)).verdict == "kept"
     status = read_status(local.home, local.name)
     assert status.fingerprint == first
     assert status.units[0].completed_epoch > epoch, "it goes on, and not back"
     tried = taken_back(local.home, local.name)
     assert tried is not None
     assert tried.fingerprint == second, "the schedule does not try it again"
-    assert plan_before(local.home, local.name).fingerprint == second, "that is the plan before now"
+    assert previous_plan(local.home, local.name).fingerprint == second, "that is the previous plan now"
     finish(local)
 
 

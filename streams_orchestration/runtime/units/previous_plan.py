@@ -1,4 +1,4 @@
-"""The previous plan at the cut of a redeploy: its rows are kept while the redeploy is on trial, to be brought back."""
+"""The previous plan at the cut of a redeploy: its rows are kept while the redeploy is on trial, to be restored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Executable, LargeBinary, Table, delete, func,
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.kept_rows import PlanBefore, Row
+from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan, Row
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.tasks.stored_states import newest_states, state_files
@@ -26,7 +26,7 @@ _OF_APPLICATION = (tables.stream_export, tables.stream_import)
 
 def read_plan(
     connection: Connection, application: str, units: Collection[str], formers: Mapping[str, str]
-) -> PlanBefore:
+) -> PreviousPlan:
     """Read the rows of the deployed plan, at a cut of the units that are to change.
 
     Args:
@@ -56,10 +56,10 @@ def read_plan(
         for pe in pes
         for state in newest_states(connection, application, pe).values()
     ]
-    return PlanBefore(rows, states, dict(formers))
+    return PreviousPlan(rows, states, dict(formers))
 
 
-def bring_back(connection: Connection, application: str, before: PlanBefore) -> list[str]:
+def restore_plan(connection: Connection, application: str, before: PreviousPlan) -> list[str]:
     """Replace the plan on trial by the previous plan; nothing of the plan on trial remains.
 
     Args:
@@ -96,9 +96,9 @@ def bring_back(connection: Connection, application: str, before: PlanBefore) -> 
             mine = (u.c.application == application, u.c.name == row["name"])
             connection.execute(update(u).where(*mine).values(final_epoch=final))
     place_hosts(connection, application, {row["id"]: read_wish(row["id"], row["wish"]) for row in before.rows["host"]})
-    _bring_back_sinks(connection, application, [pe.id for pe in pes], before)
-    _bring_back_application(connection, application, before, epoch, batch, generation)
-    _bring_back_connections(connection, application, before)
+    _restore_sinks(connection, application, [pe.id for pe in pes], before)
+    _restore_application(connection, application, before, epoch, batch, generation)
+    _restore_connections(connection, application, before)
     named = state_files(connection, application)
     return [path for path in garbage if path not in named]
 
@@ -124,7 +124,7 @@ def _roll_back_tried(connection: Connection, application: str, units: Collection
     return garbage
 
 
-def _enter(connection: Connection, name: str, before: PlanBefore, **at: Any) -> None:
+def _enter(connection: Connection, name: str, before: PreviousPlan, **at: Any) -> None:
     table = tables.metadata.tables[name]
     for row in before.rows[name]:
         values = row | (_unit_values(row, **at) if name == "unit" else _pe_values(row, **at) if name == "pe" else {})
@@ -157,7 +157,7 @@ def _pe_values(row: Row, epoch: int, batch: int, written: Mapping[str, int]) -> 
     }  # fmt: skip
 
 
-def _bring_back_sinks(connection: Connection, application: str, pes: Collection[int], before: PlanBefore) -> None:
+def _restore_sinks(connection: Connection, application: str, pes: Collection[int], before: PreviousPlan) -> None:
     """Restore the rows of sinks, and assign outputs that are being removed to the sinks' former names."""
     k, f = tables.sink, tables.sink_file
     connection.execute(delete(k).where(k.c.application == application, k.c.pe.in_(pes)))
@@ -168,7 +168,7 @@ def _bring_back_sinks(connection: Connection, application: str, pes: Collection[
         connection.execute(update(f).where(*mine).values(operator=row["operator"], pe=row["pe"]))
 
 
-def _bring_back_connections(connection: Connection, application: str, before: PlanBefore) -> None:
+def _restore_connections(connection: Connection, application: str, before: PreviousPlan) -> None:
     """Restore the rows of Exports, Imports and their connections, and delete those of the plan on trial."""
     c, i = tables.stream_connection, tables.stream_import
     for table in _OF_APPLICATION:
@@ -192,8 +192,8 @@ def _bring_back_connections(connection: Connection, application: str, before: Pl
     connect(connection)
 
 
-def _bring_back_application(
-    connection: Connection, application: str, before: PlanBefore, epoch: int, batch: int, generation: int
+def _restore_application(
+    connection: Connection, application: str, before: PreviousPlan, epoch: int, batch: int, generation: int
 ) -> None:
     a = tables.application
     (row,) = (_stored(a, each) for each in before.rows["application"])
