@@ -283,7 +283,7 @@ def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_anot
         revert(connection, trial, "PE 0 failed: it is wrong")
     assert redeploy_under_way(home, "demo") is None
     reason = tick(spec, home) or ""
-    assert "this plan was tried and taken back, since PE 0 failed: it is wrong" in reason
+    assert "this plan was tried and reverted: PE 0 failed: it is wrong" in reason
     assert "job demo__redeploy is started by hand" in reason
     edit(spec, "width: 3", "width: 4")
     assert tick(spec, home) is None
