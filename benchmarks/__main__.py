@@ -46,10 +46,14 @@ def main() -> None:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="what to measure")
     parser.add_argument("--quick", action="store_true", help="less data and fewer repetitions: rougher figures")
+    parser.add_argument("--out-of-order", action="store_true", help="nexmark: with events that are out of order")
     arguments = parser.parse_args()
     if unknown := [name for name in arguments.names if name not in names]:
         parser.error(f"there is no benchmark {unknown[0]}; there are {', '.join(names)}")
-    failed = measure(arguments.names or NAMES, quick=arguments.quick)
+    if arguments.out_of_order and arguments.names != ["nexmark"]:
+        parser.error("--out-of-order goes with nexmark")
+    chosen = ["nexmark.out_of_order"] if arguments.out_of_order else arguments.names or NAMES
+    failed = measure(chosen, quick=arguments.quick)
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.disorder import LAG, SECOND, arrival_order
 from benchmarks.harness import Row, seconds
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
@@ -25,10 +26,8 @@ RESULT = "k string, n bigint, total bigint, at timestamp"
 OUTPUT = {"n": "Count()", "total": "Sum(v)", "at": "Max(at)"}
 PANES = OUTPUT | {"at": "paneTime()"}
 BATCH = 10_000
-SECOND = 1_000_000
 RATE, KEYS = 5_000, 200
 """The tuples in a second of event time, and the number of their keys."""
-LAG = 4 * SECOND
 
 
 def tuples(count: int, *, shuffled: bool) -> pa.RecordBatch:
@@ -36,10 +35,7 @@ def tuples(count: int, *, shuffled: bool) -> pa.RecordBatch:
     random = np.random.default_rng(7)
     times = np.arange(count) * (SECOND // RATE)
     if shuffled:
-        delays = random.uniform(0, LAG, count)
-        late = random.random(count) < 0.01
-        delays[late] += LAG + random.uniform(0, LAG, late.sum())
-        times = times[np.argsort(times + delays, kind="stable")]
+        times = times[arrival_order(times, random)]
     keys = pa.array([f"key {number}" for number in range(KEYS)]).take(pa.array(random.integers(0, KEYS, count)))
     moments = pa.array(times, pa.int64()).cast(pa.timestamp("us", "UTC"))
     return pa.record_batch({"at": moments, "k": keys, "v": pa.array(random.integers(0, 1000, count))})

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.event_time import LAG, SCHEMA, SECOND, batches, tuples
+from benchmarks.disorder import LAG, SECOND
+from benchmarks.event_time import SCHEMA, batches, tuples
 from benchmarks.harness import Row, seconds
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator

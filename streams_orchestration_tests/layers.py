@@ -25,7 +25,7 @@ OPERATOR_LAYERS = (
         "failed_tuples",
         "logic_operator",
     ),
-    *("event_time_input", "epoch_sink", "frames", "gathering", "matching", "waiting"),
+    *("event_time_input", "epoch_sink", "frames", "gathering", "matching", "waiting", "window_results"),
     *("formats", "files", "databases", "http_client", "messages", "journal", "kafka", "lakes", "serving", "brokers"),
     *("standard", "parameter_errors", "enrich", "tokenize", "trial", "replay", "testing"),
 )

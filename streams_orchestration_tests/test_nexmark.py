@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.nexmark.application import QUERIES, STREAMED, document, sql
-from benchmarks.nexmark.events import events, write_events
+from benchmarks.nexmark.application import EVENT_TIME, QUERIES, STREAMED, document, sql
+from benchmarks.nexmark.events import events, out_of_order, write_events
 from benchmarks.nexmark.expected import SQL, expected
 from benchmarks.nexmark.throughput import compare, total
 from streams_orchestration.builder.testing import run_in_process, spark_engine
@@ -65,6 +65,18 @@ def test_a_query_gives_what_duckdb_does(query: str, batch: int):
     made = document(query, EVENTS, EVERY)
     (actual,) = run_in_process(deepcopy(made), {}, options=ONE_PE, batch=batch).values()
     wanted = rows(expected(query, events(0, EVENTS, EVERY)))
+    assert wanted
+    assert rows(actual) == wanted
+
+
+@pytest.mark.parametrize("query", EVENT_TIME)
+def test_windows_of_event_time_give_what_duckdb_does_whatever_the_order_of_events(query: str, tmp_path: Path):
+    numbers = out_of_order(EVENTS, EVERY, late=0.0)
+    write_events(tmp_path / "events", EVENTS, 1_000, EVERY, numbers=numbers)
+    made = document(query, EVENTS, EVERY, how="event_time", files=str(tmp_path / "events"))
+    (actual,) = run_in_process(made, {}, options=ONE_PE).values()
+    wanted = rows(expected(query, events(0, EVENTS, EVERY)))
+    assert (numbers[1:] < numbers[:-1]).any()
     assert wanted
     assert rows(actual) == wanted
 

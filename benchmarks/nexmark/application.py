@@ -7,12 +7,15 @@ from typing import Any, Literal
 
 import yaml
 
+from benchmarks.disorder import LAG, SECOND
 from benchmarks.nexmark.events import KINDS, OPEN_TIME
 
 QUERIES: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("queries.yaml").read_text("utf-8"))
 STREAMED = [query for query, parts in QUERIES.items() if "watermarks" in parts]
 """Those that Spark can stream."""
-Way = Literal["operators", "sql"]
+EVENT_TIME = [query for query, parts in QUERIES.items() if "eventTime" in parts]
+"""Those with windows of event time."""
+Way = Literal["operators", "sql", "event_time"]
 
 
 def document(query: str, events: int, every: int = 100, *, how: Way = "operators", files: str = "") -> dict[str, Any]:
@@ -22,19 +25,27 @@ def document(query: str, events: int, every: int = 100, *, how: Way = "operators
         query: as in `queries.yaml`.
         events: how many there are.
         every: microseconds between two events.
-        how: with standard operators, or as a query of Spark's.
+        how: with standard operators, as a query of Spark's, or with windows of event time.
         files: a directory of `write_events`; else the source makes the events.
     """
     parts = QUERIES[query]
     reads = {stream: schema(stream, names) for stream, names in parts["reads"].items()}
-    source = {
-        "name": "Events",
-        "operator": "Nexmark",
-        "outputs": [{"stream": stream, "schema": ddl} for stream, ddl in reads.items()],
-        "parameters": {"events": events, "every": every, "streams": list(reads), "files": files},
-        "annotations": {"consistent": {"trigger": "periodic", "period": 2.0}},
-    }
-    operators = parts["operators"] if how == "operators" else [sql_operator(query, every)]
+    annotations: dict[str, Any] = {"consistent": {"trigger": "periodic", "period": 2.0}}
+    if how == "event_time":
+        annotations["eventTime"] = {"eventTimeAttribute": "moment", "lag": LAG / SECOND}
+    sources = [
+        {
+            "name": name,
+            "operator": "Nexmark",
+            "outputs": [{"stream": stream, "schema": reads[stream]} for stream in streams],
+            "parameters": {"events": events, "every": every, "streams": streams, "files": files},
+            "annotations": annotations,
+        }
+        for name, streams in sources_of(query, how).items()
+    ]
+    operators = {
+        "operators": parts["operators"], "sql": [sql_operator(query, every)], "event_time": parts.get("eventTime", []),
+    }[how]  # fmt: skip
     sink = {
         "name": "Sink", "operator": "FileSink", "inputs": ["Result"],
         "parameters": {"file": "result", "format": "parquet"},
@@ -46,11 +57,17 @@ def document(query: str, events: int, every: int = 100, *, how: Way = "operators
             "Nexmark": {
                 "implementation": "benchmarks.nexmark.events:NexmarkSource",
                 "inputs": [],
-                "outputs": [{"mutable": True}] * len(reads),
+                "outputs": [{"mutable": True}] * (1 if how == "event_time" else len(reads)),
             }
         },
-        "graph": [source, *operators, sink],
+        "graph": [*sources, *operators, sink],
     }
+
+
+def sources_of(query: str, how: Way) -> dict[str, list[str]]:
+    """Return the streams of each source: one for all streams, or one for each if each has an event time of its own."""
+    reads = list(QUERIES[query]["reads"])
+    return {stream: [stream] for stream in reads} if how == "event_time" else {"Events": reads}
 
 
 def sql_operator(query: str, every: int) -> dict[str, Any]:
@@ -65,17 +82,20 @@ def sql_operator(query: str, every: int) -> dict[str, Any]:
     }
 
 
-def sql(query: str, every: int) -> tuple[str, dict[str, dict[str, str]]]:
+def sql(query: str, every: int, lag: float = 0) -> tuple[str, dict[str, dict[str, str]]]:
     """The text of a query for Spark, and stream -> attribute and delay of its watermark.
 
     Args:
         query: as in `queries.yaml`.
         every: microseconds between two events.
+        lag: seconds by which events may be out of order.
     """
     longest = f"{OPEN_TIME * every // 1_000_000 + 1} seconds"
+    delays = {"$longest": longest, "0 seconds": f"{lag:g} seconds"}
+    given: dict[str, dict[str, str]] = QUERIES[query].get("watermarks", {})
     watermarks = {
-        stream: {name: value.replace("$longest", longest) for name, value in watermark.items()}
-        for stream, watermark in QUERIES[query].get("watermarks", {}).items()
+        stream: {name: delays.get(value, value) for name, value in watermark.items()}
+        for stream, watermark in given.items()
     }
     return QUERIES[query]["sql"].replace("$longest", longest), watermarks
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from benchmarks.disorder import arrival_order
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, Parameters, ProducedTo, SourceOperator
@@ -59,7 +60,11 @@ def events(first: int, count: int, every: int = 100) -> Events:
         count: of the events.
         every: microseconds between two events.
     """
-    numbers = np.arange(first, first + count)
+    return numbered(np.arange(first, first + count), every)
+
+
+def numbered(numbers: np.ndarray, every: int = 100) -> Events:
+    """The events of these numbers, in this order."""
     place = numbers % ROUND
     people, bids = numbers[place < PEOPLE], numbers[place >= PEOPLE + AUCTIONS]
     auctions = numbers[(place >= PEOPLE) & (place < PEOPLE + AUCTIONS)]
@@ -138,7 +143,20 @@ def _batch(ddl: str, *columns: np.ndarray | pa.Array) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(cast, schema=schema)
 
 
-def write_events(directory: Path, count: int, slice: int, every: int = 100) -> None:
+def out_of_order(count: int, every: int = 100, late: float = 0.01) -> np.ndarray:
+    """Return the numbers of the first events, shuffled within 4 s of their times.
+
+    Args:
+        count: of the events.
+        every: microseconds between two events.
+        late: the share of events that come later than that.
+    """
+    return arrival_order(np.arange(count) * every, np.random.default_rng(7), late)
+
+
+def write_events(
+    directory: Path, count: int, slice: int, every: int = 100, *, numbers: np.ndarray | None = None
+) -> None:
     """Write events as files of Parquet: `Bids/00000.parquet`, a file of each kind for every slice.
 
     Args:
@@ -146,11 +164,14 @@ def write_events(directory: Path, count: int, slice: int, every: int = 100) -> N
         count: of the events, a multiple of `slice`.
         slice: events of a file of each kind.
         every: microseconds between two events.
+        numbers: their numbers in order of arrival; None if they come in order.
     """
+    order = np.arange(count) if numbers is None else numbers
     for kind in KINDS:
         (directory / kind).mkdir(parents=True)
     for number in range(count // slice):
-        for kind, batch in zip(KINDS, events(number * slice, slice, every), strict=True):
+        made = numbered(order[number * slice : (number + 1) * slice], every)
+        for kind, batch in zip(KINDS, made, strict=True):
             pq.write_table(pa.Table.from_batches([batch]), directory / kind / f"{number:05}.parquet")
 
 

@@ -1,7 +1,8 @@
-"""Nexmark in Spark: `python -m benchmarks.peers.nexmark_spark FILES EVENTS RESULTS QUERY...`.
+"""Nexmark in Spark: `python -m benchmarks.peers.nexmark_spark [--out-of-order] FILES EVENTS RESULTS QUERY...`.
 
 Each query as its SQL, streamed over the slices of `FILES`, one a micro-batch, into Parquet; then over all of them at
-once, for the result that others are compared with. The last line printed is JSON, query -> events a second.
+once, for the result that others are compared with. Events that are out of order have a watermark with their lag, and
+no result at once. The last line printed is JSON, query -> events a second.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 from pyspark.sql import SparkSession
 
+from benchmarks.disorder import LAG, SECOND
 from benchmarks.nexmark.application import QUERIES, STREAMED, schema, sql
 from benchmarks.nexmark.events import KINDS
 from benchmarks.peers.answer import steady
@@ -22,9 +24,9 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 EVERY = 100
 
 
-def streamed(spark: SparkSession, query: str, files: str, events: int, scratch: Path) -> float:
+def streamed(spark: SparkSession, query: str, files: str, events: int, scratch: Path, lag: float) -> float:
     """Events a second behind the first fifth."""
-    text, watermarks = sql(query, EVERY)
+    text, watermarks = sql(query, EVERY, lag)
     for stream in QUERIES[query]["reads"]:
         everything = schema(stream, [attribute.split(" ")[0] for attribute in KINDS[stream].split(", ")])
         frame = spark.readStream.schema(everything).option("maxFilesPerTrigger", 1).parquet(f"{files}/{stream}")
@@ -46,7 +48,7 @@ def at_once(spark: SparkSession, query: str, files: str, results: str) -> None:
     spark.sql(sql(query, EVERY)[0]).write.parquet(f"{results}/{query}-batch")
 
 
-def main(files: str, events: str, results: str, *queries: str) -> None:
+def main(files: str, events: str, results: str, *queries: str, lag: float = 0) -> None:
     """Measure."""
     rates: dict[str, float] = {}
     with TemporaryDirectory(prefix="bench-") as scratch:
@@ -60,12 +62,15 @@ def main(files: str, events: str, results: str, *queries: str) -> None:
             spark.conf.set(name, value)
         for query in queries:
             if query in STREAMED:
-                rates[query] = streamed(spark, query, files, int(events), Path(scratch))
+                rates[query] = streamed(spark, query, files, int(events), Path(scratch), lag)
                 print(f"  {query} in Spark: {rates[query]:,.0f} events/s", file=sys.stderr, flush=True)
-            at_once(spark, query, files, results)
+            if not lag:
+                at_once(spark, query, files, results)
         spark.stop()
     print(json.dumps(rates))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    given = sys.argv[1:]
+    disordered = given[0] == "--out-of-order"
+    main(*given[disordered:], lag=LAG / SECOND if disordered else 0)

@@ -75,6 +75,7 @@ def nulls_in(columns: Mapping[str, pa.Array], required: Iterable[str]) -> dict[i
     return found
 
 
+@functools.lru_cache(maxsize=4096)
 def required_attributes(ddl: str) -> tuple[str, ...]:
     """Return the attributes that a tuple type declares NOT NULL."""
     return tuple(attribute.name for attribute in parse_schema(ddl).attributes if attribute.required) if ddl else ()

@@ -44,6 +44,15 @@ def _drop_punctuation(port: int, mark: Punctuation) -> None:
     """Drop a mark. This is the default outside of a PE."""
 
 
+def _may_heed_marks(_port: int) -> bool:
+    """Return False: somebody may handle window marks. This is the default outside of a PE."""
+    return False
+
+
+def _counts_no_marks(port: int, number: int) -> None:
+    """Count nothing. This is the default outside of a PE."""
+
+
 @dataclass(slots=True)
 class OperatorContext:
     """The facts about its surroundings that an operator may use."""
@@ -77,6 +86,10 @@ class OperatorContext:
     """The time of the current micro-batch in unix seconds; it never goes back."""
     submit: Callable[[int, TupleBatch], None] = _drop
     punctuate: Callable[[int, Punctuation], None] = _drop_punctuation
+    unheeded: Callable[[int], bool] = _may_heed_marks
+    """Return True if no operator behind an output port handles window marks, so that counting them is enough."""
+    count_marks: Callable[[int, int], None] = _counts_no_marks
+    """Count so many window marks of an output port that are not sent, since it is `unheeded`."""
     time_zone: str = "UTC"
     """The application's time zone, as an IANA name."""
     region: RegionRole | None = None

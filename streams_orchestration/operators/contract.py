@@ -63,8 +63,9 @@ class Operator:
     free_parameters: ClassVar[frozenset[str]] = frozenset()
     """Parameters that can change without invalidating the state; see `keeps_state`."""
     passes_marks: ClassVar[bool] = True
-    """True if window marks are forwarded at once to the ports that preserve them; else the operator submits them
-    itself."""
+    """True if window marks go on at once to the ports that preserve them; else the operator submits them itself."""
+    heeds_marks: bool | None = None
+    """False if `on_punctuation` ignores window marks, so that they cut no batches; None if it is unknown."""
     places_watermarks: bool = False
     """True if `process` takes batches with watermarks and puts these into the batches that it submits, as `filter`,
     `slice` and `take` do; else it is called for the tuples between two watermarks, and submits no watermark itself.
@@ -74,8 +75,7 @@ class Operator:
     """The origin of the operator's watermark in an event-time graph; None stands for the input ports, or for the output
     of an annotated operator. A mode must also stand in the application's declaration, as `watermarkMode`."""
     pure: bool = False
-    """True if `process` has no side effects and depends only on its tuples, so it can be repeated to find a bad tuple.
-    """
+    """True if `process` depends only on its tuples and has no side effects, so a bad tuple is found by repeating it."""
     timers: Timers
     """The timers of an operator in an event-time graph, made in `setup`; a part of its state. Most have none."""
     model: ClassVar[OperatorModel | None] = None

@@ -40,6 +40,7 @@ class LogicOperator(Operator):
 
     Parameters = LogicParameters
     logic: Logic | None = None
+    heeds_marks = False
 
     @classmethod
     def has_state(cls, parameters: LogicParameters) -> bool:
@@ -55,6 +56,7 @@ class LogicOperator(Operator):
         """Take the logic, which sees tuples one after the other."""
         self.logic = logic
         self.places_watermarks = self.pure = False
+        self.heeds_marks = True
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Run the logic for a mark."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Sequence
 
 from streams_orchestration.expressions.tokens import name_token
@@ -23,6 +22,7 @@ from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema, normalised
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding, names_in
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.window_results import submit_windows
 from streams_orchestration.operators.windows.clause import Window
 from streams_orchestration.operators.windows.partition_eviction import Evicted, PartitionEviction
 from streams_orchestration.operators.windows.ranges import groups_of, whole_windows
@@ -133,8 +133,10 @@ class Aggregate(Operator):
             )
             self.timed = EventTimeGroups(self, role, groups, self.results)
             self.places_watermarks = True
+            self.heeds_marks = False
             return
         self.window = window
+        self.heeds_marks = window.eviction.kind == "punct"
         source, eviction, trigger = self.context.inputs[0], self.window.eviction, self.window.trigger
         types, policy = self.partition.types, self.window.partitions
         self.eviction = None if policy is None else PartitionEviction(policy, self.window, types)
@@ -218,11 +220,7 @@ class Aggregate(Operator):
         reached = {name: each.over(whole, groups.starts, groups.ends) for name, each in self.measures.items()}
         self._count_windows(reached, groups.windows)
         result, there = self.results.tuples(keys, reached, firings.at[groups.windows])
-        bounds = np.searchsorted(groups.windows[there], np.arange(count + 1)).tolist()
-        for first, last in itertools.pairwise(bounds):
-            if first < last:
-                self.submit(result.slice(first, last - first))
-            self.punctuate(Punctuation.WINDOW)
+        submit_windows(self, result, np.bincount(groups.windows[there], minlength=count))
 
     def _partitions(self, source: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray]:
         """Return the distinct partitions of tuples, and for each tuple the index of its partition."""
@@ -273,13 +271,11 @@ class Aggregate(Operator):
         }
         self._count_windows(reached, np.repeat(np.arange(len(sizes)), sizes))
         result, there = self.results.tuples(keys, reached, np.repeat(at, sizes))
-        sizes, position = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[there], minlength=len(sizes)), 0
-        if not mark:
+        if mark:
+            windows = np.repeat(np.arange(len(sizes)), sizes)[there]
+            submit_windows(self, result, np.bincount(windows, minlength=len(sizes)))
+        else:
             self.submit(result)
-        for size in sizes.tolist() if mark else ():
-            self.submit(result.slice(position, size))
-            position += size
-            self.punctuate(Punctuation.WINDOW)
         if len(done) == len(self.groups):
             self.groups.clear()
         else:

@@ -193,7 +193,7 @@ class EventTimeGroups:
             steps.places[at][results.firings] - 0.5,
         )
         sizes = np.bincount(results.firings[there], minlength=len(firsts))
-        self._sender.send(result, sizes.tolist(), steps.marks[at].tolist())
+        self._sender.send(result, sizes, steps.marks[at])
 
     def _values(self, results: PaneResults) -> dict[str, Reached]:
         """Return the values of the functions over panes."""
@@ -290,22 +290,35 @@ class _Sender:
         self._values = np.zeros(0, np.int64) if watermarks is None else watermarks.values
         self._sent = 0
 
-    def send(self, result: TupleBatch, sizes: list[int], marks: list[int]) -> None:
-        """Submit firings.
+    def send(self, result: TupleBatch, sizes: np.ndarray, marks: np.ndarray) -> None:
+        """Submit firings, and the watermarks in front of and among them.
 
         Args:
             result: the tuples of all firings.
             sizes: the number of tuples of each firing.
-            marks: for each firing, the position of the watermark that caused it.
+            marks: for each firing, the position of the watermark that caused it; ascending.
         """
+        if self._operator.context.unheeded(0):
+            self._send_at_once(result, sizes, marks)
+            return
         position = 0
-        for size, mark in zip(sizes, marks, strict=True):
+        for size, mark in zip(sizes.tolist(), marks.tolist(), strict=True):
             if mark > self._sent:
                 self._send_watermarks(mark)
             if size:
                 self._operator.submit(result.slice(position, size))
                 position += size
             self._operator.punctuate(Punctuation.WINDOW)
+
+    def _send_at_once(self, result: TupleBatch, sizes: np.ndarray, marks: np.ndarray) -> None:
+        """Submit firings as one batch, whose window markers nobody handles."""
+        sent, self._sent = self._sent, int(marks.max(initial=self._sent))
+        if self._placed and self._sent > sent:
+            behind = np.searchsorted(marks, np.arange(sent, self._sent), side="right")
+            places = np.r_[0, np.cumsum(sizes)][behind]
+            result = result.with_watermarks(Watermarks(places, self._values[sent : self._sent]))
+        self._operator.submit(result)
+        self._operator.context.count_marks(0, len(sizes))
 
     def end(self) -> None:
         """Submit the remaining watermarks."""

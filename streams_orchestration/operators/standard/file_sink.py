@@ -147,6 +147,7 @@ class FileSink(GatheringSink):
         self.names = [*written, *self.parameters.partition_by]
         self.items: list[pa.RecordBatch | Punctuation] = []
         """The tuples of this micro-batch, and marks that are written, in order."""
+        self.heeds_marks = self.parameters.holds_files or self.parameters.write_punctuations
         self.files = WholeFiles(pa.schema([self.context.inputs[0].field(name) for name in self.names]), self.parameters)
 
     def process(self, port: int, batch: TupleBatch) -> None:

@@ -44,6 +44,7 @@ class Join(Operator):
     streams arrive decides which of them meet.
     """
 
+    heeds_marks = False
     Parameters = JoinParameters
     stateful = True
     free_parameters = frozenset(

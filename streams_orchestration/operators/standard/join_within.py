@@ -10,13 +10,17 @@ from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.times import times_of
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.join_side import known_keys
-from streams_orchestration.operators.states.key_index import KeyIndex
+from streams_orchestration.operators.states.key_index import KeyIndex, hashes_of
 from streams_orchestration.operators.states.keys import key_batch, key_schema
 from streams_orchestration.operators.states.rescaling import Route
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import FEW, TupleLog
 from streams_orchestration.operators.windows.rescaling import divide_log
 
+_NOT_ENTERED = -2
+"""In place of the row of a key that is not in the index yet."""
+_MANY = 8
+"""The number of keys for each sought one from which keys are compared by hash first."""
 _FITS = 2**62
 """The product of numbers that is too large to be made."""
 
@@ -72,6 +76,9 @@ class TimedSide:
         self.log = TupleLog(schema, {"key": np.int64, "time": np.int64})
         """For each tuple, the row of its key in the index (-1 if a part is null), and its time."""
         self.index: KeyIndex = KeyIndex(key_schema([schema.field(name).type for name in keys]))
+        """The keys that were looked up, and others: a key is entered when tuples of the other side look for it."""
+        self._skipped = 0
+        """The number of keys that were compared by hash without being entered since all were entered last."""
 
     def clear(self) -> None:
         """Remove all tuples."""
@@ -81,20 +88,25 @@ class TimedSide:
     def partners(self, keys: list[pa.Array], low: np.ndarray, high: np.ndarray) -> Partners:
         """Find the tuples of this side with the given keys and times from `low` to `high`."""
         places = self.log.places()
-        wanted = np.zeros(len(low), np.int64)
-        if keys:
-            known = known_keys(keys)
-            wanted = np.full(len(low), -1)
-            wanted[known] = self.index.find(key_batch(keys, known))
-        codes: np.ndarray = self.log.notes["key"][places]
         times: np.ndarray = self.log.notes["time"][places]
+        if len(low):
+            near = (times >= low.min()) & (times <= high.max())
+            places, times = places[near], times[near]
         nothing = Partners(np.zeros(len(low), np.int64), np.zeros(len(low), np.int64), places[:0])
         if not len(places) or not len(low):
             return nothing
+        wanted = np.zeros(len(low), np.int64)
+        if keys:
+            known = known_keys(keys)
+            sought = key_batch(keys, known)
+            self._enter(places, sought)
+            wanted = np.full(len(low), -1)
+            wanted[known] = self.index.find(sought)
+        codes: np.ndarray = self.log.notes["key"][places]
         concerned = np.zeros(self.index.rows + 2, bool)
         concerned[wanted] = True
         concerned[-1] = False  # of keys that are null or unknown
-        met = concerned[codes] & (times >= low.min()) & (times <= high.max())
+        met = concerned[codes]
         if not met.any():
             return nothing
         places, codes, times = places[met], codes[met], times[met]
@@ -111,9 +123,29 @@ class TimedSide:
         """Add tuples, and return their places in the log."""
         if self.index.rows > 2 * len(self.log) + FEW:
             self.index.clear()
-            at = self.log.places()
-            self.log.notes["key"][at] = self._index(self.log.take(at))
-        return self.log.append(tuples, key=self._index(tuples), time=times)
+            self.log.notes["key"][: self.log.size] = _NOT_ENTERED
+        return self.log.append(tuples, key=np.full(tuples.num_rows, _NOT_ENTERED if self.keys else 0), time=times)
+
+    def _enter(self, places: np.ndarray, sought: pa.RecordBatch) -> None:
+        """Enter keys into the index: those at some places in the log that may be equal to a sought one.
+
+        All are entered if many are sought, or if few were sought often.
+        """
+        places = places[self.log.notes["key"][places] == _NOT_ENTERED]
+        if not len(places):
+            return
+        tuples = self.log.take(places, self.keys)
+        if sought.num_rows * _MANY < len(places) and self._skipped < len(places) * _MANY:
+            everything = key_batch(tuples.columns, np.arange(len(places)))
+            slots = np.uint64((1 << (sought.num_rows * _MANY).bit_length() + _MANY) - 1)
+            wanted = np.zeros(int(slots) + 1, bool)
+            wanted[hashes_of(sought) & slots] = True
+            near = np.flatnonzero(wanted[hashes_of(everything) & slots])
+            self._skipped += len(places) - len(near)
+            places, tuples = places[near], tuples.take(pa.array(near))
+        else:
+            self._skipped = 0
+        self.log.notes["key"][places] = self._index(tuples)
 
     def meet(self, places: np.ndarray) -> None:
         """Flag tuples as matched, if this is an outer side."""
@@ -149,10 +181,8 @@ class TimedSide:
         return Leaving(at, bounds, places)
 
     def _index(self, tuples: pa.RecordBatch) -> np.ndarray:
-        """Return the index row of each tuple's key; -1 if a part of it is null, and 0 without keys."""
+        """Return the index row of each tuple's key; -1 if a part of it is null."""
         keys = [tuples.column(name) for name in self.keys]
-        if not keys:
-            return np.zeros(tuples.num_rows, np.int64)
         rows, known = np.full(tuples.num_rows, -1), known_keys(keys)
         rows[known] = self.index.add(key_batch(keys, known))
         return rows
@@ -162,7 +192,8 @@ class TimedSide:
         self.clear()
         self.log = log
         tuples = log.take(np.arange(log.size))
-        log.notes = {"key": self._index(tuples), "time": times_of(tuples, self.role).copy()}
+        entered = np.full(log.size, _NOT_ENTERED if self.keys else 0)
+        log.notes = {"key": entered, "time": times_of(tuples, self.role).copy()}
 
 
 def _numbered(

@@ -16,7 +16,12 @@ from streams_orchestration.operators.spl_expressions import read_spl
 from streams_orchestration.operators.spl_text import SplText, call_of
 from streams_orchestration.operators.standard.approximate_counts import NAME as APPROXIMATE
 from streams_orchestration.operators.standard.approximate_counts import approx_count_distinct
-from streams_orchestration.operators.standard.number_measure import WINDOW_COUNTS, NumberMeasure, WindowCount
+from streams_orchestration.operators.standard.number_measure import (
+    WINDOW_COUNTS,
+    NumberMeasure,
+    TimeExtreme,
+    WindowCount,
+)
 from streams_orchestration.operators.standard.output_functions import (
     OUTPUT_FUNCTIONS,
     STREAMS_FUNCTIONS,
@@ -132,6 +137,8 @@ def _of_values(
     if pa.types.is_decimal(kind) and function in DECIMAL_FUNCTIONS:
         return _value_measure(function, DECIMAL_FUNCTIONS[function], expressions, fault)
     number = (pa.types.is_integer(kind) and not pa.types.is_uint64(kind)) or pa.types.is_floating(kind)
+    if function in ("Min", "Max") and pa.types.is_temporal(kind) and len(parts) == 1 and typed is None:
+        return TimeExtreme(function, expression, kind)
     if function in VALUE_FUNCTIONS and not (number and function in ("Min", "Max")):
         measure = _value_measure(function, VALUE_FUNCTIONS[function], expressions, fault)
         return typed or measure

@@ -65,6 +65,7 @@ class Merge(Operator):
     stays after the tuples before it.
     """
 
+    heeds_marks = False
     Parameters = MergeParameters
     stateful = True
 

@@ -169,6 +169,28 @@ def _largest(values: np.ndarray) -> int:
     return max(int(values.max()), -int(values.min())) if len(values) else 0
 
 
+class TimeExtreme(NumberMeasure):
+    """The least or greatest of dates or times, which are compared as whole numbers of their unit."""
+
+    def __init__(self, function: str, expression: Any, kind: pa.DataType) -> None:
+        super().__init__(function, expression, whole=True)
+        self.kind = kind
+        self._ticks = pa.int32() if kind.bit_width == 32 else pa.int64()
+
+    def _values(self, batch: Evaluated) -> pa.Array:
+        """Return the values of the argument as whole numbers."""
+        return pc.cast(pc.cast(pc.cast(batch.value(self.expression), self.kind), self._ticks), pa.int64())
+
+    def _finished(self, values: np.ndarray, counts: np.ndarray) -> pa.Array:
+        """Return the results for running values; null for a group without values."""
+        return pc.cast(pc.cast(super()._finished(values, counts), self._ticks), self.kind)
+
+    @property
+    def result_type(self) -> pa.DataType:
+        """The type of the argument."""
+        return self.kind
+
+
 class WindowCount(NumberMeasure):
     """A count over the window that a group is in: `CountAll`, `CountGroups` or `CountByGroup`."""
 

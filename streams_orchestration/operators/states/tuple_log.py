@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from streams_orchestration.operators.libraries import np, pa
@@ -97,19 +97,20 @@ class TupleLog(Incremental):
         """Return the places of all tuples, in order."""
         return np.flatnonzero(self.alive[: self.size])
 
-    def take(self, places: np.ndarray) -> pa.RecordBatch:
-        """Return the tuples at the given places, in the given order."""
+    def take(self, places: np.ndarray, names: Sequence[str] | None = None) -> pa.RecordBatch:
+        """Return the tuples at the given places, in the given order, with all attributes or some."""
+        names = self.schema.names if names is None else names
         if not len(places):
-            return pa.RecordBatch.from_pylist([], schema=self.schema)
+            return pa.RecordBatch.from_pylist([], schema=self.schema).select(names)
         begins = np.cumsum([0, *(chunk.num_rows for chunk in self._chunks)])
         chunks = np.searchsorted(begins, places, side="right") - 1
         first = int(chunks[0])
         if (chunks == first).all():
-            return self._chunks[first].take(pa.array(places - begins[first]))
+            return self._chunks[first].select(names).take(pa.array(places - begins[first]))
         order = np.argsort(chunks, kind="stable")
         bounds = np.searchsorted(chunks[order], np.arange(len(self._chunks) + 1))
         parts = [
-            chunk.take(pa.array(places[order[start:end]] - begin))
+            chunk.select(names).take(pa.array(places[order[start:end]] - begin))
             for chunk, start, end, begin in zip(self._chunks, bounds[:-1], bounds[1:], begins[:-1], strict=True)
             if start < end
         ]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from streams_orchestration.operators.event_time.steps import Steps
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.keys import distinct
 from streams_orchestration.operators.watermarks import END, IDLE
 from streams_orchestration.operators.windows.pane_cells import (
     CellRanges,
@@ -30,9 +31,6 @@ from streams_orchestration.operators.windows.pane_rules import (
     Timing,
     less,
 )
-
-_OPENS, _TUPLE, _ENDS = 0, 1, 2
-"""The kinds of points in time, in their order at equal times: known sessions begin, tuples, known sessions end."""
 
 
 class SessionPanes:
@@ -76,20 +74,26 @@ class SessionPanes:
 
     def take(self, tuples: Arrivals, steps: Steps) -> Entries:
         """Return the cells of a piece's tuples; extend, join and open sessions."""
-        if len(tuples.times):
-            self._extend(tuples.times, tuples.partitions)
-        return Entries(None, tuples.times // self._gap)
+        slices = tuples.times // self._gap
+        if len(slices):
+            self._extend(tuples.times, tuples.partitions, slices)
+        return Entries(None, slices)
 
-    def _extend(self, times: np.ndarray, partitions: np.ndarray) -> None:
+    def _extend(self, times: np.ndarray, partitions: np.ndarray, slices: np.ndarray) -> None:
+        """Add the tuples of partitions, given with the slice of each, to known sessions and new ones."""
         rows = self.sessions.rows()
         rows = rows[np.isin(self.sessions.key_column("partition")[rows], partitions)]
         known, starts = (self.sessions.key_column(name)[rows] for name in ("partition", "start"))
         ends = self.sessions.column("last")[rows]
-        points = _Points.of(known, starts, ends, partitions, times)
+        heads, codes = distinct([pa.array(partitions), pa.array(slices)], len(slices))
+        earliest, latest = times[heads], times[heads]
+        np.minimum.at(earliest, codes, times)
+        np.maximum.at(latest, codes, times)
+        points = _Points.of(np.r_[known, partitions[heads]], np.r_[starts, earliest], np.r_[ends, latest])
         session, first, last = points.joined(self._gap)
         partition, time = points.partitions, points.times
         touched = np.zeros(len(first), bool)
-        touched[session[len(rows) : len(rows) + len(times)]] = True
+        touched[session[len(rows) :]] = True
         owner = session[: len(rows)]
         index = np.zeros(len(first), np.int64)
         np.add.at(index, owner, self.sessions.column("index")[rows])
@@ -178,9 +182,8 @@ class SessionPanes:
         partitions = np.r_[mine.column("partition").to_numpy(), after[theirs[theirs >= 0]]]
         both = pa.concat_tables([mine, table])
         starts, lasts, index = (both.column(name).to_numpy() for name in ("start", "last", "index"))
-        points = _Points.of(partitions, starts, lasts, partitions[:0], starts[:0])
-        session, first, last = points.joined(self._gap)
-        owner = session[: len(starts)]
+        points = _Points.of(partitions, starts, lasts)
+        owner, first, last = points.joined(self._gap)
         sums, fresh = np.zeros(len(first), np.int64), np.zeros(len(first), bool)
         np.add.at(sums, owner, index)
         fresh[owner[both.column("fresh").to_numpy(zero_copy_only=False)]] = True
@@ -192,36 +195,30 @@ class SessionPanes:
 
 
 class _Points(NamedTuple):
-    """The first and last times of known sessions, and the times of tuples, in order of partition and time."""
+    """The first and last times of parts of sessions, in order of partition and time."""
 
     order: np.ndarray
-    """The points in order, of all first times, all tuples, and all last times."""
+    """The points in order, of all first times and all last times."""
     partitions: np.ndarray
     times: np.ndarray
-    kinds: np.ndarray
+    steps: np.ndarray
+    """For each point 1 if a part begins there, and -1 if one ends."""
 
     @classmethod
-    def of(
-        cls,
-        known: np.ndarray,
-        starts: np.ndarray,
-        lasts: np.ndarray,
-        partitions: np.ndarray,
-        times: np.ndarray,
-    ) -> _Points:
-        """Return the points of sessions, given by partition, first and last time, and those of tuples."""
-        partition, time = np.r_[known, partitions, known], np.r_[starts, times, lasts]
-        kinds = np.repeat([_OPENS, _TUPLE, _ENDS], [len(starts), len(times), len(starts)])
-        order = np.lexsort((kinds, time, partition))
-        return cls(order, partition[order], time[order], kinds[order])
+    def of(cls, partitions: np.ndarray, starts: np.ndarray, lasts: np.ndarray) -> _Points:
+        """Return the points of parts, given by partition, first and last time; parts may overlap."""
+        partition, time = np.r_[partitions, partitions], np.r_[starts, lasts]
+        steps = np.repeat([1, -1], len(starts))
+        order = np.lexsort((-steps, time, partition))
+        return cls(order, partition[order], time[order], steps[order])
 
     def joined(self, gap: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the session of every point before it was ordered, and the first and last point of every session."""
-        inside = np.cumsum((self.kinds == _OPENS).astype(np.int64) - (self.kinds == _ENDS)) > 0
+        """Return the session of every part, and the first and last point of every session."""
+        inside = np.cumsum(self.steps) > 0
         apart = (self.times[1:] - gap >= self.times[:-1]) & ~inside[:-1]
         begins = np.ones(len(self.times), bool)
         begins[1:] = apart | (self.partitions[1:] != self.partitions[:-1])
         sessions = np.empty(len(begins), np.int64)
         sessions[self.order] = np.cumsum(begins) - 1
         first = np.flatnonzero(begins)
-        return sessions, first, np.r_[first[1:], len(begins)][: len(first)] - 1
+        return sessions[: len(begins) // 2], first, np.r_[first[1:], len(begins)][: len(first)] - 1

@@ -50,6 +50,7 @@ from streams_orchestration.runtime.tasks.outbox import NewSender, Outbox, frozen
 from streams_orchestration.runtime.tasks.places import Place
 from streams_orchestration.runtime.tasks.routing import hash_channels, round_robin_channels, split_tuples
 from streams_orchestration.runtime.tasks.selection import selected
+from streams_orchestration.runtime.tasks.unheeded_marks import UnheededMarks
 from streams_orchestration.runtime.transport.segments import Item, SegmentError, read_segment
 
 
@@ -71,6 +72,7 @@ class TaskRun:
         self._event_time = EventTimeCalls(program, self._calls, self._process, self._send)
         self._clock = ClockCalls(program, task, plan, self._calls, lambda index: self._instance(index).operator)
         self.outbox = Outbox(program, directories, new_sender, self.meter)
+        self._unheeded = UnheededMarks(program, self._instance, self.meter)
         self.prepared: set[int] = set()
         """Operators whose objects hold the state that the plan names."""
         self.changed: set[int] = set()
@@ -310,6 +312,7 @@ class TaskRun:
             context.set_watermark = lambda watermark: self._event_time.set(program, instance, watermark)
         context.assign = lambda names: self._event_time.assign(program, instance, names)
         context.submit = lambda port, batch: self._submit(program, port, batch)
+        self._unheeded.serve(context, index)
         context.punctuate = lambda port, mark: self._punctuate(program, port, mark)
         if program.region is not None and program.region.trigger:
             context.make_consistent = self._make_consistent
@@ -391,8 +394,7 @@ class TaskRun:
         """Return the counts of the task up to now."""
         used = {index: instance for index, instance in self.instances.items() if index in self.prepared}
         objects = {index: instance.operator for index, instance in used.items()}
-        counts = self.meter.counts(self.outbox.copies, self.outbox.enqueued, objects)
-        if counts:
+        if counts := self.meter.counts(self.outbox.copies, self.outbox.enqueued, objects):
             named = {self.program.operators[index].name: instance for index, instance in used.items()}
             self._event_time.describe(named, counts["operators"])
         return counts

@@ -158,6 +158,14 @@ class Meter:
         """Count an item that an operator sends, once for any number of receivers."""
         self.operators[operator].outputs[port].add(item)
 
+    def passes_marks(self, operator: int, port: int, number: int) -> None:
+        """Count window marks of an output port that nobody handles."""
+        self.operators[operator].outputs[port].marks += number
+
+    def takes_marks(self, operator: int, port: int, number: int) -> None:
+        """Count window marks of an input port whose operator does not handle them."""
+        self.operators[operator].inputs[port].marks += number
+
     def enqueues(self, operator: int, port: int) -> None:
         """Note that an item is ready for the exchange of an input port."""
         self.waited[operator, port] -= world.now_ns()
@@ -261,6 +269,11 @@ class NoMeter(Meter):
         """Do nothing: arrivals are not counted."""
 
     submits = arrives
+
+    def passes_marks(self, operator: int, port: int, number: int) -> None:
+        """Do nothing: marks are not counted."""
+
+    takes_marks = passes_marks
 
     def produces(self, operator: int) -> None:
         """Do nothing: products are not counted."""

@@ -179,6 +179,17 @@ def test_many_pairs_are_formed_in_several_steps(monkeypatch: pytest.MonkeyPatch)
     assert found[0] == found[1]
 
 
+def test_keys_are_found_among_many_that_nobody_has_sought():
+    keys = [None if n % 50 == 0 else f"key {n % 300}" for n in range(900)]
+    operator = bench((-1.0, 1.0)).items_in([(n, key, n) for n, key in enumerate(keys)])
+    wanted: list[tuple[int, int]] = []
+    for number in range(40):
+        sought = f"key {number * 11}"
+        operator.items_in([(500, sought, number)], 1)
+        wanted += [(n, number) for n, key in enumerate(keys) if key == sought]
+    assert [(row[2], row[5]) for row in operator.rows()] == wanted
+
+
 def test_an_outer_side_that_keeps_tuples_is_not_idle():
     inner, outer = (
         bench(algorithm=each).items_in([(20_000, "a", 1), 19_000, IDLES]) for each in ("inner", "leftOuter")

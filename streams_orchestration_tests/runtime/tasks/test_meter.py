@@ -82,10 +82,12 @@ def test_ports_count_tuples_batches_bytes_and_marks():
     for item in (BATCH, Punctuation.WINDOW, BATCH):
         meter.arrives(1, 2, item)
     meter.submits(1, 0, Punctuation.FINAL)
+    meter.takes_marks(1, 2, 3)
+    meter.passes_marks(1, 0, 5)
     actual = meter.counts({}, {}, {})["operators"]["Op1"]
     assert actual["calls"] == 3
-    assert actual["inputs"] == {"2": {"tuples": 4, "batches": 2, "bytes": 2 * BATCH.nbytes, "marks": 1}}
-    assert actual["outputs"] == {"0": {"tuples": 0, "batches": 0, "bytes": 0, "marks": 1}}
+    assert actual["inputs"] == {"2": {"tuples": 4, "batches": 2, "bytes": 2 * BATCH.nbytes, "marks": 4}}
+    assert actual["outputs"] == {"0": {"tuples": 0, "batches": 0, "bytes": 0, "marks": 6}}
     assert BATCH.nbytes == 2 * (8 + 4) + len("abc")
 
 
@@ -111,6 +113,8 @@ def test_switched_off_it_does_what_it_is_asked_and_counts_nothing():
     meter = NoMeter(program())
     meter.arrives(0, 0, BATCH)
     meter.submits(0, 0, BATCH)
+    meter.passes_marks(0, 0, 3)
+    meter.takes_marks(0, 0, 3)
     assert list(meter.reading(SEGMENT, iter([BATCH]))) == [BATCH]
     assert list(meter.receiving(0, 0, iter([BATCH]), 10)) == [BATCH]
     assert meter.writing("T", lambda: SEGMENT) is SEGMENT
