@@ -46,6 +46,11 @@ def is_stale() -> bool:
     return _reading is None or world.boot_time() - _reading.at > FRESH_SECONDS
 
 
+def is_sure() -> bool:
+    """Return True if this process knows the shared time to half of `SLOW_SECONDS`."""
+    return _reading is None or (_reading.seconds <= SLOW_SECONDS and not is_stale())
+
+
 def started() -> float:
     """Return the time before the database's clock is read; pass it to `read`."""
     return world.boot_time()

@@ -19,3 +19,7 @@ AGENT_LIMIT = 15.0
 """Seconds in which the agent of a machine starts a host that is to run there, unless the machine is lost."""
 LEASE_SECONDS = 15.0
 """Seconds that a machine counts as up after its agent has renewed its lease."""
+AHEAD_SECONDS = 5.0
+"""Seconds by which a time in the catalog may lie in the future although no clock was set back."""
+HOLD_SECONDS = 30.0
+"""Seconds after which a hold expires unless it is renewed, since the process that drains may die."""

@@ -98,6 +98,8 @@ class SharedFile:
         """Tells whether the disk has no room for a transaction that writes."""
         self.is_server = is_server
         """Whether it has a clock of its own, and ends sessions that stand still within a transaction."""
+        self.ahead = 0.0
+        """Seconds by which the clock of the server is ahead."""
         self.commits = 0
         self.on_commit: Callable[[], None] = lambda: None
         """Called after each transaction that writes."""
@@ -147,7 +149,7 @@ class SharedFile:
         if not self._is_reached():
             raise sqlite3.OperationalError(GONE)
         if self.is_server and clock.is_stale():
-            clock.read(EPOCH + self.scheduler.now, began)
+            clock.read(EPOCH + self.scheduler.now + self.ahead, began)
         current = self.scheduler.current
         process = current.process if current else None
         if mode != "read":

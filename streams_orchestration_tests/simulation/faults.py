@@ -16,7 +16,7 @@ CALM_WEIGHTS = (8, 2)
 """How often the next fault comes at any time, and how often after another epoch is complete."""
 DISRUPTIVE = (
     *("kill", "suicide", "stop", "zombie", "away", "power", "full"),
-    *("die", "freeze", "cut_catalog", "cut_storage", "cut_all", "jump", "flip", "break"),
+    *("die", "freeze", "cut_catalog", "cut_storage", "cut_all", "jump", "jump_server", "flip", "break"),
 )
 """Kinds of faults that may cost a reset."""
 ZOMBIE_SECONDS = 60.0
@@ -57,8 +57,8 @@ class Faults:
         default_factory=list[tuple[SimulatedProcess, Callable[[], bool]]]
     )
     """Processes that are stopped until a condition holds."""
-    last: float = 0.0
-    """Simulated time of the last fault."""
+    over_at: float = 0.0
+    """Simulated time at which the last fault is over."""
     calm_until: int = 0
     """No fault comes before so many epochs are complete."""
 
@@ -77,12 +77,18 @@ class Faults:
         if (fault := KINDS[kind](self, step)) is None:
             return
         self.count -= 1
-        self.last = self.scheduler.now
+        self.lasts(0.0)
         self.happened.append(f"{self.scheduler.now:.3f} s: {kind}: {fault}")
         self.scheduler.note(f"fault {kind}: {fault}")
         if kind in DISRUPTIVE and self.scheduler.choices.pick("calm", CALM_WEIGHTS):
             self.calm_until = self.checks.epochs + 1
         self.then()
+
+    def lasts(self, seconds: float) -> float:
+        """Note that a fault lasts for some seconds from now; return the simulated time of its end."""
+        until = self.scheduler.now + seconds
+        self.over_at = max(self.over_at, until)
+        return until
 
     def then(self) -> None:
         """End the caller, if the fault was its end."""
@@ -141,6 +147,7 @@ def stop(faults: Faults, _step: str) -> str | None:
         return None
     seconds = STOP_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(STOP_SECONDS))]
     faults.scheduler.stop(target, seconds)
+    faults.lasts(seconds)
     return f"{target.pid} {target.name} for {seconds} s"
 
 
@@ -160,6 +167,7 @@ def zombie(faults: Faults, step: str) -> str | None:
         return faults.checks.generations > generations and faults.checks.standing(pe) == standing
 
     if process.machine.takes_hosts:  # its machine stands still until its host is elsewhere
+        faults.lasts(2 * ZOMBIE_SECONDS)
         faults.held += [(each, is_over) for each in faults.machines.freeze(process.machine, 2 * ZOMBIE_SECONDS)]
         return f"{process.machine.name}, {process.pid} {process.name} at batch {standing}"
     others = [each for each in faults.living(("query",)) if each is not process]
@@ -167,6 +175,7 @@ def zombie(faults: Faults, step: str) -> str | None:
         return None
     faults.scheduler.end(others[faults.scheduler.choices.pick("target", (1,) * len(others))], leave=False)
     faults.scheduler.stop(process, ZOMBIE_SECONDS)
+    faults.lasts(ZOMBIE_SECONDS)
     faults.held.append((process, is_over))
     return f"{process.pid} {process.name} at batch {standing}"
 
@@ -174,7 +183,7 @@ def zombie(faults: Faults, step: str) -> str | None:
 def away(faults: Faults, _step: str) -> str:
     """Let no transaction begin for some time."""
     seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", (4, 3, 2, 1))]
-    faults.shared.away_until = faults.scheduler.now + seconds
+    faults.shared.away_until = faults.lasts(seconds)
     return f"for {seconds} s"
 
 
@@ -221,7 +230,7 @@ def power(faults: Faults, step: str) -> str | None:
 def full(faults: Faults, _step: str) -> str:
     """Let nothing be written for some time."""
     seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", (4, 3, 2, 1))]
-    faults.disk.full_until = faults.scheduler.now + seconds
+    faults.disk.full_until = faults.lasts(seconds)
     return f"for {seconds} s"
 
 
@@ -238,6 +247,7 @@ def freeze(faults: Faults, _step: str) -> str | None:
         return None
     seconds = FREEZE_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(FREEZE_SECONDS))]
     faults.machines.freeze(machine, seconds)
+    faults.lasts(seconds)
     return f"{machine.name} for {seconds:g} s"
 
 
@@ -246,7 +256,7 @@ def _cut(faults: Faults, *, catalog: bool, storage: bool) -> str | None:
     if machine is None:
         return None
     seconds = CUT_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(CUT_SECONDS))]
-    until = faults.scheduler.now + seconds
+    until = faults.lasts(seconds)
     if catalog:
         machine.catalog_away_until = until
     if storage:
@@ -275,6 +285,13 @@ def jump(faults: Faults, _step: str) -> str:
     seconds = JUMP_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(JUMP_SECONDS))]
     machine.offset += seconds
     return f"{machine.name} by {seconds:g} s"
+
+
+def jump_server(faults: Faults, _step: str) -> str:
+    """Set the clock of the catalog's server."""
+    seconds = JUMP_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(JUMP_SECONDS))]
+    faults.shared.ahead += seconds
+    return f"by {seconds:g} s"
 
 
 def flip(faults: Faults, _step: str) -> str | None:
@@ -316,6 +333,7 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "power": power,
     "full": full,
     "jump": jump,
+    "jump_server": jump_server,
     "die": die,
     "freeze": freeze,
     "cut_catalog": cut_catalog,
@@ -324,11 +342,12 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "break": break_down,
     "flip": flip,
 }
-OF_MACHINES = ("die", "freeze", "break", "cut_catalog", "cut_storage", "cut_all")
+OF_MACHINES = ("jump_server", "die", "freeze", "break", "cut_catalog", "cut_storage", "cut_all")
 """Kinds of faults that need several machines."""
 WEIGHTS = {
     "kill": 4, "suicide": 4, "stop": 2, "zombie": 40, "away": 1, "lost_before": 2, "lost_after": 2, "redeploy": 2,
     "savepoint": 1, "power": 1, "full": 1, "jump": 1, "die": 1, "freeze": 1, "cut_catalog": 1, "cut_storage": 1,
     "cut_all": 1, "break": 1, "flip": 1,
+    "jump_server": 1,
 }  # fmt: skip
 """How often a kind of fault comes, relative to the others."""

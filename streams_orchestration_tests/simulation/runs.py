@@ -213,13 +213,13 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
                 if pulse.state == "COMPLETED":
                     over.append("completed")
                     return
-                calm = scheduler.now - faults.last > REFUSED_SECONDS
+                calm = scheduler.now - faults.over_at > REFUSED_SECONDS
                 if faults.disk.flipped and calm and _names_damage(_where(home, name), faults):
                     over.append("it is given up")
                     return
                 status = observed_status(home, name, catalog) if pulse.troubled else None
                 for failure in failures(status, clock.now()) if status else ():
-                    recent = scheduler.now - faults.last < RECENT_SECONDS
+                    recent = scheduler.now - faults.over_at < RECENT_SECONDS
                     often = failure.exhausted and (failure.launches >= LAUNCHES or recent)
                     if failure.exhausted and not often:
                         over.append(f"{failure.unit} is given up: {failure.hopeless}")

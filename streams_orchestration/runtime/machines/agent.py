@@ -28,6 +28,7 @@ from streams_orchestration.runtime.hosts.pes import has_queries, require_referen
 from streams_orchestration.runtime.limits import LEASE_SECONDS
 from streams_orchestration.runtime.machines.leftovers import note_machine, remove_leftovers
 from streams_orchestration.runtime.machines.log_requests import answer_log_requests, drop_old_log_requests
+from streams_orchestration.runtime.machines.register import shorten_leases
 from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.processes import (
     MACHINE,
@@ -149,6 +150,8 @@ class Agent:
         """
         named = select(tables.machine).where(tables.machine.c.name == self._machine.name)
         lease: float | None = None
+        with self._catalog.note() as connection:
+            shorten_leases(connection)
         while not self._ended:
             with self._catalog.read() as connection:
                 row = MachineRow.one_or_none(connection, named)
@@ -195,6 +198,7 @@ class Agent:
         values = {"lease_until": lease, "load": world.load_average()[0], "standbys": self._launcher.waiting}
         with self._catalog.note() as connection:
             renewed: CursorResult[tuple[()]] = connection.execute(update(m).where(*self._mine()).values(**values))
+            shorten_leases(connection)
         if renewed.rowcount == 0:
             message = f"machine {self._machine.name} was removed, or another agent has registered it"
             raise MachineError(message)

@@ -12,6 +12,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.errors import MachineError
+from streams_orchestration.runtime.limits import AHEAD_SECONDS, LEASE_SECONDS
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.status import HostStatus
 
@@ -47,6 +48,13 @@ def registered(connection: Connection) -> tuple[MachineRow, ...]:
     """Return the rows of all registered machines, ordered by name."""
     m = tables.machine
     return tuple(MachineRow.all(connection, select(m).order_by(m.c.name)))
+
+
+def shorten_leases(connection: Connection) -> None:
+    """End leases that last for longer than any lease may, since the clock was set back, as those renewed now."""
+    m, end = tables.machine, clock.now() + LEASE_SECONDS
+    if clock.is_sure():
+        connection.execute(update(m).where(m.c.lease_until > end + AHEAD_SECONDS).values(lease_until=end))
 
 
 def read_machines(home: Home) -> tuple[MachineStatus, ...]:

@@ -20,11 +20,12 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import held_units
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.limits import HOLD_SECONDS
 from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files
-from streams_orchestration.runtime.units.holding import HOLD_SECONDS, at_cut, close_epochs, hold, release, under_way
+from streams_orchestration.runtime.units.holding import at_cut, close_epochs, hold, release, under_way
 from streams_orchestration.runtime.units.reading import opened_catalog
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.roll_back import roll_back

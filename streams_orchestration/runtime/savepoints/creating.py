@@ -23,6 +23,7 @@ from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.control import cancel, launch
 from streams_orchestration.runtime.deployment.deployment import resume
 from streams_orchestration.runtime.hosts.pes import deployed_pes
+from streams_orchestration.runtime.limits import HOLD_SECONDS
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.redeployment.carrying import CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.deployed import deployed_plan, stored_facts
@@ -47,7 +48,7 @@ from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import newest_name
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
-from streams_orchestration.runtime.units.holding import HOLD_SECONDS, under_way
+from streams_orchestration.runtime.units.holding import under_way
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog, read_units
 
 WITHIN_SECONDS = 120.0

@@ -10,7 +10,8 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.units.holding import HOLD_SECONDS, at_cut, close_epochs, hold, under_way
+from streams_orchestration.runtime.limits import HOLD_SECONDS
+from streams_orchestration.runtime.units.holding import at_cut, close_epochs, hold, under_way
 from streams_orchestration.runtime.units.trial import is_on_trial
 from streams_orchestration.runtime.units.watch import observe
 

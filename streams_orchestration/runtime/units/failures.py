@@ -14,8 +14,9 @@ from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState
 from streams_orchestration.runtime.errors import HostLaunchError, NothingFailedError
-from streams_orchestration.runtime.limits import AGENT_LIMIT, ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
+from streams_orchestration.runtime.limits import AGENT_LIMIT, AHEAD_SECONDS, ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
 from streams_orchestration.runtime.units.region_machine import TIMEOUT
+from streams_orchestration.runtime.units.set_back import unit_changes
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log
 from streams_orchestration.runtime.units.unit_facts import ENDED, Health, Trouble
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
@@ -243,8 +244,9 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: floa
         now: unix seconds.
     """
     trouble: Trouble | None = None
-    up, missing = True, False
+    up, missing, ahead = True, False, False
     for host in hosts:
+        ahead = ahead or max(host.heartbeat_at or 0.0, host.launched_at) > now + AHEAD_SECONDS
         reason = host_failure(host, now)
         if host.pid is None and host.state not in ("STARTING", "WAITING"):
             missing |= reason is not None
@@ -255,11 +257,13 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: floa
     failed = next((pe for pe in pes if pe.state == "FAILED" and not pe.final), None)
     if trouble is None and failed is not None:
         trouble = Trouble(pe_failure(failed.id, failed.error), now, failed.kind, failed.outside)
-    return Health(trouble, up, missing)
+    return Health(trouble, up, missing, ahead)
 
 
 def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
     """Return True if the row of a unit suggests that it may need a reset; `failures` makes the decision.
+
+    A unit with times in the future suggests that, too: they hide that a host is gone, until `observe` moves them.
 
     Args:
         unit: the row of the unit.
@@ -270,7 +274,8 @@ def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
         return False
     late = unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline
     waits = (unit.state == "UNHEALTHY" or unit.dirty) and unit.asked != unit.generation
-    return late or waits or (health is not None and (health.trouble is not None or health.missing))
+    sick = health is not None and (health.trouble is not None or health.missing or health.ahead)
+    return late or waits or sick or bool(unit_changes(unit, now))
 
 
 def pe_failure(pe: int, error: str | None) -> str:

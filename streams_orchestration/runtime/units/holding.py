@@ -11,10 +11,8 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.limits import HOLD_SECONDS
 from streams_orchestration.runtime.units.watch import observe
-
-HOLD_SECONDS = 30.0
-"""Seconds after which a hold expires unless it is renewed, since the process that drains may die."""
 
 
 def hold(catalog: Catalog, application: str, units: Collection[str]) -> None:

@@ -55,10 +55,10 @@ def failed_again(before: Mapping[str, Any] | None, failure: OperatorFailure, now
         return RepeatedFailure(failure, times=(now,))
     last = OperatorFailure(**before["failure"])
     repeats = before["repeats"] + 1 if failure.is_again(last) else 1
-    times = tuple(at for at in before["times"] if now - at < WINDOW_SECONDS) if failure.code == last.code else ()
+    times = tuple(at for at in before["times"] if abs(now - at) < WINDOW_SECONDS) if failure.code == last.code else ()
     return RepeatedFailure(failure, repeats, (*times, now)[-MOST_TIMES:])
 
 
 def times_of_failure(row: Mapping[str, Any] | None, now: float) -> int:
     """Return how often the code that failed last has failed within the window."""
-    return 0 if row is None else sum(now - at < WINDOW_SECONDS for at in row["times"])
+    return 0 if row is None else sum(abs(now - at) < WINDOW_SECONDS for at in row["times"])

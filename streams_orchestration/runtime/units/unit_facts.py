@@ -63,6 +63,8 @@ class Health:
     """True if every host of the unit is present, so that a reset may begin (B12)."""
     missing: bool = False
     """True if a host that a new plan has entered was not started in time; this troubles no query that runs."""
+    ahead: bool = False
+    """True if a time of a host lies in the future, since the clock was set back."""
 
 
 @dataclass(frozen=True, slots=True)

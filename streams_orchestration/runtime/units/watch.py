@@ -16,6 +16,7 @@ from streams_orchestration.runtime.catalog.states import PeState, Timer, UnitSta
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.controller import advance, units_with_news
 from streams_orchestration.runtime.units.health import read_health
+from streams_orchestration.runtime.units.set_back import set_right, unit_changes
 from streams_orchestration.runtime.units.trial import decide, is_on_trial
 
 # made once: making a statement takes longer than running it
@@ -28,6 +29,8 @@ _NAMED_UNITS = _UNITS.where(_u.c.name.in_(bindparam("names", expanding=True)))
 def observe(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> tuple[str, ...]:
     """Update the states of units, and decide a redeploy that is on trial. Nothing is written without news.
 
+    Times that lie in the future, since the clock was set back, are moved first.
+
     Args:
         catalog: the catalog of the application.
         application: the name of the application; if it is not wanted to run, nothing is done.
@@ -36,29 +39,48 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
     Returns:
         The units whose state was written.
     """
-    now = clock.now()
     with catalog.read() as connection:
         row = connection.execute(_WANTED, {"of": application}).one_or_none()
+    now = clock.now()
     if row is not None and row.runs_until is not None and row.runs_until <= now:
         _stop(catalog, application, now)
         return ()
     if row is None or row.wanted != "RUNNING":
         return ()
-    with catalog.read() as connection:
-        names = None if units is None else tuple(units)
-        statement, named = (_UNITS, {}) if names is None else (_NAMED_UNITS, {"names": names})
-        rows = UnitRow.all(connection, statement, {"of": application, **named})
-        news = units_with_news(connection, rows, read_health(connection, application, now, names), now)
-        on_trial = is_on_trial(connection, application)
-    for unit in news:
+    names = None if units is None else tuple(units)
+    seen = _look(catalog, application, names)
+    if seen.ahead:
+        set_right(catalog, application)
+        seen = _look(catalog, application, names)
+    for unit in seen.news:
         with catalog.write_unit(application, unit) as connection:
             now = clock.now()
             health = read_health(connection, application, now, [unit]).get(unit)
             garbage = advance(connection, application, unit, now, health)
         remove_files(catalog.store, garbage)
-    if on_trial:
+    if seen.on_trial:
         decide(catalog, application)
-    return tuple(news)
+    return seen.news
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The units with news, and whether a redeploy is on trial or times lie in the future."""
+
+    news: tuple[str, ...]
+    on_trial: bool
+    ahead: bool
+
+
+def _look(catalog: Catalog, application: str, names: tuple[str, ...] | None) -> _Seen:
+    with catalog.read() as connection:
+        now = clock.now()
+        statement, named = (_UNITS, {}) if names is None else (_NAMED_UNITS, {"names": names})
+        rows = UnitRow.all(connection, statement, {"of": application, **named})
+        health = read_health(connection, application, now, names)
+        news = tuple(units_with_news(connection, rows, health, now))
+        ahead = any(each.ahead for each in health.values()) or any(unit_changes(row, now) for row in rows)
+        return _Seen(news, is_on_trial(connection, application), ahead)
 
 
 def _stop(catalog: Catalog, application: str, now: float) -> None:

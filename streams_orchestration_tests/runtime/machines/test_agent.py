@@ -18,6 +18,7 @@ from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import HostLaunchError, MachineError
 from streams_orchestration.runtime.hosts import orphans
 from streams_orchestration.runtime.hosts.launcher import HostStart
+from streams_orchestration.runtime.limits import LEASE_SECONDS
 from streams_orchestration.runtime.machines import agent as agents
 from streams_orchestration.runtime.machines.register import forget, read_machines, set_state
 from streams_orchestration.runtime.observing.reading import read_status
@@ -197,6 +198,18 @@ def test_a_machine_that_was_started_anew_waits_for_its_former_lease(place: Place
     anew._register()
     with place.catalog.read() as connection:
         assert MachineRow.one(connection, select(tables.machine)).space == process_space()
+
+
+def test_a_lease_in_the_future_ends_as_one_that_is_renewed_now(place: Place):
+    """The clock of the catalog was set back."""
+    place.set(tables.machine, space=ELSEWHERE, lease_until=clock.now() + 3_600.0)
+    place.unregistered("n")._register()
+    anew = place.unregistered("m")
+    anew._ended = True
+    anew._await_former()
+    with place.catalog.read() as connection:
+        lease = MachineRow.one(connection, select(tables.machine).where(tables.machine.c.name == "m")).lease_until
+    assert lease <= clock.now() + LEASE_SECONDS
 
 
 def test_an_agent_that_is_heard_keeps_its_machine(place: Place, monkeypatch: pytest.MonkeyPatch):

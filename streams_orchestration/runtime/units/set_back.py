@@ -1,0 +1,81 @@
+"""The times of an application after the clock of its catalog was set back.
+
+Heartbeats, deadlines and holds are compared with that clock. Once it is set back they lie in the future, and everything
+that waits for them would wait until the clock has caught up. The first process that sees such a time moves it to the
+latest value that it could have now.
+
+>>> latest(1_600.0, 1_000.0)
+1000.0
+>>> latest(1_001.0, 1_000.0)
+1001.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Table, select, update
+
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import HostRow, TrialRow, UnitRow
+from streams_orchestration.runtime.limits import AHEAD_SECONDS, HOLD_SECONDS
+
+
+def latest(time: float, limit: float) -> float:
+    """Return a time, or the limit if the time is later by more than the clocks of processes may differ."""
+    return limit if time > limit + AHEAD_SECONDS else time
+
+
+def unit_changes(unit: UnitRow, now: float) -> dict[str, Any]:
+    """Return the columns of a unit with times that lie in the future, with their new values."""
+    timers = {"period": unit.period, "drain": unit.drain_timeout, "reset": unit.reset_timeout}
+    seconds = max(timers.get(unit.timer or "") or 0.0, HOLD_SECONDS if unit.timer == "period" else 0.0)
+    limits = {
+        **dict.fromkeys(("since", "began_at", "completed_at"), now),
+        "deadline": now + seconds,
+        "held_until": now + HOLD_SECONDS,
+        "give_up_at": now + unit.restart_limit,
+    }
+    tries = [[kind, number, latest(since, now)] for kind, number, since in unit.tries or ()] or None
+    outage = {name: latest(time, now) for name, time in (unit.outage or {}).items()} or None
+    moved = {"tries": tries} if tries != (unit.tries or None) else {}
+    moved |= {"outage": outage} if outage != (unit.outage or None) else {}
+    return _changes(unit, limits) | moved
+
+
+def host_changes(host: HostRow, now: float) -> dict[str, Any]:
+    """Return the columns of a host with times that lie in the future, with their new values."""
+    return _changes(host, dict.fromkeys(("asked_at", "launched_at", "heartbeat_at", "storage_failed_at"), now))
+
+
+def set_right(catalog: Catalog, application: str) -> None:
+    """Move all times of an application that lie in the future, unless this process knows the time too badly."""
+    a, h, u, t = tables.application, tables.host, tables.unit, tables.trial
+    with catalog.write() as connection:
+        now = clock.now()
+        if not clock.is_sure():
+            return
+        for unit in UnitRow.all(connection, select(u).where(u.c.application == application)):
+            _write(connection, u, (u.c.application == application, u.c.name == unit.name), unit_changes(unit, now))
+        for host in HostRow.all(connection, select(h).where(h.c.application == application)):
+            _write(connection, h, (h.c.application == application, h.c.id == host.id), host_changes(host, now))
+        for trial in TrialRow.all(connection, select(t).where(t.c.application == application)):
+            _write(connection, t, (t.c.application == application,), _changes(trial, {"until": now + trial.within}))
+        end = now + HOLD_SECONDS
+        far = (a.c.name == application, a.c.runs_until > end + AHEAD_SECONDS)
+        connection.execute(update(a).where(*far).values(runs_until=end))
+
+
+def _changes(row: object, limits: Mapping[str, float]) -> dict[str, Any]:
+    times = ((name, getattr(row, name), limit) for name, limit in limits.items())
+    return {name: limit for name, time, limit in times if time is not None and latest(time, limit) != time}
+
+
+def _write(
+    connection: Connection, table: Table, this: Iterable[ColumnElement[bool]], changes: Mapping[str, Any]
+) -> None:
+    if changes:
+        connection.execute(update(table).where(*this).values(**changes))
