@@ -1,4 +1,4 @@
-"""Annotations in Python that name no stream; `parallel`, which names some, stands beside the streams."""
+"""Annotations in Python that name no stream. `parallel` names streams, so it is in the module of streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An application in Python. It expresses exactly what a spec in YAML expresses."""
+"""Applications in Python, which can express exactly what a spec in YAML can."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ class Application(Declarations):
     # what becomes of it
 
     def document(self) -> Json:
-        """Return the spec as a mapping. Every part of it has the line of Python that made it."""
+        """Return the spec as a mapping. Every part knows the line of Python that made it."""
         self._root.reserved = {*self._operators, *STANDARD}
         self._root.name_all()
         document: Json = {"specVersion": 1, "application": self.name}

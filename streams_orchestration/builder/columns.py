@@ -56,7 +56,7 @@ class Column:
         raise ColumnError(message)
 
     def __iter__(self) -> NoReturn:
-        """Refuse iteration: an expression has elements only when a tuple is there."""
+        """Refuse iteration: only the values of an expression have elements, and these exist for tuples only."""
         message = f"{self} has elements for each tuple, and none here; see functions.size, and x[0] for an element"
         raise ColumnError(message)
 

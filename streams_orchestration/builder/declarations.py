@@ -41,7 +41,7 @@ class Declarations:
         return (TextReference if declared["type"] == "rstring" else Reference)(f"${{{name}}}")
 
     def schema(self, name: str, schema: SchemaLike) -> str:
-        """Declare a tuple type and return its name, which can then stand for it."""
+        """Declare a tuple type, and return its name, which can be used in place of the type."""
         self._schemas[name] = ddl_of(schema)
         return name
 

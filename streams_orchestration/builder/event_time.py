@@ -122,7 +122,7 @@ def calendar(
 
 
 def import_use(parameters: Mapping[str, Any]) -> Use:
-    """Return an Import; `event_time` among its parameters is what the function of this name returns (EV48).
+    """Return an Import. Its parameter `event_time` is a result of the function `event_time` (EV48).
 
     Raises:
         BuildError: `event_time` has more than the attribute and its resolution, which the exporter's annotation has.

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
 import textwrap
-from collections.abc import Sequence
 from pathlib import Path
 
 from streams_orchestration.expressions.catalog import GROUPS
 from streams_orchestration.expressions.functions.choices import CHOICES
 from streams_orchestration.expressions.refused import REFUSED
 from streams_orchestration.expressions.table import Form, Function
+from streams_orchestration.model.pages import write_page
 from streams_orchestration.operators.standard.output_functions import (
     EXAMPLE_ROWS,
     EXAMPLE_SCHEMA,
@@ -138,11 +137,5 @@ def _plain(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the page to the file in the first argument, by default `docs/functions.md`."""
-    paths = sys.argv[1:] if arguments is None else arguments
-    (Path(paths[0]) if paths else PAGE).write_text(functions_page(), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_page(PAGE, lambda _: functions_page())

@@ -9,6 +9,7 @@ from pathlib import Path
 from streams_orchestration.expressions.catalog import GROUPS
 from streams_orchestration.expressions.functions.choices import CHOICES
 from streams_orchestration.expressions.table import Form, Function, FunctionSignature
+from streams_orchestration.model.pages import write_page
 from streams_orchestration.operators.standard.output_functions import (
     OUTPUT_FUNCTIONS,
     STREAMS_FUNCTIONS,
@@ -90,4 +91,4 @@ def _quoted(text: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(source(), encoding="utf-8")
+    write_page(PAGE, lambda _: source())

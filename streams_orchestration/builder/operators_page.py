@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from streams_orchestration.model.operators import InputPortModel, OutputPortModel, Signature
+from streams_orchestration.model.pages import write_page
 from streams_orchestration.model.standard import STANDARD as SIGNATURES
 from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
 from streams_orchestration.operators.contract import Operator, SourceOperator
@@ -192,4 +193,4 @@ def _example(text: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    write_page(PAGE, lambda _: page())

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from streams_orchestration.model.pages import write_page
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS
@@ -101,4 +102,4 @@ def _default(info: FieldInfo) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(source(), encoding="utf-8")
+    write_page(PAGE, lambda _: source())

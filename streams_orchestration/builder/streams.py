@@ -54,7 +54,7 @@ class Builds(Protocol):
 
 
 class Invoked:
-    """An operator in an application's graph. Its methods set where and how it runs, and return it."""
+    """An operator in an application's graph. Its methods configure its placement and execution, and return it."""
 
     def __init__(self, app: Builds, node: DraftNode | None) -> None:
         self._app = app
@@ -144,11 +144,11 @@ class Stream(Invoked):
         self, operator: Use, *others: Input, schema: SchemaLike | None = None, name: str | None = None,
         uid: str | None = None, rate: float | None = None,
     ) -> Stream:  # fmt: skip
-        """Add an operator that reads this stream, and `others` by further ports. Return its output."""
+        """Add an operator that reads this stream on its first port and `others` on further ports. Return its output."""
         return self._app.stream(operator, self, *others, schema=schema, name=name, uid=uid, rate=rate)
 
     def sink(self, operator: Use, *others: Input, name: str | None = None, uid: str | None = None) -> Invoked:
-        """Add an operator without outputs that reads this stream, and `others` by further ports."""
+        """Add an operator without outputs that reads this stream on its first port and `others` on further ports."""
         return self._app.sink(operator, self, *others, name=name, uid=uid)
 
     def filter(self, condition: str | Column, *, name: str | None = None) -> Stream:

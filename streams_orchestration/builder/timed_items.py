@@ -20,7 +20,7 @@ Marks = list[tuple[int, Watermark | Idle]]
 
 
 def split_marks(rows: Sequence[Any]) -> tuple[list[Any], Marks]:
-    """Divide what a test gives into tuples and watermarks."""
+    """Divide the input that a test gives into tuples and watermarks."""
     tuples: list[Any] = []
     marks: Marks = []
     for row in rows:

@@ -49,7 +49,7 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the help on options, with those of the compiler in a section of their own."""
+        """Write the help on options, with the options of the compiler in a separate section."""
         sections: dict[str, list[tuple[str, str]]] = {"Options": [], COMPILER_OPTIONS: []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None

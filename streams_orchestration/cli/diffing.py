@@ -37,7 +37,7 @@ def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_:
 
 
 def _table(comparison: Comparison) -> RenderableType:
-    """Return the effects of a width change as a table: those of a redeploy, or if there is none, those in Streams."""
+    """Return a table of a width change: its effects on a redeploy or, if the spec only compiles, in Streams."""
     change = comparison.change
     if not change.widths:
         return Text("No width changes.")

@@ -57,7 +57,7 @@ class Display:
             self.say(text)
 
     def follow_printed(self, logs: Iterable[Path]) -> None:
-        """Show from now on what operators print, apart from what the logs of PEs hold already."""
+        """Show the lines that operators print from now on."""
         self._printed.begin(logs)
         self._follows_printed = True
 

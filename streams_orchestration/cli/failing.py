@@ -34,7 +34,7 @@ def report(error: Exception) -> tuple[ErrorKind, str]:
 
 
 def _explained(error: Exception) -> Exception:
-    """Return an error about a damaged catalog if that caused this unexpected error; else this error."""
+    """Return the error about a damaged catalog if damage caused an unexpected error; otherwise the error itself."""
     with suppress(api.StreamsRuntimeError, OSError):
         return api.Catalog(api.Home.default()).explained(error)
     return error

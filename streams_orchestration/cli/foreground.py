@@ -35,7 +35,10 @@ RECORD_SECONDS = 60.0
 
 
 class Controls(Protocol):
-    """The controls of one application that is followed. Every call blocks until it is done; a reset is only begun."""
+    """The controls of the followed application.
+
+    Every call blocks until it is done, except that a reset is only begun.
+    """
 
     def cancel(self) -> None:
         """Stop the application; its state is kept."""
@@ -143,7 +146,7 @@ class Foreground:
         self._jobs.record_reset(failure)
 
     def status(self) -> api.ApplicationStatus:
-        """Record what has happened to the application's units, then return its status."""
+        """Update the states of the application's units, then return its status."""
         return api.observed_status(self._home, self._name, self._catalog)
 
     def ended(self) -> bool:
@@ -281,7 +284,9 @@ def run_in_foreground(
 
 
 def _wait_for(job: Callable[[], None], meanwhile: Callable[[], object] = lambda: None) -> None:
-    """Run a job on another thread and wait for it; on this one Dagster would delay a second Ctrl-C until its end.
+    """Run a job on another thread and wait for it.
+
+    On this thread, Dagster would delay a second Ctrl-C until the job ends.
 
     Args:
         job: the job.

@@ -1,4 +1,4 @@
-"""`streams init`: write a new application that runs, with a test of it."""
+"""`streams init`: write a new runnable application and a test of it."""
 
 from __future__ import annotations
 

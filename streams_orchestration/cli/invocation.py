@@ -1,4 +1,4 @@
-"""The running command: its verbosity, and the one JSON document that it writes with `--format json`."""
+"""The running command: its verbosity, and its one JSON document under `--format json`."""
 
 from __future__ import annotations
 

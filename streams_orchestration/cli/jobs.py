@@ -1,4 +1,4 @@
-"""The jobs of one application, run in this process and recorded in Dagster like those that its UI starts."""
+"""Runs the jobs of one application in this process, recorded in Dagster like jobs that its UI starts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ONE_JOB = threading.Lock()
 
 
 def last_options(home: api.Home, application: str) -> Options:
-    """Return the options with which an application is deployed, else last compiled; else the defaults."""
+    """Return the options of the deployed application, or else of its last compilation, or else the defaults."""
     resource = resource_of(home)
     deployed = deployed_options(resource.directory(), application)
     if deployed is not None:
@@ -89,7 +89,7 @@ class Jobs:
         return api.stop_orphans(self._home, self._application)
 
     def status(self) -> api.ApplicationStatus:
-        """Record what has happened to the application's units, then return its status."""
+        """Update the states of the application's units, then return its status."""
         return api.observed_status(self._home, self._application)
 
     def _run(

@@ -132,7 +132,7 @@ def _nothing(home: api.Home, application: str, pe: int | None) -> str:
 
 
 def follow_logs(sources: Sequence[Logs], pause: Callable[[], None]) -> None:
-    """Show new lines of logs as they are written, until interrupted; if there are several, with the log's name."""
+    """Show new lines of logs as they are written, until interrupted; with the log's name if there are several."""
     several = sum(len(source.names) for source in sources) > 1
     while True:
         for source in sources:

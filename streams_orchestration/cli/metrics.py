@@ -1,4 +1,4 @@
-"""The metrics of an application for a terminal: the facts that stand out, and all of them in tables."""
+"""Shows the metrics of an application on a terminal: the remarkable facts, or all of them in tables."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def place_of(home: api.Home, spec: ReadSpec, origin: str | None) -> api.Savepoin
 
 
 def restored_lines(restored: api.Restored) -> Iterator[str]:
-    """Yield lines of text on the savepoint from which an application began, and on the differences from it."""
+    """Yield lines about the savepoint from which an application began, and its differences from the application."""
     manifest, outcome = restored.manifest, restored.redeployment
     rows = sum(state.rows or 0 for state in manifest.states)
     yield (

@@ -40,7 +40,7 @@ def run(
     fresh: bool,
     available_now: bool,
 ) -> int:
-    """Compile an application, run it to its end or that of the available data, and show its result."""
+    """Compile an application, run it until its input or the available data end, and show its result."""
     require_origin(origin, drop_state)
     home, goes_on = api.Home.default(), not fresh and origin is None
     kept_of = partial(deployed_options, home) if goes_on else nothing_kept
@@ -113,7 +113,7 @@ def _has_more(home: api.Home, application: str) -> bool:
 
 
 def _place(status: api.ApplicationStatus) -> str:
-    """Describe in words the point from which an application that does not run goes on."""
+    """Describe in words the point from which an application that does not run will continue."""
     epoch = min((unit.completed_epoch for unit in status.units), default=0)
     if epoch:
         return f"epoch {epoch}, the last complete one"

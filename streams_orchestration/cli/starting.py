@@ -18,7 +18,7 @@ from streams_orchestration.runtime import api
 
 
 def nothing_kept(_application: str) -> None:
-    """Return None, which stands for no kept options, for applications that start anew."""
+    """Return None: an application that starts without state keeps no options."""
 
 
 def deployed_options(home: api.Home, application: str) -> Options | None:
@@ -73,7 +73,7 @@ def kept_words(options: Options, given: Options) -> Iterator[str]:
 
 
 def run_words(spec: Path, options: Options) -> str:
-    """Return the `streams run` command by which the deployed application goes on."""
+    """Return the `streams run` command that continues the deployed application."""
     name = "" if options.name is None else f" --name {options.name}"
     return f"streams run {shlex.quote(str(spec))}{name}"
 

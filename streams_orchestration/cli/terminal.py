@@ -39,7 +39,7 @@ class SafeConsole(Console):
 
 
 def printable_text(text: Text) -> Text:
-    """Return a text with its control characters made visible; if it had any, only its base style is kept."""
+    """Return a text with its control characters made visible; a text with such characters keeps only its base style."""
     if (seen := printable(text.plain)) == text.plain:
         return text
     return Text(seen, text.style, justify=text.justify, overflow=text.overflow, no_wrap=text.no_wrap, end=text.end)

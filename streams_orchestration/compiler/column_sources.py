@@ -67,10 +67,10 @@ def port_of(ddl: str) -> Port:
 def column_sources(
     kind: str, parameters: Mapping[str, Any], ports: Sequence[Port], columns: Sequence[str], output: int = 0
 ) -> dict[str, Uses[Pair]]:
-    """Return for each attribute of an output port the attributes from which its value is computed, and how.
+    """Return for each attribute of an output port the input attributes of its value, and the kind of dependence.
 
-    Attributes that only decide whether, where or when a tuple is submitted, such as those of a filter, are not among
-    them (see `column_influences`).
+    Attributes that only decide if, where or when a tuple is submitted, such as those of a filter, are not among them
+    (see `column_influences`).
 
     Args:
         kind: the name of a standard operator, without its namespace.

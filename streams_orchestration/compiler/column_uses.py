@@ -20,7 +20,7 @@ _STRENGTH = ("IDENTITY", "", "TRANSFORMATION", "AGGREGATION")
 
 
 class ColumnUse(NamedTuple):
-    """A type of dependence with its subtype; an empty subtype stands for every subtype."""
+    """A type of dependence with its subtype; an empty subtype matches every subtype."""
 
     type: str
     subtype: str

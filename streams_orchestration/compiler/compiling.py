@@ -88,7 +88,7 @@ def violations(compilation: Compilation) -> Iterator[str]:
 def _compile(
     application: Application, options: Options, checked: Sequence[Diagnostic], stages: tuple[Stage, ...]
 ) -> Compilation:
-    """Run the stages; after an error, run only those whose findings would not be mere effects of it.
+    """Run the stages. After an error, skip the stages whose findings could be mere effects of the error.
 
     Args:
         application: the application, without the parts in error.

@@ -62,7 +62,7 @@ class HostWish:
     """True if `hostIsolation` keeps it away from all other hosts."""
 
     def apart_from(self, other: HostWish) -> str | None:
-        """Return the config that keeps two hosts off one machine, None when they may share one."""
+        """Return the config that keeps two hosts on different machines; None if they may share one."""
         if shared := [tag for tag in self.exlocation if tag in other.exlocation]:
             return f"hostExlocation {', '.join(shared)}"
         return "hostIsolation" if self.isolated or other.isolated else None
@@ -111,5 +111,5 @@ class DeploymentPlan:
         return tuple(sorted({pe.host for pe in self.pes}))
 
     def wish_of(self, host: int) -> HostWish:
-        """Return the machines on which a host may run: any, unless its operators say otherwise."""
+        """Return the placement wish of a host; without configs of its operators, any machine suits."""
         return next((wish for wish in self.wishes if wish.host == host), HostWish(host, None, ()))

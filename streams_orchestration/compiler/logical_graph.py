@@ -219,7 +219,7 @@ class ParallelRegion:
 
     @property
     def identities(self) -> tuple[str, ...]:
-        """Its name, and its uid if it has one: `--width` takes either."""
+        """The name of the region, and its uid if it has one; `--width` accepts either."""
         return (self.name, self.uid) if self.uid else (self.name,)
 
 

@@ -130,7 +130,7 @@ def trusted_of_operators(findings: Iterable[Diagnostic], errors: Iterable[Diagno
 
 
 def _leaves_parameters_wrong(error: Diagnostic) -> bool:
-    """Return True if an error may leave its operator with other parameters or ports than those in the spec."""
+    """Return True if an error may leave its operator with parameters or ports that differ from the spec."""
     if error.stage or error.code in _LEAVE_TYPES_UNKNOWN:
         return error.code in _LEAVE_PARAMETERS_WRONG
     return not misled((error,)).isdisjoint(("types", "values"))

@@ -19,6 +19,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.model.loading import application_from_mapping
+from streams_orchestration.model.pages import write_page
 
 PAGE = Path("docs/compiler-tour.md")
 SPEC = """\
@@ -101,9 +102,8 @@ def _section(number: int, stage: Stage) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the page to the file that is named, `docs/compiler-tour.md` when none is."""
-    paths = sys.argv[1:] if arguments is None else arguments
-    (Path(paths[0]) if paths else PAGE).write_text(tour_page(), encoding="utf-8")
+    """Write the page to the file in the first argument, by default `docs/compiler-tour.md`."""
+    write_page(PAGE, lambda _: tour_page(), arguments)
 
 
 if __name__ == "__main__":

@@ -154,7 +154,7 @@ class _Documents:
 
 
 def _session(access: Access) -> Answer:
-    """Return the handler of sessions: GET tells what a request may do, POST exchanges a token for a session."""
+    """Return the handler of sessions: GET returns the rights of a request, POST exchanges a token for a session."""
     from starlette.responses import JSONResponse
 
     def described(request: Request) -> dict[str, bool]:

@@ -1,4 +1,4 @@
-"""The one reader of the catalog for all pages: it takes snapshots of applications and sends them to the pages."""
+"""The single reader of the catalog for all pages: it takes snapshots of applications and sends them to the pages."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Reader:
             elapsed += pause
 
     def _names(self) -> list[str]:
-        """Return all applications; only those that pages show if the catalog cannot be read."""
+        """Return all applications; if the catalog cannot be read, only the applications that pages show."""
         try:
             return list(self.applications())
         except Exception as error:  # noqa: BLE001  the pages are told by what is read for them

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from streams_orchestration.model.codes import Code
 from streams_orchestration.model.own_codes import OWN_CODES
+from streams_orchestration.model.pages import write_page
 from streams_orchestration.model.spl_codes import SPL_CODES
 from streams_orchestration.model.streams_codes import STREAMS_CODES
 
@@ -75,8 +75,7 @@ def _cell(text: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the page to the file in the first argument, by default `docs/diagnostics.md`."""
-    paths = sys.argv[1:] if arguments is None else arguments
-    (Path(paths[0]) if paths else PAGE).write_text(diagnostics_page(), encoding="utf-8")
+    write_page(PAGE, lambda _: diagnostics_page(), arguments)
 
 
 if __name__ == "__main__":

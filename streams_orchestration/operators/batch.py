@@ -177,7 +177,7 @@ class TupleBatch:
 
     @property
     def untouched(self) -> TupleBatch | None:
-        """A batch of the same tuples that later writes do not change, or None if this batch was already written to."""
+        """A batch with the original tuples, unaffected by later writes; None if this batch was written to."""
         return None if self._unwritten is None else TupleBatch(self._unwritten)
 
     def const(self) -> TupleBatch:
@@ -191,7 +191,10 @@ class TupleBatch:
         return self if self._mutable else TupleBatch(self.arrow, nbytes=self._bytes, watermarks=self.watermarks)
 
     def copy(self, attributes: tuple[str, ...] | None = None) -> TupleBatch:
-        """Return a writable copy. If the operator declares which attributes it mutates, only those are copied."""
+        """Return a writable copy.
+
+        If the operator declares the attributes that it mutates, only these columns are copied.
+        """
         source = self.arrow
         names = source.schema.names if attributes is None else [n for n in source.schema.names if n in attributes]
         copied = TupleBatch(source, nbytes=self._bytes, watermarks=self.watermarks)

@@ -14,11 +14,11 @@ from streams_orchestration.operators.contract import Operator
 
 
 class ClockOperator(Operator):
-    """Base class of operators that may go by the clock, depending on their parameters."""
+    """Base class of operators that may use the clock, depending on their parameters."""
 
     @classmethod
     def goes_by_clock(cls, parameters: Mapping[str, Any]) -> bool:
-        """Return True if an operator with these parameters, as they stand in the spec, goes by the clock."""
+        """Return True if an operator with these parameters, unprocessed as in the spec, uses the clock."""
         return True
 
     def on_time(self) -> None:

@@ -102,7 +102,7 @@ class EventTimeInput:
         return times, late if missing is None else late | missing
 
     def reached(self, age: int = 0) -> int:
-        """Return the time before which tuples are too late, less so many ticks."""
+        """Return the time before which tuples are too late, reduced by `age` ticks."""
         return int(earlier(np.array([self.watermark], np.int64), self.discard_age + age)[0])
 
     def resting(self, *, keeps: bool, later_by: int = 0) -> Watermarks:

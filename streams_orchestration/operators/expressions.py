@@ -143,7 +143,7 @@ def evaluate(expression: Expression, batch: pa.RecordBatch) -> pa.Array:
 
 
 def evaluate_possible(expression: Expression, rows: SelectedTuples) -> tuple[SelectedTuples, pa.Array, dict[int, str]]:
-    """Evaluate an expression for all tuples for which evaluation succeeds.
+    """Evaluate an expression for all tuples on which evaluation succeeds.
 
     Returns:
         Those tuples, their values, and the reason for each failed tuple by its position in the batch.

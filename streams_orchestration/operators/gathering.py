@@ -13,7 +13,7 @@ from streams_orchestration.operators.storage.port import Storage
 
 
 class Roll(NamedTuple):
-    """The limits for gathering files. Reaching any one of them publishes a merged file."""
+    """The limits up to which files are gathered. When any limit is reached, the merged file is published."""
 
     seconds: float = math.inf
     """Seconds since the epoch of the first file was complete."""

@@ -38,7 +38,7 @@ class HttpAwayError(OutsideError, ValueError):
 
 
 class HttpContentError(RefusedError):
-    """The receiver refuses the content of the request. It may accept a part of it."""
+    """The receiver refuses the content of the request, but may accept a part of it."""
 
 
 class HttpParameters(Parameters):

@@ -26,7 +26,9 @@ class NotTheTriggerError(Exception):
 
 
 def not_the_trigger() -> None:
-    """Raise NotTheTriggerError; stands in for `make_consistent` in operators that do not drive their region.
+    """Raise NotTheTriggerError.
+
+    This function replaces `make_consistent` in operators that do not drive their region.
 
     Raises:
         NotTheTriggerError: always.

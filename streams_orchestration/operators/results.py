@@ -54,7 +54,7 @@ def described(value: object) -> str:
 
 
 def parts_of(result: Any, kinds: tuple[type, ...], wanted: str) -> Iterator[Any]:
-    """Yield the parts of a function's result: nothing for None, the result itself, or the items in it.
+    """Yield the parts of a function's result: none for None, the result itself, or the items that it contains.
 
     Args:
         result: the returned value.

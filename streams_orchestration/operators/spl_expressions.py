@@ -1,4 +1,4 @@
-"""Expressions of SPL over Arrow batches: by columns where that is the same, else in a generated loop."""
+"""Expressions of SPL over Arrow batches: computed by columns if the results are the same, else by a generated loop."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class SplExpression(Expression):
         return self.text
 
     def assigned(self, target: pa.DataType, *, required: bool = False) -> Expression:
-        """Return the expression for an attribute, whose type must be that of its value.
+        """Return the expression for an attribute. The attribute must have the type of the expression's value.
 
         Raises:
             FaultyExpressionError: the types differ, and errors are not being gathered.
@@ -131,7 +131,7 @@ def read_spl(text: SplText, schema: pa.Schema, parameter: str, _zone: dt.tzinfo)
 
 
 def _port(text: SplText, schema: pa.Schema) -> tuple[str, Tuple]:
-    """Return the name and the type of the port: what the parameter says, else what the columns say."""
+    """Return the name and the type of the port, from the parameter if it has types, otherwise from the columns."""
     for label, written in text.types.items():
         return label, written_tuple_type(written, schema)
     labels = [each for each in sorted(labels_in(tree_of(text.text))) if each not in schema.names]

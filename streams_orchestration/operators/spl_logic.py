@@ -190,7 +190,7 @@ class Logic:
     # --- running
 
     def tuples(self, port: int, batch: TupleBatch) -> tuple[list[PortOutput], list[pa.Array]]:
-        """Run the logic for tuples; return what was submitted, and the values of the expressions.
+        """Run the logic for tuples; return the submitted tuples, and the values of the expressions.
 
         Raises:
             TupleError: an operation has no value for a tuple; the cause says where it stands.
@@ -216,7 +216,7 @@ class Logic:
             raise DataError(str(error)) from error
 
     def submit(self, operator: Operator, outputs: Sequence[PortOutput]) -> None:
-        """Submit what a program gave, port by port; marks keep their places among the tuples of their port."""
+        """Submit the outputs of a program, port by port. Marks keep their positions among the tuples of their port."""
         for port, output in enumerate(outputs):
             if not len(output) and not output.marks:
                 continue

@@ -42,7 +42,10 @@ def stored(variables: Sequence[tuple[str, Type]], values: dict[str, Any], kept: 
 
 
 def _update(part: DictState, type_: Type, values: dict[Any, Any]) -> None:
-    """Write what differs from the stored part; what order says is kept by storing all anew if it differs."""
+    """Write the differences of a collection to its stored part.
+
+    If the collection has an order, any difference rewrites it.
+    """
     key_of, value_of = _key_function(type_), _value_function(type_)
     wanted = {key_of(key): value_of(value) for key, value in values.items()}
     for key in [key for key in part if key not in wanted]:
@@ -55,7 +58,10 @@ def _update(part: DictState, type_: Type, values: dict[Any, Any]) -> None:
 def restored(
     variables: Sequence[tuple[str, Type]], state: State, initial: dict[str, Any], kept: dict[str, DictState]
 ) -> dict[str, Any]:
-    """Return the values of variables from the parts of a state; what the state lacks has its first value."""
+    """Return the values of variables from the parts of a state.
+
+    A variable without a stored value gets its first value.
+    """
     values = dict(initial)
     simple = state.get(VARIABLES, {})
     kept.clear()

@@ -1,4 +1,4 @@
-"""Expressions of SPL as parameters: `{spl: "n > 1", at: "Main.spl:14:22"}` where an expression of ours may stand."""
+"""Expressions of SPL in parameters: `{spl: "n > 1", at: "Main.spl:14:22"}` in place of an expression in SQL."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class SplText(str):
 
 
 def text_or_program(value: Any, handler: Callable[[Any], Any]) -> Any:
-    """Validate an expression: a program of SPL, or what the handler takes."""
+    """Validate an expression: a program of SPL, or a text that the handler validates."""
     if isinstance(value, SplText):
         return value
     if not is_program(value):
@@ -133,7 +133,7 @@ def call_as_name(text: str, function: str) -> str:
 
 
 def over_columns(text: str, columns: Mapping[tuple[str, str], str], types: str) -> str:
-    """Return an expression of SPL over the columns of several ports together; any other expression as it is.
+    """Return an expression of SPL over the joined columns of several ports. An expression in SQL is not changed.
 
     Args:
         text: the expression.

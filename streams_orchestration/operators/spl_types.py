@@ -87,7 +87,7 @@ def columns_of_ports(
 
 
 def over_ports(texts: Mapping[str, str], columns: Mapping[tuple[str, str], str], schema: pa.Schema) -> dict[str, str]:
-    """Return expressions of SPL over the columns of several ports together; others stay as they are.
+    """Return expressions of SPL over the joined columns of several ports. Expressions in SQL are not changed.
 
     Args:
         texts: the expressions by attribute.

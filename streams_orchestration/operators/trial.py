@@ -83,7 +83,7 @@ class TrialWatermarks:
             self._sent(self._own.assign(names))
 
     def call(self, operator: Operator, process: Callable[[TupleBatch], None], batch: TupleBatch, port: int) -> None:
-        """Call an operator with tuples and watermarks that arrive at a port, and send on what becomes of these."""
+        """Call an operator with tuples and watermarks that arrive at a port, and send its results and watermarks on."""
         if self._own is None:
             process(batch)
             return

@@ -14,7 +14,10 @@ from streams_orchestration.operators.function import schema_for
 
 
 class TupleOutputs:
-    """Collects tuples given as values by attribute, and submits them in batches. Marks keep their place among them."""
+    """Collects output tuples that are given as values by attribute, and submits them in batches.
+
+    Marks keep their positions.
+    """
 
     def __init__(self, operator: Operator) -> None:
         self.operator = operator

@@ -93,7 +93,7 @@ class Watermarks:
         return (Watermarks(self.places[i : i + 1], self.values[i : i + 1]) for i in range(len(self)))
 
     def rest(self, first: int) -> Watermarks:
-        """Return the watermarks from the one with number `first` on, without tuples in front of them."""
+        """Return the watermarks from number `first` on, with all positions set to 0."""
         values = self.values[first:]
         return Watermarks(np.zeros(len(values), np.int64), values)
 

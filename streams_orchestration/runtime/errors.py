@@ -80,7 +80,7 @@ class CatalogPlaceError(CatalogError):
 
 
 class CatalogVersionError(CatalogError):
-    """The catalog's tables are those of another version of the product."""
+    """The catalog's tables have the revision of another version of the product."""
 
 
 class CatalogMissingError(CatalogError):
@@ -170,7 +170,7 @@ class NothingFailedError(StreamsRuntimeError):
 
 
 class ApplicationChangedError(StreamsRuntimeError):
-    """The compiled application differs from the one whose state is kept."""
+    """The compiled application differs from the deployed one, to which the kept state belongs."""
 
     def __init__(self, application: str, difference: str, *, complete: bool) -> None:
         remedy = (
@@ -252,7 +252,7 @@ class OperatorFailure:
 
     @property
     def kind(self) -> str:
-        """Return `code` as one text; failures of one kind have the same cause."""
+        """Return `code` as one text. Failures with the same kind count as having the same cause."""
         return " ".join(map(str, self.code))
 
     def __str__(self) -> str:

@@ -59,9 +59,9 @@ def keep_from_forks(descriptor: Descriptor) -> None:
 
 
 def keep_sockets_from_forks() -> None:
-    """Make children that this process forks close all sockets that are open now, and their duplicates.
+    """Make forked children close all sockets that are open now, and their duplicates.
 
-    Only the first call counts, also in children, since other sockets that they inherit are meant for them.
+    Only the first call has an effect, also in children, because sockets opened later are meant for the children.
     """
     if not _KEPT.taken:
         _watch()

@@ -89,7 +89,7 @@ def _size(path: Path) -> int:
 
 
 def _finish(path: Path, size: int) -> None:
-    """Complete a rotation whose process died after it had shortened the log, which is then shorter than its copy."""
+    """Complete a rotation whose process died after truncating the log; the log is then shorter than its copy."""
     part = _part(path)
     if part.exists() and part.stat().st_size > size:
         part.rename(f"{path}.{_base(path) + part.stat().st_size}")

@@ -19,7 +19,7 @@ _LINE = re.compile(
 
 @dataclass
 class Printed:
-    """The lines of one operator.
+    """The lines that one operator has printed.
 
     Attributes:
         operator: its name.
@@ -33,7 +33,7 @@ class Printed:
 
 
 def read_printed(logs: Iterable[Path], limit: int) -> list[Printed]:
-    """Return what the operators of PEs printed since their PE started last, by operator.
+    """Return the lines that each operator has printed since the last start of its PE.
 
     Args:
         logs: the logs of the PEs.
@@ -56,7 +56,7 @@ def read_printed(logs: Iterable[Path], limit: int) -> list[Printed]:
 
 @dataclass
 class PrintedReader:
-    """A reader of a log that goes on where it was.
+    """A reader of a growing log, which continues at its last position.
 
     Attributes:
         path: the path of the log.

@@ -30,7 +30,7 @@ MACHINE = "STREAMS_MACHINE"
 
 
 def machine_name() -> str:
-    """Return the name of this machine: the value of `STREAMS_MACHINE`, else its host name."""
+    """Return the name of this machine: the value of `STREAMS_MACHINE`, or else its host name."""
     return os.environ.get(MACHINE) or socket.gethostname()
 
 
@@ -59,7 +59,7 @@ def _space(boot: str) -> str:
 
 
 def is_here(space: str | None) -> bool:
-    """Return True if processes of a process space are visible to this process; None stands for its own space."""
+    """Return True if this process can see the processes of a process space; None means its own space."""
     return space is None or space == process_space()
 
 
@@ -103,7 +103,7 @@ def this_process_began() -> float:
 
 
 def is_alive(pid: int | None, started: float | None) -> bool:
-    """Return True if exactly this process of this machine still exists."""
+    """Return True if a process with this pid and this start time exists on this machine."""
     if pid is None or started is None:
         return False
     actual = process_started(pid)
@@ -111,7 +111,7 @@ def is_alive(pid: int | None, started: float | None) -> bool:
 
 
 def identify(pid: int) -> ProcessIdentity | None:
-    """Return the process that has a pid now; None if there is none, or this user may not inspect it."""
+    """Return the current process with a pid; None if there is none, or this user may not inspect it."""
     started = process_started(pid)
     try:
         return None if started is None else ProcessIdentity(pid, started, " ".join(psutil.Process(pid).cmdline()))
@@ -141,7 +141,7 @@ def living(known: Iterable[ProcessIdentity], patience: float = 0.0) -> tuple[Pro
 
 
 def kill(pid: int | None, started: float | None) -> None:
-    """Kill exactly this process and all its descendants, such as the JVM and its workers, at once."""
+    """Kill the process with this pid and start time, and all its descendants, such as the JVM and its workers."""
     if not is_alive(pid, started):
         return
     assert pid is not None

@@ -56,7 +56,7 @@ class StepError(StreamsRuntimeError):
 
 @dataclass
 class SteppedApplication:
-    """A deployed application whose PEs run step by step when a test asks for it.
+    """A deployed application for tests, whose PEs run one batch at a time on request.
 
     As a context manager, it stops its queries at the end.
     """
@@ -97,7 +97,7 @@ class SteppedApplication:
         return plan_batch(program, view, source_limit=self.source_limit, now=world.now())
 
     def execute(self, program: PeProgram, plan: BatchPlan) -> list[TaskResult]:
-        """Run the tasks of a batch, and return their results, which are not committed yet."""
+        """Run the tasks of a batch, and return their results without committing them."""
         scratch = self._scratch(program)
         rows = [
             (part.partition, 0, PLAN, 0, 0, plan_codec.dump_json(replace(plan, inputs=(part,)))) for part in plan.inputs
@@ -127,7 +127,7 @@ class SteppedApplication:
         return self.scratches[program.pe]
 
     def step(self, program: PeProgram) -> bool:
-        """Run one micro-batch of one PE; return False if there is nothing to do.
+        """Run one micro-batch of one PE; return False if the PE has no work.
 
         Raises:
             StepError: an operator raised.

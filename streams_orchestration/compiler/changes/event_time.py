@@ -29,7 +29,7 @@ class EventTimeChange(NamedTuple):
 
 
 def event_time_changes(old: Compilation, new: Compilation) -> tuple[EventTimeChange, ...]:
-    """Return the operators of both plans whose event time changes, by their identities in the spec."""
+    """Return the operators of both plans, matched by identity, whose event time changes."""
     before, after = _words(old), _words(new)
     names = {each.identity: each.name for each in new.logical.operators}
     common = [each.identity for each in old.logical.operators if each.identity in names]

@@ -47,7 +47,7 @@ def match_pes(
     changed: Set[Hashable],
     numbers: PeNumbers,
 ) -> PeChange:
-    """Match every new PE with the old PE that it shares most operators with, and return the change of each.
+    """Match every new PE with the old PE that has the most operators in common, and return the change of each PE.
 
     A PE is unchanged only if it has the same operators on the same host, none of them changed, and exchanges tuples
     with the same operators in the same PEs as before.

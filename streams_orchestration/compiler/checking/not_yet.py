@@ -39,9 +39,9 @@ def refusals(operator: LogicalOperator) -> Iterator[Diagnostic]:
 
 
 def refused_queries(logical: LogicalGraph, physical: PhysicalGraph, event_time: EventTimeMap) -> Iterator[Diagnostic]:
-    """Yield a finding for each query of Spark's behind which event time is used, since it sends no watermarks yet.
+    """Yield a finding for each Spark query upstream of an operator that uses event time.
 
-    Its panes, say, would only come at the end of the stream.
+    Such a query sends no watermarks, so panes would be complete only at the end of the stream.
     """
     model_of = {each.operator: physical.operators[each.operator].logical for each in event_time.operators}
     producers = {

@@ -1,1 +1,1 @@
-"""Copies: the connections whose consumers get a tuple by reference, and those whose consumers get a copy."""
+"""Copies: decides for each connection if its consumer gets a tuple by reference or as a copy."""

@@ -15,10 +15,10 @@ from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, P
 
 
 def enqueue_copies(physical: PhysicalGraph, enqueued: Iterable[Connection]) -> int:
-    """Return how many copies one tuple on every output port puts into queues, summed over the ports.
+    """Return how many copies a tuple on every output port puts into queues, summed over the ports.
 
-    A splitter sends a tuple into one channel, so its channel with most queues counts, those of inner splitters
-    included.
+    A splitter sends a tuple into one channel, so only its channel with the most queues counts, including inner
+    splitters.
 
     Args:
         physical: the expanded graph.

@@ -79,7 +79,7 @@ def copies_are_right(done: Stages) -> Iterator[str]:
 
 
 def _siblings(physical: PhysicalGraph, number: int, pe_of: tuple[int, ...]) -> Iterator[int]:
-    """Yield the other connections of the same output port that stay in its PE."""
+    """Yield the other connections of the same output port that stay within its PE."""
     port = physical.connections[number][:2]
     for other, c in enumerate(physical.connections):
         if other != number and c[:2] == port and pe_of[c.source] == pe_of[c.target]:

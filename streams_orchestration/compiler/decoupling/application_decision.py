@@ -149,7 +149,7 @@ def decide(
 
 
 def parting_of(problem: ApplicationProblem, solution: Decision) -> Parting:
-    """Return the parts of a solution, with their loads evaluated anew (rule Q16)."""
+    """Return the parts of a solution, with loads that are evaluated from the assignment itself (rule Q16)."""
     executes = solution.document()["execAt"]
     machine_of = {operator: executes[id] for operator, id in zip(problem.operators, problem.ids, strict=True)}
     used = sorted(set(machine_of.values()))

@@ -54,7 +54,7 @@ class JoinedOperators:
 
 @dataclass(frozen=True, slots=True)
 class ApplicationProblem:
-    """A decoupling problem whose operators are those of a physical graph."""
+    """A decoupling problem made from a physical graph."""
 
     problem: Problem
     operators: tuple[int, ...]

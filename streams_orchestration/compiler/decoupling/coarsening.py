@@ -10,7 +10,7 @@ from streams_orchestration.compiler.decoupling.tracked_assignment import Pieces
 
 
 def coarser(pieces: Pieces, heaviest: float, chance: Random) -> tuple[Pieces, list[int]] | None:
-    """Join pairs of pieces, first those that cost most to separate in relation to their weight.
+    """Join pairs of pieces, beginning with those whose separation costs most in relation to their weight.
 
     Args:
         pieces: the pieces.

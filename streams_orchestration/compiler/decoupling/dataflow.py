@@ -35,7 +35,7 @@ class FlowNode:
 
     @property
     def pin(self) -> int | None:
-        """The machine on which it must execute; None if it may execute on any machine."""
+        """The machine on which the node must execute; None if it may execute on any machine."""
         return None if self.implicit else self.operation.pin
 
     @property
@@ -62,7 +62,7 @@ class Dataflow:
         return [reader for reader in self.readers[node] if self.nodes[reader].kind == "tee"]
 
     def receives_at_output(self, node: int) -> bool:
-        """Return True if a node receives where its output goes, as a network to oneself does."""
+        """Return True if a node receives on the machine of its output, as a network to the same machine does."""
         return self.nodes[node].kind == "net_self"
 
     def price(self, node: int) -> tuple[float, float]:

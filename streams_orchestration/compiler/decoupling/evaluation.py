@@ -101,8 +101,9 @@ class Evaluation:
 def executions(flow: Dataflow, outputs: Sequence[int]) -> list[int]:
     """Return the machine on which each node executes.
 
-    A node executes where the output of its first parent goes (rule Q1). A node without parents executes where its
-    own output goes, unless it is pinned: then it executes on its pin, and its output can go anywhere (rule Q2).
+    A node executes on the machine to which its first parent's output goes (rule Q1). A node without parents executes
+    where its own output goes, unless it is pinned: then it executes on its pin, and its output can go to any machine
+    (rule Q2).
 
     Args:
         flow: the graph.

@@ -69,7 +69,10 @@ def fewest_machines(problem: Problem, capacity: float, *, most: int, solver: Sol
 
 
 def _fewest_of_large(problem: Problem, fits: Callable[[Decision | None], bool], least: int, most: int) -> Decision:
-    """Find by bisection how many machines filling needs, then remove machines while local moves still find a fit."""
+    """Find by bisection how many machines filling needs, then remove machines while local moves still find a fit.
+
+    Filling puts operators on machines in the order of the flow.
+    """
     low, high = least, most
     while low < high:
         middle = (low + high) // 2

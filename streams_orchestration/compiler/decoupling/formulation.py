@@ -138,7 +138,10 @@ class Formulation:
         return loads
 
     def _fan(self, number: int, fan: Fan, loads: list[list[Term]]) -> None:
-        """Charge a send and its receipts; its variables are integers if those of the classes are (rule Q5)."""
+        """Add the load of a send and its receipts.
+
+        Its variables become integers if those of the classes are (rule Q5).
+        """
         source = self._where[fan.source]
         arrives = [self._variable(f"t{number}_{machine}", most=1) for machine in self._machines]
         for machine, variable in enumerate(arrives):

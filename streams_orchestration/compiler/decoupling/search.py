@@ -47,7 +47,7 @@ class OrderedMoves:
                 self._others[each] += [other for other in members if other != each]
 
     def targets(self, home: Sequence[int], chance: Random) -> Target:
-        """Return a function that chooses machines for `anneal`: between those of producers and those of consumers.
+        """Return a function that chooses a machine for `anneal`, between those of producers and of consumers.
 
         Args:
             home: the machines of classes, kept up to date by the caller.

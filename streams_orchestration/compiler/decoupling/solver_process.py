@@ -1,4 +1,4 @@
-"""A solver in a process of its own, which is killed when its time is over."""
+"""Runs a solver in a separate process, which is killed when its time is over."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SolverFailedError(Exception):
 
 
 def solve_apart(task: SolverTask, seconds: float, report: Callable[[SolverProgress], None]) -> None:
-    """Run `solve_task` in a process of its own, which is killed when the time is over.
+    """Run `solve_task` in a separate process, which is killed when the time is over.
 
     Args:
         task: the task of the process.
@@ -48,7 +48,7 @@ def solve_apart(task: SolverTask, seconds: float, report: Callable[[SolverProgre
 
 
 class _Solver:
-    """One process, and the threads that write to it and read from it."""
+    """One solver process, and the threads that write to it and read from it."""
 
     def __init__(self, task: SolverTask, deadline: float, report: Callable[[SolverProgress], None]) -> None:
         self._request = task, deadline

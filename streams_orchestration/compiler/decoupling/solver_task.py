@@ -1,4 +1,4 @@
-"""The task of a solver, and what the solver reports while it works."""
+"""The task of a solver, and its progress reports."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ class _Cut:
         return {home: producers_first(reached((home,), calls), calls) for home in homes}
 
     def _shared(self, reach: Mapping[int, tuple[int, ...]], breaks: set[tuple[int, int]]) -> set[int]:
-        """Return stateful operators that several tasks would run, without those downstream of others."""
+        """Return the stateful operators that several tasks would run, without those downstream of another one."""
         tasks = Counter(operator for part in reach.values() for operator in part)
         shared = {operator for operator, count in tasks.items() if count > 1 and self.graph.stateful[operator]}
         calls = self._calls(breaks)

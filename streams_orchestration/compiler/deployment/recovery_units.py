@@ -84,7 +84,7 @@ def _circles(successors: Sequence[Iterable[int]]) -> list[list[int]]:
 
 
 def _driven(compilation: Compilation, numbers: Set[int]) -> list[int]:
-    """Return the operator-driven regions among some regions; none if there is only one region."""
+    """Return the operator-driven regions among several regions of one unit; empty if there is only one region."""
     driven = [number for number in sorted(numbers) if compilation.regions.expanded[number].trigger == "operatorDriven"]
     return driven if len(numbers) > 1 else []
 

@@ -63,7 +63,7 @@ class EventTimeIndex:
         return self._into.get(operator, [])
 
     def why_not(self, operator: int) -> str:
-        """Return why no event time arrives at an operator: the nearest place in front of it where it ends."""
+        """Return why no event time reaches an operator: the nearest place upstream at which event time ends."""
         name = self.logical.operators[operator].name
         if self.logical.operators[operator].event_time is not None:
             return f"{name} is annotated itself, so its watermark is made of the times that it submits"
@@ -99,7 +99,7 @@ class EventTimeIndex:
         return f"{time.attribute} is {kind} on output port {port}, and {time.type} where event time begins"
 
     def ends(self, operator: int) -> list[End]:
-        """Return where event time ends at or right behind an operator that it reaches."""
+        """Return the places at an operator with event time, or directly behind it, at which event time ends."""
         model, reach = self.logical.operators[operator], self.of_operator[operator][0]
         if not model.outputs:
             return [End("it ends here: there is no output port", "EV7")]

@@ -241,7 +241,7 @@ class _Growth:
 
 
 def _leads(first: int, last: int, consumers: Mapping[int, list[int]]) -> bool:
-    """Return True if the connections lead from one operator to another, or both are the same."""
+    """Return True if connections lead from one operator to another, or both operators are the same."""
     seen, waiting = {first}, [first]
     while waiting:
         operator = waiting.pop()

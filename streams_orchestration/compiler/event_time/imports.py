@@ -18,7 +18,7 @@ from streams_orchestration.model.schema import parse_schema
 
 
 def find_imports(logical: LogicalGraph) -> tuple[list[EventTimeImport], list[Diagnostic]]:
-    """Return the Imports with event time, and what is wrong with the others."""
+    """Return the Imports with event time, and findings about those with a faulty `eventTime`."""
     found: list[EventTimeImport] = []
     diagnostics: list[Diagnostic] = []
     for link in logical.imports:
@@ -34,7 +34,7 @@ def find_imports(logical: LogicalGraph) -> tuple[list[EventTimeImport], list[Dia
 
 
 def _time(link: ImportExport) -> TimeAttribute | tuple[str, str]:
-    """Return the attribute, or the code and the message of what is wrong."""
+    """Return the event-time attribute of an Import, or the code and the message of a fault."""
     written = link.parameters["eventTime"]
     if not is_mapping(written) or not isinstance(attribute := written.get("attribute"), str):
         return "SO0405", "write {attribute: at}, with `resolution` for a bigint"

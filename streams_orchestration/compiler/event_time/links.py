@@ -1,4 +1,4 @@
-"""The event time of streams between applications: of exported ones, and of those whose Import takes it (EV48)."""
+"""The event time of streams between applications: of exported streams, and of Imports that take it (EV48)."""
 
 from __future__ import annotations
 

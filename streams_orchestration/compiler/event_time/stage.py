@@ -77,7 +77,7 @@ def event_time_leads_back_to_annotations(done: Stages) -> Iterator[str]:
 
 
 def _wrong_greatest(index: int, found: dict[int, EventTimeOperator], done: Stages) -> Iterator[str]:
-    """Compare lag and gap of an operator with those of its annotation, or of the operators right in front of it."""
+    """Compare lag and gap of an operator with those of its annotation, or of the operators directly before it."""
     physical, each = need(done.physical), found[index]
     operator = physical.operators[index]
     annotation = need(done.logical).operators[operator.logical].event_time

@@ -22,7 +22,7 @@ _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 def find_starts(logical: LogicalGraph) -> tuple[list[EventTimeStart], list[Diagnostic]]:
-    """Return the annotated operators whose annotations are right, and what is wrong with the others."""
+    """Return the operators with a valid annotation, and findings about the invalid annotations."""
     starts: list[EventTimeStart] = []
     diagnostics: list[Diagnostic] = []
     for operator in logical.operators:

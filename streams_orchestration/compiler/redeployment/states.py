@@ -331,7 +331,10 @@ def _feed(level: Level, port: int) -> Feed:
 
 
 def _groups(names: Mapping[Channels, str], changed: Sequence[int]) -> dict[Channels, list[str]]:
-    """Return replicas whose states are merged, in channel order, by their channels in the other regions."""
+    """Group the replicas of an operator by their channels in the unchanged regions.
+
+    The states of a group are merged.
+    """
     groups: dict[Channels, list[str]] = defaultdict(list)
     for channels in sorted(names):
         others = tuple(channel for place, channel in enumerate(channels) if place not in changed)

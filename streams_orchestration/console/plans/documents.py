@@ -27,7 +27,7 @@ Document = dict[str, Any]
 
 
 def stages_document(compilation: Compilation, before: Compilation | None = None) -> list[Document]:
-    """Return a document for each stage: its figures, those of the previous plan if they differ, and its decisions."""
+    """Return a document for each stage: its figures, the earlier plan's figures if they differ, and its decisions."""
     decided = decisions(compilation)
     return [
         {

@@ -71,7 +71,7 @@ class _Documents:
         }  # fmt: skip
 
     def graph(self, request: Request) -> dict[str, Any]:
-        """Return the graph of a plan as it is after one of the stages."""
+        """Return the graph of a plan after one of the stages."""
         stage = request.query_params.get("stage", "")
         if stage not in BY_NAME:
             message = f"stage is one of {', '.join(BY_NAME)}."

@@ -29,7 +29,7 @@ class BrokerPosition:
     counted: ClassVar[str] = "made anew"
 
     def __init__(self, intake: Intake, log: str, name: str | None, on_lost_data: str) -> None:
-        """Look up what the journal's notes record about the log.
+        """Read what the journal's notes say about the log.
 
         Args:
             intake: the intake of the journal.

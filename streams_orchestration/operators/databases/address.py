@@ -81,7 +81,7 @@ def _known(url: URL) -> URL:
 
 
 def secrets_of(url: URL) -> tuple[str, ...]:
-    """Return the passwords in an address, including those among its options."""
+    """Return the passwords in an address, also those in its options."""
     options = [value for key, value in url.query.items() if "pass" in key.lower()]
     values = [each for value in options for each in ([value] if isinstance(value, str) else value)]
     return (*(() if url.password is None else (str(url.password),)), *values)

@@ -103,7 +103,10 @@ def column_of(connection: Connection, error: SQLAlchemyError, row: Row, table: s
 
 
 def _by_type(connection: Connection, row: Row, table: sa.Table) -> str:
-    """Return the first column whose type does not accept its value. PostgreSQL does not name it."""
+    """Return the first column whose type refuses its value.
+
+    PostgreSQL's error names no column, so each value is tried.
+    """
     for name, value in row.items():
         kind = table.columns[name].type
         if isinstance(kind, sa.String) and kind.length is not None and len(str(value or "")) > kind.length:

@@ -37,7 +37,7 @@ class SlotState(NamedTuple):
 
 
 class SlotSnapshot(NamedTuple):
-    """The snapshot in which a read of the table was done."""
+    """The database snapshot that a read of the whole table has used."""
 
     visible: str
     """PostgreSQL's text form of a snapshot, `oldest:next:running,...`, with transaction numbers."""

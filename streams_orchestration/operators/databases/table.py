@@ -141,7 +141,7 @@ class DatabaseTable:
         *,
         at_once: bool = False,
     ) -> int:
-        """Write a delivery in one transaction, unless it was written before.
+        """Write a delivery in one transaction, unless the mark shows that it was written before.
 
         Args:
             key: the key of the delivery.
@@ -228,7 +228,7 @@ class DatabaseTable:
         )
 
     def _make(self, table: sa.Table) -> None:
-        """Create a table if it is missing. Another process may create it at the same time."""
+        """Create a table if it is missing. It is no error if another process creates it at the same time."""
         try:
             table.create(self._engine, checkfirst=True)
         except DBAPIError:

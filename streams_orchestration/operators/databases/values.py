@@ -52,7 +52,7 @@ def cut_value(value: Any) -> CutValue:
 
 
 def value_of(cut: CutValue | None) -> Any:
-    """Return the value from which `cut_value` made `cut`; None for None."""
+    """Invert `cut_value`: return the value of a stored cut; None for None."""
     if not isinstance(cut, dict):
         return cut
     ((kind, text),) = cut.items()

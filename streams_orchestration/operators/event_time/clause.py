@@ -69,7 +69,7 @@ class IntervalWindow:
     partitioned: bool = False
 
     def in_ticks(self, ticks: int) -> IntervalTicks:
-        """Return the lengths in ticks, of which there are so many in a second.
+        """Return the window's lengths in ticks; `ticks` is the number of ticks in a second.
 
         Raises:
             WindowClauseError: a length is no whole number of ticks (SO0801), or too large (SO0401).
@@ -131,7 +131,7 @@ class EventTimeOrder:
     """`eventTime`: a Sort submits tuples in order of time when the watermark has passed them (EV58)."""
 
     def in_ticks(self, ticks: int) -> None:
-        """Return None: there are no lengths."""
+        """Return None, because this window has no lengths."""
 
 
 EventTimeWindow = IntervalWindow | SessionWindow | CalendarWindow | EventTimeOrder

@@ -45,7 +45,7 @@ class Clock:
     def advance(
         self, times: np.ndarray, codes: np.ndarray | None = None, names: Sequence[str] = (WHOLE,)
     ) -> Watermarks | None:
-        """Return the watermarks behind tuples with these times; None if there are none.
+        """Return the watermarks that follow tuples with these times; None if there are none.
 
         Args:
             times: the times; `NO_TIME` for a tuple that moves nothing.
@@ -57,7 +57,7 @@ class Clock:
         return self._following(self.partitions.advance(times, codes, names))
 
     def assign(self, names: Collection[str]) -> Watermarks | None:
-        """Read only these partitions from now on (EV52). Return the watermarks that follow; None without any."""
+        """Read only these partitions from now on (EV52). Return the watermarks that result; None without any."""
         return self._following(self.partitions.assign(names))
 
     def rest(self, names: Iterable[str]) -> Watermarks | None:
@@ -85,7 +85,7 @@ class Clock:
         self.partitions.load(state)
 
     def _begin(self) -> int:
-        """Return the time of which the watermark is the one emitted last."""
+        """Return the event time that corresponds to the last watermark: the watermark plus the lag."""
         return NO_TIME if self.emitted is None else min(self.emitted + self._lag, END)
 
     def _following(self, events: Iterable[Event]) -> Watermarks | None:
@@ -124,7 +124,7 @@ class Clock:
         return event.places[steps], marks[steps]
 
     def _steps(self, marks: np.ndarray) -> np.ndarray:
-        """Return the positions in ascending watermarks where one is emitted; there is at least one."""
+        """Return the positions in ascending watermarks at which a watermark is emitted; at least one."""
         first = 0 if self.emitted is None else int(np.searchsorted(marks, _later(self.emitted, self._gap)))
         rises = np.flatnonzero(marks[1:] > marks[:-1]) + 1
         rises = np.r_[first, rises[rises > first]]

@@ -42,10 +42,9 @@ class Entries:
         return connection in self.values
 
     def enter(self, connection: str, watermarks: Watermarks | None, tuples: int) -> Watermarks | None:
-        """Return the steps of the operator's watermark that a batch brings, at their places; None without any.
+        """Return the steps of the operator's watermark that a batch causes, at their positions; None without any.
 
-        An `IDLE` among them says that all connections are idle, and the same watermark once more that they no longer
-        are.
+        A step `IDLE` says that all connections are idle. Repeating the last watermark says that they no longer are.
 
         Args:
             connection: the name of the connection on which the batch comes.
@@ -109,7 +108,11 @@ class Entries:
         return bool(self._idle) or any(value is not None for value in self.values.values())
 
     def holder(self) -> Holder:
-        """Return the connection with the least watermark among those that are not idle; one without any goes first."""
+        """Return the connection that holds back the operator's watermark.
+
+        This is the one with the least watermark among those that are not idle; a connection without a watermark comes
+        first.
+        """
         inputs, idle = len(self.values), len(self._idle)
         if self.watermark == END:
             return Holder("end", inputs=inputs, idle=idle)
@@ -147,7 +150,7 @@ class Entries:
         return min((value for value in others if value is not None), default=END)
 
     def _enter_idle(self, connection: str, watermarks: Watermarks, tuples: int) -> Watermarks | None:
-        """Do the same as `enter` one by one, for a connection that is or becomes idle."""
+        """Process the watermarks one by one, as `enter` does, for a connection that is or becomes idle."""
         steps: list[tuple[int, int]] = []
         done = 0
         for place, value in (*watermarks, (tuples, None)):

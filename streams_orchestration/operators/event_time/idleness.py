@@ -1,4 +1,4 @@
-"""Decisions that a source, or partitions of it, are idle: the only place where event time looks at a clock (EV51)."""
+"""Decides that a source, or some of its partitions, are idle. Only here does event time depend on a clock (EV51)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ still while the source is not called, as during back-pressure or a drain."""
 
 
 class Idleness:
-    """The time since the last tuple of each partition, and what follows when it is too long."""
+    """The time since the last tuple of each partition, and the decision that a partition is idle."""
 
     def __init__(self, clock: Clock, after: float) -> None:
         """Begin with no time.

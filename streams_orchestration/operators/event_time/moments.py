@@ -111,5 +111,5 @@ def between_idle(batch: TupleBatch) -> Iterator[tuple[TupleBatch, bool]]:
 
 
 def _part(marks: Watermarks, first: int, last: int, tuples: int) -> Watermarks | None:
-    """Return some watermarks, without so many tuples in front of them; None without any."""
+    """Return consecutive watermarks, with positions reduced by the number of removed tuples; None without any."""
     return Watermarks(marks.places[first:last] - tuples, marks.values[first:last]) if last > first else None

@@ -1,7 +1,7 @@
 """The partitions of a source: the least of their greatest times, and those that are idle (EV51, EV52).
 
-A decision that partitions are idle comes from a clock, so it is data: it says behind how many tuples of each partition
-it was made. After a reset it is repeated there.
+A decision that partitions are idle depends on a clock, so it is stored as data: it records how many tuples of each
+partition came before it. After a reset, the replay repeats it at the same tuples.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Partitions:
         self._ahead = 0
 
     def advance(self, times: np.ndarray, codes: np.ndarray | None, names: Sequence[str]) -> Iterator[Event]:
-        """Take the times of tuples, and yield what follows, in order of the places.
+        """Add the times of tuples, and yield the resulting changes of the source's time, in order of position.
 
         Args:
             times: the times; `NO_TIME` for a tuple that moves nothing.
@@ -107,7 +107,7 @@ class Partitions:
             yield from self._repeat(place, decision)
 
     def rest(self, names: Iterable[str]) -> Iterator[Event]:
-        """Decide that partitions are idle, and yield what follows."""
+        """Decide that partitions are idle, and yield the resulting changes of the source's time."""
         chosen = [name for name in names if name in self._members and not self._members[name].idle]
         if chosen:
             self.pending.clear()
@@ -115,7 +115,7 @@ class Partitions:
             yield from self._repeat(0, Decision(self._decided, tuple(sorted(chosen)), counts))
 
     def settle(self) -> Iterator[Event]:
-        """Repeat the decisions that are due without further tuples, and yield what follows."""
+        """Repeat the stored decisions that are due without further tuples, and yield the resulting changes."""
         for place, decision in list(self._due(())):
             yield from self._repeat(place, decision)
 
@@ -135,7 +135,10 @@ class Partitions:
         return {name: each.count for name, each in self._members.items() if not each.idle}
 
     def holder(self) -> Holder:
-        """Return the partition with the least time among those that are not idle; one without a time goes first."""
+        """Return the partition that holds back the source's watermark.
+
+        This is the one with the least time among those that are not idle; a partition without a time comes first.
+        """
         inputs, idle = len(self._members), sum(each.idle for each in self._members.values())
         active = {name: each for name, each in self._members.items() if not each.idle}
         if not active:
@@ -249,7 +252,7 @@ class Partitions:
         yield from self._changed(place)
 
     def _changed(self, place: int) -> Iterator[Event]:
-        """Yield what follows when other partitions are active than before."""
+        """Yield the change of the source's time after the set of active partitions has changed."""
         active = [each.greatest for each in self._members.values() if not each.idle]
         if not active:
             if not self._rests:

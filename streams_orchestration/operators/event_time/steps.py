@@ -43,7 +43,7 @@ class Steps:
 
     @property
     def levels(self) -> np.ndarray:
-        """The watermark in front of the batch, and the one of each step."""
+        """The watermark before the batch, followed by the watermark of each step."""
         return np.r_[self.before, self.values]
 
     @property
@@ -52,12 +52,12 @@ class Steps:
         return int(self.values[-1]) if len(self.values) else self.before
 
     def seen(self, count: int) -> np.ndarray:
-        """Return for each of so many tuples the number of steps in front of it."""
+        """Return for each of `count` tuples the number of steps before it."""
         if not len(self.values):
             return np.zeros(count, np.int64)
         return np.searchsorted(self.places, np.arange(count), side="right")
 
     def part(self, first: int, last: int) -> Steps:
-        """Return the steps from `first` on, without `last` and those behind it."""
+        """Return the steps from number `first` up to, but not including, number `last`."""
         before = int(self.levels[first])
         return Steps(before, self.places[first:last], self.values[first:last], self.marks[first:last])

@@ -85,7 +85,7 @@ def time_type(schema: pa.Schema, role: EventTimeRole) -> pa.DataType:
 
 
 def type_of(schema: pa.Schema, attribute: str) -> pa.DataType | None:
-    """Return the type of an attribute, which is a.b for the field b of a; None if there is no such attribute."""
+    """Return the type of an attribute, where a.b is the field b of a; None if the attribute does not exist."""
     first, *inner = attribute.split(".")
     kind = schema.field(first).type if first in schema.names else None
     for name in inner:

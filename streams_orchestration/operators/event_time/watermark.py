@@ -1,4 +1,4 @@
-"""The watermark of one operator: what its connections bring, and what it sends on."""
+"""The watermark of one operator, computed from the watermarks of its connections or from the times of its tuples."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class OperatorWatermark:
 
     @property
     def seen(self) -> int | None:
-        """The watermark that the operator sees: that of its connections, or the one that it makes of times."""
+        """The watermark that the operator sees: the least of its connections, or the one from its tuples' times."""
         return self.entries.watermark if self.clock is None else self.clock.emitted
 
     def entered(self, batch: TupleBatch, connection: str) -> TupleBatch:
@@ -157,12 +157,12 @@ class OperatorWatermark:
         return self.holder.document(self.value, self.role.ticks)
 
     def warning(self) -> str | None:
-        """Return once what there is to say about the first tuple that moved the watermark by more than a day."""
+        """Return once the warning that a tuple advanced the watermark by more than a day; else an empty text."""
         warning, self.jumped = self.jumped, self.jumped and ""
         return warning
 
     def observed(self) -> dict[str, tuple[str, int]]:
-        """Return what was counted since the last call: the description and the number of each counter."""
+        """Return the counters that have changed since the last call: name -> description and increase."""
         if self.clock is not None:
             self.counts["ahead"] += self.clock.partitions.take_ahead()
         found = {name: (_COUNTERS[name], number) for name, number in self.counts.items() if number}
@@ -170,7 +170,7 @@ class OperatorWatermark:
         return found
 
     def passed(self, steps: Watermarks | None, held: int | None) -> Watermarks | None:
-        """Return the watermarks that the operator sends when it has processed what is in front of these steps.
+        """Return the watermarks that the operator sends after it has processed the tuples before these steps.
 
         Args:
             steps: steps of its input watermark without tuples; None without any.

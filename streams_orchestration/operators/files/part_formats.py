@@ -1,4 +1,4 @@
-"""The file formats of FileSink: how tuples are written to a file, and how files are merged."""
+"""The file formats of FileSink: writes tuples to files, and merges files."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class FileRows(NamedTuple):
         )
 
     def due(self, count: int) -> int:
-        """Return how many rows come up to the tuple with this number, with the malformed rows in front of it."""
+        """Return the number of rows up to the tuple with this number, including the malformed rows before it."""
         return count + sum(1 for number, row in enumerate(self.malformed) if row.position - number <= count)
 
 

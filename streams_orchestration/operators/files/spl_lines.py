@@ -60,7 +60,7 @@ def write_lines_file(path: Path, items: Sequence[pa.RecordBatch | Punctuation], 
 
 
 def packed(content: bytes, compression: Compression | None) -> bytes:
-    """Return compressed bytes, which are the same for the same content."""
+    """Return compressed bytes. Equal contents give equal bytes."""
     if compression == "gzip":
         return gzip.compress(content, mtime=0)
     return {"zlib": zlib.compress, "bzip2": bz2.compress}[compression](content) if compression else content

@@ -108,7 +108,7 @@ def leaves(array: pa.Array) -> Iterator[pa.Array]:
 
 
 def is_within(kind: pa.DataType, *checks: Any) -> bool:
-    """Return True if the type, or a type nested in it, meets one of the checks."""
+    """Return True if one of the checks accepts the type or a type nested in it."""
     if any(check(kind) for check in checks):
         return True
     return pa.types.is_nested(kind) and any(is_within(kind.field(i).type, *checks) for i in range(kind.num_fields))

@@ -1,4 +1,4 @@
-"""The dialect of CSV: its separator, its quotes, and the texts that mean null."""
+"""The dialect of CSV: its separator, its quotes, and the texts that represent null."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def taken(columns: dict[str, Any], schema: pa.Schema) -> pa.RecordBatch:
 
 
 def has_infinite(batch: pa.RecordBatch) -> bool:
-    """Return True if a number is infinite, whether written so or out of range."""
+    """Return True if a number is infinite, because it was written as infinite or is out of range."""
     columns = (column for column in batch.columns if pa.types.is_floating(column.type))
     return any(bool(np.isinf(column.to_numpy(zero_copy_only=False)).any()) for column in columns)
 

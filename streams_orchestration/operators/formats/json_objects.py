@@ -34,7 +34,7 @@ class RefusedValueError(ValueError):
 
 
 class Number(str):
-    """A number with a point or an exponent, kept as it is written in the text."""
+    """A number with a point or an exponent, kept as the text in the document."""
 
     __slots__ = ()
 
@@ -55,7 +55,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=Members, parse_float=Number, parse
 
 
 def parsed(text: bytes) -> Any:
-    """Parse a JSON text, keeping numbers as they are written.
+    """Parse a JSON text; numbers with a point or an exponent keep their text.
 
     Raises:
         RefusedValueError: the text is not valid JSON.

@@ -119,7 +119,7 @@ def _is_object_a_line(content: bytes, count: int) -> bool:
 
 
 def _on_one_line(text: bytes) -> bytes:
-    """Return an object on one line. Line breaks stand only between tokens of JSON, so spaces can replace them."""
+    """Return a JSON object on one line. Its line breaks are between tokens, so spaces can replace them."""
     text = text.strip(BLANK)
     return text.replace(b"\n", b" ") if b"\n" in text else text
 

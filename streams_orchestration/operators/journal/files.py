@@ -117,7 +117,7 @@ class JournalFiles:
             return {}
 
     def take_over(self, former: JournalFiles) -> None:
-        """Copy the notes of the journal that this one replaces, unless it has notes of its own."""
+        """Copy the notes of the former journal, unless this journal has its own."""
         if not self.noted():
             self.note(former.noted())
 

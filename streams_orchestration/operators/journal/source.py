@@ -88,7 +88,7 @@ class JournalSource(SourceOperator):
 
     @classmethod
     def keeps_state(cls, before: JournalParameters, after: JournalParameters) -> bool:
-        """Return True, since message numbers mean the same under any parameters."""
+        """Return True, because message numbers do not depend on parameters."""
         return True
 
     @classmethod

@@ -84,7 +84,7 @@ class Journal:
         return self._keys.get(key, "")
 
     def append(self, arrivals: Sequence[Arrival]) -> int:
-        """Write as many arrivals, in order, as there is room for. They are on disk when this returns.
+        """Write arrivals in order until the journal is full. The written ones are on disk when this returns.
 
         Returns:
             The number of arrivals written.

@@ -74,7 +74,7 @@ def metadata_faults(
 
 
 def _value(message: Any, kind: str) -> bytes | None:
-    """Return a message's key or one of its headers; None if it has none."""
+    """Return the key of a message, or one of its headers; None if the message lacks it."""
     return message.key() if kind == "key" else dict(message.headers() or ()).get(kind.partition(".")[2])
 
 

@@ -119,7 +119,7 @@ class KafkaReader:
         return ids
 
     def range_of(self, partition: Partition) -> tuple[int, int]:
-        """Return a partition's first offset and the one after the last."""
+        """Return the first offset of a partition, and the offset after its last message."""
         from confluent_kafka import KafkaException, TopicPartition
 
         try:

@@ -83,7 +83,7 @@ class DeltaHistory:
         return self._reached(look)
 
     def following(self, version: int) -> int | None:
-        """Return the version after the given one; None if there is none yet.
+        """Return the number of the next version; None if there is none yet.
 
         Raises:
             LostVersionsError: the log of the next version was removed.
@@ -117,7 +117,7 @@ class DeltaHistory:
         return self._reached(lambda: self._table(version).metadata().id)
 
     def parts(self, position: TablePosition) -> VersionParts:
-        """Return the files of a version, or only those that it added.
+        """Return all files of a version, or only the files that it added.
 
         Raises:
             LostVersionsError: the version's log was removed.

@@ -86,7 +86,7 @@ class IcebergHistory:
         return NOTHING if current is None else current.snapshot_id
 
     def following(self, version: int) -> int | None:
-        """Return the id of the snapshot after the given one; None if there is none yet.
+        """Return the id of the next snapshot; None if there is none yet.
 
         Raises:
             LostVersionsError: the next snapshot has expired.
@@ -117,13 +117,13 @@ class IcebergHistory:
         return version == until or place.get(version, -1) >= place.get(until, 0) > 0
 
     def id_at(self, version: int, known: str | None) -> str:
-        """Return the table's id, which is the same at all versions."""
+        """Return the table's id, which does not depend on the version."""
         if self._loaded is None:
             self.newest()
         return str(self._table.metadata.table_uuid)
 
     def parts(self, position: TablePosition) -> VersionParts:
-        """Return the files of a snapshot, or only those that it added.
+        """Return all files of a snapshot, or only the files that it added.
 
         Raises:
             LostVersionsError: the snapshot has expired.

@@ -194,14 +194,14 @@ class LakeSource(SourceOperator):
                 self._check_same(TablePosition(**offset))
 
     def _bounded(self, position: TablePosition) -> TablePosition:
-        """Return a position with the version at which this run ends."""
+        """Return the position with the version at which this run ends, if the run is bounded."""
         until = self.until["version"] if self.until is not None else position.until
         if until is None and self.parameters.until == "latest":
             until = self._table.newest()
         return position._replace(until=until)
 
     def _begins_later(self, position: TablePosition) -> bool:
-        """Return True if reading starts after the version at which this run ends."""
+        """Return True if the position is after the version at which this run ends."""
         until, begun = position.until, position.part or position.row or position.done or position.whole
         return until not in (None, position.version) and not begun and self._table.is_at(position.version, until)
 

@@ -226,7 +226,7 @@ def _is_zoneless(kind: pa.DataType) -> bool:
 
 
 def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None) -> str:
-    """Return an Avro schema for these attributes, each of which may be null.
+    """Return an Avro schema for the attributes; each attribute may be null.
 
     Args:
         schema: the schema of the attributes.

@@ -47,7 +47,7 @@ class RegistryAwayError(OutsideError):
 
 
 class UnknownSchemaError(Exception):
-    """The registry has no such schema, or no such subject."""
+    """The registry does not know the schema or the subject."""
 
 
 class RegisteredSchema(NamedTuple):
@@ -103,7 +103,7 @@ class Registry:
         return self._whole(answer, int(answer["id"]))
 
     def register(self, subject: str, kind: SchemaKind, text: str) -> int:
-        """Register a schema under a subject, unless it is there already, and return its number."""
+        """Register a schema under a subject, unless the subject has it already, and return the schema's number."""
         body = {"schema": text} | ({} if kind == "avro" else {"schemaType": kind.upper()})
         try:
             answer = self._request("POST", f"/subjects/{quote(subject, safe='')}/versions", f"subject {subject}", body)

@@ -1,4 +1,4 @@
-"""`HttpServer`: an HTTP server that limits how much and how slowly its peers may send and receive."""
+"""`HttpServer`: an HTTP server with limits for the size and the duration of requests and answers."""
 
 from __future__ import annotations
 

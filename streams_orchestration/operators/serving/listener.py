@@ -46,7 +46,7 @@ class ClientConnection(socket.socket):
         self.activity, self.since = activity, world.monotonic()
 
     def cut(self) -> None:
-        """Shut the connection down; its reader or writer notices and closes it. Any thread may call this."""
+        """Shut the connection down; its reader or writer then closes it. Any thread may call this."""
         self.is_cut = True
         with suppress(OSError):
             self.shutdown(socket.SHUT_RDWR)

@@ -196,7 +196,10 @@ class Aggregate(Operator):
     def _with_evicted(
         self, closed: np.ndarray, at: np.ndarray, windows: np.ndarray, when: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the windows to submit and their positions, including those of evicted partitions if configured."""
+        """Return the windows to submit and their positions.
+
+        Windows of evicted partitions are included if configured.
+        """
         held = windows >= 0
         if not self.parameters.aggregate_evicted_partitions:
             self.groups.delete_rows(self._groups_of(windows[held])[0])

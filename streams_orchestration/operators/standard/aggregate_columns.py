@@ -105,7 +105,7 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
 
 
 def _readable_window(text: str) -> Window | PaneWindow | None:
-    """Return the window, or None if its text is wrong, which is found behind all other faults."""
+    """Return the window, or None if its text is wrong, which is reported after all other faults."""
     try:
         return aggregate_window(text)
     except ValueError:

@@ -43,7 +43,7 @@ class Barrier(MatchingOperator):
 
     @classmethod
     def mentions(cls, parameters: BarrierParameters) -> Mentions | None:
-        """Return None if there are expressions, since their input schema is known only in `check`."""
+        """Return None if there are output expressions, because their input schema is known only in `check`."""
         return None if parameters.output else Mentions(inputs=parameters.mentioned())
 
     @classmethod

@@ -36,7 +36,7 @@ def _counter() -> pa.Schema:
 
 
 def _over_column(text: str) -> str:
-    """Return an expression of SPL over the column of the counter; any other expression as it is."""
+    """Return an expression of SPL over the column of the counter. An expression in SQL is not changed."""
     if not isinstance(text, SplText):
         return text
     column = call_as_name(text.text, SPL_COUNTER)

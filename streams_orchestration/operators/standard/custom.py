@@ -216,7 +216,7 @@ class Custom(Operator):
                 self._call("onTimer", outputs, name=name, key=key, time=time)
 
     def _arguments(self, parameter: str, **items: Any) -> dict[str, Any]:
-        """Return the arguments that a function takes, among them those that belong to the call alone."""
+        """Return the arguments that a function takes, including those of this call only, such as the batch."""
         known = items | {"state": self.state, "arguments": self.parameters.arguments, "metrics": self.context.metrics}
         if "watermark" in self.takes[parameter]:
             ticks = self.context.watermark
@@ -225,7 +225,7 @@ class Custom(Operator):
         return {name: known[name] for name in self.takes[parameter]}
 
     def _call(self, parameter: str, tuples: TupleOutputs | None = None, **items: Any) -> None:
-        """Call a function, and submit what it gives; if it gives tuples one by one, add them to others."""
+        """Call a function and submit its results; if `tuples` is given, add the single tuples to it instead."""
         result = self.functions[parameter](**self._arguments(parameter, **items))
         for output, part in _outputs(result, parameter, tuplewise=tuples is not None):
             if tuples is not None:

@@ -16,7 +16,7 @@ _PLAIN = (str, int, float, type(None))
 
 
 class NamedTimers:
-    """The timers of one name: `timers[key] = time` sets one, `del timers[key]` takes it back if there is one."""
+    """The timers of one name: `timers[key] = time` sets a timer, `del timers[key]` deletes it."""
 
     def __init__(self, all_: CustomTimers, name: str) -> None:
         self._all = all_
@@ -38,7 +38,7 @@ class NamedTimers:
 
 
 class CustomTimers(NamedTimers):
-    """The timers without a name, and by `timers["name"]` those of a name."""
+    """The timers without a name. `timers["name"]` gives the timers of a name."""
 
     def __init__(self, event_time: EventTime) -> None:
         super().__init__(self, "")
@@ -56,7 +56,7 @@ class CustomTimers(NamedTimers):
         raise ResultError(message)
 
     def put(self, timer: tuple[str, str], time: int | None) -> None:
-        """Set a timer, or take it back without a time."""
+        """Set a timer, or delete it if the time is None."""
         self._pending.pop(timer, None)
         self._pending[timer] = time
         if time is not None and (self._soonest is None or time < self._soonest):

@@ -39,7 +39,7 @@ _TIMINGS = [each.name for each in Timing]
 
 
 class GroupsOfPanes(NamedTuple):
-    """The parameters of an Aggregate with a window of event time, as far as they say what a group is."""
+    """The parameters of an Aggregate with a window of event time that define its groups."""
 
     window: PaneWindow
     refinement: Refinement
@@ -95,7 +95,7 @@ class EventTimeGroups:
         self.watermark = NO_WATERMARK
 
     def process(self, tuples: Evaluated) -> None:
-        """Add the tuples to their panes, and submit what fires at the watermarks among them."""
+        """Add the tuples to their panes, and submit the panes that fire at the watermarks between them."""
         steps = Steps.of(tuples.batch.watermarks, self.watermark)
         self._sender.begin(tuples.batch.watermarks)
         source, count = tuples.arrow, len(tuples)

@@ -87,7 +87,7 @@ def _plain(value: pa.Array) -> object:
 def made_columns(
     path: File, number: int, batch: pa.RecordBatch, context: OperatorContext, parameters: FileParameters
 ) -> Sequence[pa.Array]:
-    """Return the columns of the output stream: those of the rows, and what `output` says.
+    """Return the columns of the output stream: columns of the rows, or values that `output` computes.
 
     Args:
         path: the file.
@@ -108,7 +108,7 @@ def made_columns(
 
 
 class Delays:
-    """The clock of tuples that come so many seconds behind one another."""
+    """The clock of tuples that each follow the tuple before after a delay in seconds."""
 
     def __init__(self) -> None:
         self._last: float | None = None

@@ -138,7 +138,7 @@ class FileSink(GatheringSink):
 
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[Path, ...]:
-        """Return the pending files of this replica, including what a killed task left."""
+        """Return the pending files of this replica, including those of killed tasks."""
         return tuple(sorted(_pending(context, parameters).rglob(f"{max(context.channel, 0):03d}-*")))
 
     def setup(self) -> None:
@@ -188,7 +188,7 @@ class FileSink(GatheringSink):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: FileSinkParameters) -> Sharding:
-        """Return a refusal if tuples wait, since they are those of one channel's file."""
+        """Return a refusal if tuples wait in the state, because they belong to the file of one channel."""
         if parameters.holds_files:
             return Sharding(refusal="is tuples that wait for the file of one channel to be complete")
         return super().sharding(context, parameters)

@@ -137,7 +137,7 @@ class Join(Operator):
 
     @staticmethod
     def _absent(context: OperatorContext, parameters: JoinParameters) -> list[pa.RecordBatch]:
-        """Return for each side a batch with the tuple that stands for a missing one."""
+        """Return a batch for each side with the tuple that replaces a missing partner."""
         given = (parameters.default_tuple_lhs, parameters.default_tuple_rhs)
         tuples: list[pa.RecordBatch] = []
         for side, texts, schema in zip(SIDES, given, context.inputs, strict=True):
@@ -155,7 +155,7 @@ class Join(Operator):
 
     @staticmethod
     def _alone(context: OperatorContext, parameters: JoinParameters) -> list[Assignments | None]:
-        """Return the output of unmatched tuples of each side; None where they go to port 0 with another tuple."""
+        """Return for each side the port of unmatched tuples; None if they go to port 0 with a default partner."""
         ports = len(own_outputs(context, parameters))
         if ports == 1:
             return [None, None]

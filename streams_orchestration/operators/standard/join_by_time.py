@@ -30,7 +30,7 @@ Send = Callable[["np.ndarray", "np.ndarray", "Watermarks | None"], bool]
 
 
 class TimedJoin:
-    """The tuples of both streams, and how they meet."""
+    """The join of two streams by event time, with the waiting tuples of both."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class TimedJoin:
         """Ticks by which watermarks behind the Join are less, since unmatched tuples have waited so long."""
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Pair tuples with those of the other side, and submit the pairs and the unmatched tuples that leave."""
+        """Pair arriving tuples with the other side's, and submit the pairs and the unmatched tuples that leave."""
         for part, idle in between_idle(batch):
             late = self.input.judge(part, self.input.moments(part))[1]
             self._arrive(port, part.filter(~late) if late.any() else part)

@@ -135,7 +135,7 @@ class JoinParameters(ExpressionParameters):
 
     @property
     def partitions(self) -> tuple[list[str], list[str]]:
-        """The attributes of both streams whose values each have their own window."""
+        """The attributes of each stream whose values divide it into partitions with their own windows."""
         return self.partition_by_lhs, self.partition_by_rhs
 
     @property

@@ -132,7 +132,7 @@ class JoinSide:
         return places[~self.log.flags[places]] if self.outer else places[:0]
 
     def _index(self, tuples: pa.RecordBatch) -> np.ndarray:
-        """Return the index row of each tuple's key; -1 if a part of it is null."""
+        """Return the row of each tuple's key in the index; -1 if a part of the key is null."""
         keys = [tuples.column(name) for name in self.keys]
         rows = np.full(tuples.num_rows, -1)
         if keys:

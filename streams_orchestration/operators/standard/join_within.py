@@ -158,7 +158,7 @@ class TimedSide:
         return self.outer and not self.log.flags[self.log.places()].all()
 
     def leave(self, moments: Moments, came: np.ndarray) -> Leaving:
-        """Remove the tuples that can meet no other one behind a batch, and return those to be submitted.
+        """Remove the tuples that can have no partner after a batch, and return those to submit.
 
         Args:
             moments: the moments of the batch.

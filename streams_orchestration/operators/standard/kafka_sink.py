@@ -241,7 +241,7 @@ class KafkaSink(EpochSink):
     def is_made(self, key: DeliveryKey) -> bool:
         """Return True if the mark shows that the delivery was made.
 
-        If another process delivers meanwhile, it fences this one, whose next transaction then fails.
+        If another process delivers at the same time, it fences this process, whose next transaction then fails.
         """
         return self._producer(key).is_made(key)
 

@@ -186,7 +186,7 @@ def _read_table(context: OperatorContext, parameters: LookupParameters) -> pa.Ta
 
 
 def _read(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
-    """Read those of the wanted columns that exist, in their types.
+    """Read the wanted columns that exist, with their wanted types.
 
     Types are not guessed: a key 007 guessed to be a number would never match.
     """

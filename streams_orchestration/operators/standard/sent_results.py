@@ -1,4 +1,4 @@
-"""The results that retracting windows of event time have sent, which are taken back before new ones (EV63)."""
+"""The results that retracting windows of event time have sent; they are retracted before new results (EV63)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SentResults:
         self.sent = KeyedState(pa.schema([("pane", pa.int64()), ("key", pa.int64())]), pa.schema(whole | results))
 
     def retracting(self, new: PaneResults, last_panes: np.ndarray) -> PaneResults:
-        """Return new results, each behind the retractions of what it replaces, and remember them.
+        """Return new results, each preceded by the retractions of the results that it replaces, and remember them.
 
         Args:
             new: the results of complete groups.

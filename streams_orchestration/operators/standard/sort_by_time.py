@@ -40,7 +40,7 @@ class TimeOrder:
         self.waiting = TupleLog(operator.context.inputs[0], {"time": np.int64})
 
     def process(self, batch: TupleBatch, send: Callable[[TupleBatch], None]) -> None:
-        """Take in tuples, and send those that the watermarks of the batch pass, with the watermarks behind them."""
+        """Add tuples, and send those that the batch's watermarks have passed, followed by these watermarks."""
         for part, idle in between_idle(batch):
             self._take_in(part, send)
             if idle:
@@ -88,7 +88,10 @@ class TimeOrder:
         self.waiting.notes = {"time": times_of(tuples, self.input.role).copy()}
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide the tuples by their channels; where tuples have none, channels keep theirs as far as they remain."""
+        """Divide the waiting tuples by their channels.
+
+        If no attribute decides the channel, replica i goes to channel i modulo width.
+        """
         if not states:
             return [{}] * route.width
         logs = divided_logs([state["waiting"] for state in states], route)

@@ -249,7 +249,7 @@ class SqlSource(SourceOperator):
         return offset
 
     def _settled(self) -> Any:
-        """Return the value up to which rows have settled, or None if none is known."""
+        """Return the value up to which rows have settled; None if none is known."""
         now = world.monotonic()
         settled = [seen for seen in self._seen if seen.at + self.parameters.settle <= now]
         if settled:

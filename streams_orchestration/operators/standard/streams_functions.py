@@ -222,7 +222,7 @@ class TypedMeasure(NumberMeasure):
 
 
 def streams_measure(function: str, expressions: Sequence[Expression]) -> Measure | None:
-    """Return the measure of a function as IBM Streams computes it; None if it is the same as in Spark."""
+    """Return the measure of a function as IBM Streams computes it; None if Spark computes the same."""
     types = [each.arrow_type for each in expressions]
     if function == "Count":
         return TypedMeasure(function)
@@ -252,7 +252,7 @@ def streams_measure(function: str, expressions: Sequence[Expression]) -> Measure
 
 
 def _arithmetic(kind: pa.DataType) -> Callable[[Any], Any]:
-    """Return the conversion of a number to one whose arithmetic is that of a floating type."""
+    """Return a function that converts a number to the Python or numpy number with the arithmetic of a floating type."""
     return float if pa.types.is_float64(kind) else kind.to_pandas_dtype()
 
 

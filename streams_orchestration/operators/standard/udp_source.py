@@ -82,7 +82,7 @@ class _Waiting:
         self._number = self._bytes = 0
 
     def add(self, value: bytes, sender: str) -> bool:
-        """Add a datagram. Return False if there is no room for it."""
+        """Add a datagram. Return False if the queue is full."""
         if self._number >= WAITING or self._bytes + len(value) > WAITING_BYTES:
             return False
         self._number += 1

@@ -1,1 +1,1 @@
-"""States of operators: their parts, their files, and how they are divided among channels."""
+"""States of operators: their parts and files, and their division among channels."""

@@ -9,7 +9,7 @@ from streams_orchestration.operators.libraries import np, pa
 
 
 class Cells(NamedTuple):
-    """Values in the representation of a column, ready to be written to it."""
+    """Values in the internal representation of a column, ready to be written."""
 
     values: np.ndarray
     missing: np.ndarray | None
@@ -107,7 +107,7 @@ def grown(array: np.ndarray, size: int) -> np.ndarray:
 
 
 def _plain(kind: pa.DataType) -> pa.DataType | None:
-    """Return the type in which numpy stores numbers and times; None for other types."""
+    """Return the numpy-compatible type that stores numbers and times; None for other types."""
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return kind
     if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):

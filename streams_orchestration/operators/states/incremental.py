@@ -29,7 +29,7 @@ class Incremental(ABC):
         """The clock at the last change; -1 if there was none."""
 
     def follows(self, name: str, version: int) -> bool:
-        """Return True if the part was last stored or loaded under this name as this version."""
+        """Return True if the part was last stored or loaded under this name and with this version."""
         return self._held == (name, version)
 
     def stored(self, name: str, version: int) -> None:

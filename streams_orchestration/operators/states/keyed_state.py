@@ -246,7 +246,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return self._pieces()
 
     def changes(self, since: int) -> Pieces:
-        """Return the keys removed or written after a version, in order, and the values of those that still exist."""
+        """Return the keys removed or written after a version, in order, and the values of the existing ones."""
         index = self.index
         rows = np.flatnonzero(self.stamps[: index.rows] > since)
         # keys added and removed since the version never existed for the reader of the changes

@@ -1,4 +1,4 @@
-"""Timers of event time: a time for each key, and which of them are due."""
+"""Timers of event time: stores a time for each key, and finds the timers that are due."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ class DueTimers:
 
 
 class _Run(NamedTuple):
-    """Some timers sorted by time, then by order of setting. Those set again or deleted since stay in it as stale."""
+    """Timers sorted by time, then by order of setting.
+
+    Timers that were set again or deleted later stay in it as stale entries.
+    """
 
     times: np.ndarray
     orders: np.ndarray
@@ -122,7 +125,7 @@ class Timers(Incremental):
         self.set_many(self._one(key), [time])
 
     def delete(self, key: Any) -> None:
-        """Take back the timer of one key, if it has any."""
+        """Delete the timer of one key, if it has one."""
         self.delete_many(self._one(key))
 
     def get(self, key: Any) -> int | None:
@@ -230,7 +233,7 @@ class Timers(Incremental):
         return _sorted(whole.part(self._valid(orders, rows)))
 
     def _valid(self, orders: Any, rows: Any) -> Any:
-        """Return True, or a mask, for what was neither set again nor deleted."""
+        """Return True, or a mask, for the entries that were neither set again nor deleted."""
         return self.entries.index.alive[rows] & (self.entries.column(_ORDER)[rows] == orders)
 
     def _count(self, watermark: int, fired: int) -> None:

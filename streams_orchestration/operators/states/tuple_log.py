@@ -122,7 +122,7 @@ class TupleLog(Incremental):
         return gathered.take(pa.array(back))
 
     def remove(self, places: np.ndarray) -> None:
-        """Remove the tuples at these places, each of which must exist."""
+        """Remove the tuples at these positions, each of which must hold a tuple."""
         if not len(places):
             return
         self.touch()

@@ -78,7 +78,7 @@ class LocalStorage:
 
 
 def is_same(pending: Path, final: Path) -> bool:
-    """Return True if both names refer to one file, or one of them is missing."""
+    """Return True if both names refer to the same file, or if a name does not exist."""
     try:
         return pending.samefile(final)
     except FileNotFoundError:

@@ -65,7 +65,7 @@ class Storage(Protocol):
     """A place with files. Methods of remote storage raise `StorageAwayError` and `StorageRefusedError`."""
 
     def files(self, place: str) -> Sequence[File]:
-        """Return the files that a path names, sorted: a file, the files of a directory, or those of a pattern.
+        """Return the files that a path names, sorted: one file, a directory's files, or the matches of a pattern.
 
         Raises:
             ValueError: there are none; the message gives the remedy.

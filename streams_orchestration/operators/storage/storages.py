@@ -36,5 +36,5 @@ def storage_of(place: str, base: Path = Path(), options: StorageOptions | None =
 
 @functools.lru_cache(maxsize=64)
 def _remote(root: str, options: str) -> Storage:
-    """Return this process's storage object for a store; it is created only once."""
+    """Return the storage object for a store, of which this process creates only one."""
     return RemoteStorage(root, StorageOptions.model_validate_json(options))

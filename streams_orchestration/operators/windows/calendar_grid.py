@@ -20,7 +20,7 @@ _FIRST, _LAST = dt.date(1, 2, 5), dt.date(9999, 11, 26)
 
 
 class CalendarGrid:
-    """The panes of a calendar window, each of which is one slice."""
+    """The panes of a calendar window; each pane is exactly one slice."""
 
     overlapping = False
 

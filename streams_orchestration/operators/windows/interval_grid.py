@@ -61,7 +61,7 @@ class Grid(Protocol):
         ...
 
     def end(self, panes: np.ndarray) -> np.ndarray:
-        """Return the end of each pane, which is the first tick after it."""
+        """Return the end of each pane, which is the first tick after the pane."""
         ...
 
     def complete(self, watermarks: np.ndarray) -> np.ndarray:

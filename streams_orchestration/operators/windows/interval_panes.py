@@ -94,7 +94,7 @@ class IntervalPanes:
         return Judged(count, late if late.any() else None)
 
     def outside_range(self, times: np.ndarray) -> np.ndarray | None:
-        """Return a mask of the times whose panes cannot be expressed; None if there is none."""
+        """Return a mask of the times whose panes exceed the range of event time; None if there are none."""
         return self._grid.outside_range(times)
 
     def _complete(self, watermarks: np.ndarray) -> np.ndarray:
@@ -107,7 +107,7 @@ class IntervalPanes:
         return self._complete(np.where(watermarks == END, END, less(watermarks, self._age)))
 
     def pieces(self, tuples: Arrivals, steps: Steps) -> list[Piece]:
-        """Cut a batch in front of stragglers whose pane fires before them within their piece."""
+        """Cut a batch before each late tuple whose pane fires earlier in the same piece."""
         count, ends = len(tuples.times), len(steps)
         if self._early is not None:
             firing = self._firing_steps(tuples, steps, self._early)
@@ -261,7 +261,7 @@ class IntervalPanes:
         return self.open.key_column("pane")[rows], self.open.key_column("partition")[rows], at
 
     def _at_early_time(self, panes: np.ndarray, steps: Steps) -> np.ndarray:
-        """Return which of the panes fire at the last step: complete ones, and those whose next early time came."""
+        """Return a mask of the panes that fire at the last step: complete ones, and those whose early time has come."""
         assert self._early is not None
         starts, ends, now = self._grid.start(panes), self._grid.end(panes), steps.last
         passed = (np.clip(now, starts, ends) - starts) // self._early
@@ -327,7 +327,7 @@ class IntervalPanes:
         self._any_fresh = len(self.open) > 0
 
     def absorb(self, state: Mapping[str, Any], before: np.ndarray, after: np.ndarray) -> None:
-        """Add the firings of partitions of another state, under new numbers."""
+        """Add the firing counts of another state's partitions, which are renumbered from `before` to `after`."""
         table = state["panes"].table()
         theirs = places_of(table.column("partition").to_numpy(), before)
         table, theirs = table.filter(pa.array(theirs >= 0)), theirs[theirs >= 0]

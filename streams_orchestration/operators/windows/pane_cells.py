@@ -165,7 +165,10 @@ class PaneCells:
         return rows[np.searchsorted(self.keys.column("number")[rows], numbers)]
 
     def within(self, ranges: CellRanges) -> tuple[np.ndarray, np.ndarray]:
-        """Return the cells in ranges of slices, range by range in order of slices, as numbers of ranges and rows."""
+        """Return the cells of several ranges of slices: an array of range numbers, and one of the cells' rows.
+
+        The result is ordered by range, then by slice.
+        """
         rows = self.cells.rows()
         slices = self.cells.key_column("slice")[rows]
         low, high = ranges.first.min(initial=0), ranges.last.max(initial=0)
@@ -225,7 +228,7 @@ class PaneCells:
         return {name: part.combine_chunks() for name, part in zip(self.names, parts, strict=True)}
 
     def restart(self, rows: np.ndarray) -> None:
-        """Set cells back to values without tuples, for panes that show only what is new since their last firing."""
+        """Reset cells to the value without tuples, for panes that show only the tuples since their last firing."""
         rows = np.unique(rows)
         self.cells.stamps[rows] = self.cells.clock
         self.cells.touch()
@@ -289,7 +292,7 @@ class PaneCells:
 
 
 class Renumbered(NamedTuple):
-    """The numbers of keys, and those of their partitions, in another state and in this one."""
+    """The numbers of keys and partitions in another state, and their numbers in this state."""
 
     keys_before: np.ndarray
     keys: np.ndarray

@@ -49,7 +49,7 @@ class Arrivals(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """The cells that tuples of a piece are added to, in order of arrival."""
+    """The cell of every tuple of a piece, in order of arrival."""
 
     places: np.ndarray | None
     """The tuple of each entry within the piece; None if entry i is of tuple i."""
@@ -87,7 +87,7 @@ class Panes(Protocol):
         ...
 
     def outside_range(self, times: np.ndarray) -> np.ndarray | None:
-        """Return a mask of the times whose panes cannot be expressed; None if there is none."""
+        """Return a mask of the times whose panes exceed the range of event time; None if there are none."""
         ...
 
     def pieces(self, tuples: Arrivals, steps: Steps) -> list[Piece]:

@@ -47,7 +47,7 @@ class _Held:
         self.total = 0
 
     def arrive(self, number: int, value: Any) -> None:
-        """Add a tuple to a partition, and remove those that leave its window."""
+        """Add a tuple to a partition, and remove the tuples that leave its window."""
         held = self.values.setdefault(number, deque())
         before, size = len(held), self.policy.size
         if self.policy.kind in ("delta", "time"):

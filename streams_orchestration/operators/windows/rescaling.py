@@ -250,9 +250,9 @@ def divide_log(log: TupleLog, route: Route, port: int) -> list[Logged]:
 
 
 def divided_logs(logs: Sequence[TupleLog], route: Route) -> list[TupleLog]:
-    """Divide the tuples of logs among new replicas, those of the first log first.
+    """Divide the tuples of logs among new replicas, in the order of the logs.
 
-    If tuples do not determine their channel, the tuples of a replica stay together.
+    If tuples do not determine their channel, the tuples of a former replica stay together.
     """
     divided = [TupleLog(logs[0].schema) for _ in range(route.width)]
     for replica, log in enumerate(logs):

@@ -59,12 +59,12 @@ class SessionPanes:
         return Judged(count, dropped if dropped.any() else None)
 
     def outside_range(self, times: np.ndarray) -> np.ndarray | None:
-        """Return a mask of the times whose sessions cannot be expressed; None if there is none."""
+        """Return a mask of the times whose sessions exceed the range of event time; None if there are none."""
         beyond = (times > END - self._gap) | (times < IDLE + self._gap)
         return beyond if beyond.any() else None
 
     def pieces(self, tuples: Arrivals, steps: Steps) -> list[Piece]:
-        """Cut a batch in front of late tuples behind a step of their piece, since these may join what has fired."""
+        """Cut a batch before late tuples behind a step of their piece: they may join a session that has fired."""
         late = np.flatnonzero((tuples.seen > 0) & (tuples.times < steps.levels[tuples.seen]))
         seen = tuples.seen[late]
         cuts = late[np.r_[True, seen[1:] != seen[:-1]]].tolist() if len(late) else []

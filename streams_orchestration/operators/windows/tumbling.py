@@ -135,7 +135,10 @@ class TumblingWindows:
         return Assigned(numbers, closed[in_order], closers[in_order])
 
     def _numbers(self, rows: np.ndarray, arrivals: _Arrivals, opens: np.ndarray) -> np.ndarray:
-        """Return the window number of every tuple, and update those of partitions; `opens` is sorted by partition."""
+        """Return the window number of every tuple, and update the window numbers of partitions.
+
+        `opens` marks the tuples, sorted by partition, that open a window.
+        """
         column, order = self.open.column("number"), arrivals.order
         opening = np.zeros(len(order), bool)
         opening[order] = opens
@@ -163,7 +166,7 @@ class TumblingWindows:
         return windows
 
     def held(self) -> Iterator[tuple[int, Any]]:
-        """Yield the partition number and the first value of its window, once for every tuple in a window."""
+        """Yield for every tuple in an open window its partition number and the value of the window's first tuple."""
         rows = self.open.rows()
         columns = (self.open.column("count")[rows], self.open.key_column("0")[rows], self.open.column("first")[rows])
         for count, number, first in zip(*(column.tolist() for column in columns), strict=True):

@@ -1,4 +1,4 @@
-"""The catalog: one SQL database that is the authority on where every application stands."""
+"""The catalog: the SQL database that is the authority on the state of every application."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ _turns = world.Local()
 
 
 def has_turn() -> bool:
-    """Return True if this thread is in a write transaction, for whose end writers of all applications may wait.
+    """Return True if this thread is in a write transaction, which makes the writers of all applications wait.
 
-    Such a transaction must start no process and touch no file; these are done before or after it. Tests check this.
+    Such a transaction must start no process and touch no file; that is done before or after it. Tests check this.
     """
     return getattr(_turns, "held", False)
 
@@ -183,7 +183,7 @@ class Catalog:
             return None
 
     def identity(self) -> Hashable | None:
-        """Return a value that differs when another catalog is put in this one's place; None when its file is gone."""
+        """Return a value that differs if the catalog is replaced by another one; None if its file does not exist."""
         return self._database.identity()
 
     @contextmanager
@@ -234,7 +234,7 @@ class Catalog:
     def note(self) -> Generator[Connection]:
         """Open a transaction of one statement, on rows that only this process writes, such as a heartbeat.
 
-        It does not wait for other writers where the database permits that, and it wakes nobody who waits for a change.
+        If the database permits that, it does not wait for other writers. It rings no bell.
 
         Raises:
             CatalogUnavailableError: the statement may be repeated.
@@ -283,7 +283,7 @@ class Catalog:
                 self._database.committed(connection, unit)
 
     def _begin(self, mode: Mode, unit: str) -> tuple[Connection, RootTransaction]:
-        """Open a transaction; a connection that was lost is replaced, which is safe since nothing was done yet."""
+        """Open a transaction. A lost connection is replaced, which is safe because nothing was done yet."""
         until = world.monotonic() + self._patience
         failures = 0
         while True:

@@ -49,7 +49,7 @@ class Bell(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release what the bell holds."""
+        """Close the descriptors and connections of the bell."""
 
 
 class DescriptorBell(Bell):
@@ -125,7 +125,7 @@ class Changes:
             return self._condition.wait_for(lambda: self._count != mark or self._closed, max(seconds, 0.0))
 
     def wake(self) -> None:
-        """Count a change, so that the waiting threads of this process look at what has happened in it."""
+        """Count a change, and wake the threads of this process that wait for one."""
         with self._condition:
             self._count += 1
             self._condition.notify_all()
@@ -249,12 +249,12 @@ class LookingBell(Bell):
         self._interrupted.set()
 
     def take(self) -> Collection[str]:
-        """Return `ANYTHING` when the value differs from that of the last look, else nothing."""
+        """Return `ANYTHING` if the value has changed since the last call; otherwise return nothing."""
         last, self._last = self._last, self._value()
         return (ANYTHING,) if last != self._last else ()
 
     def close(self) -> None:
-        """Do nothing: this bell holds nothing."""
+        """Do nothing, because this bell has no resources."""
 
 
 def file_bell(path: Path) -> Bell:
@@ -271,7 +271,7 @@ def file_bell(path: Path) -> Bell:
 
 
 def ring(path: Path) -> None:
-    """Ring a bell by setting the times of its file; without a file nobody listens, and nothing is done."""
+    """Ring a bell by setting the times of its file. If the file does not exist, nobody listens and nothing happens."""
     now = world.now_ns()
     with contextlib.suppress(OSError):
         os.utime(path, ns=(now, now))

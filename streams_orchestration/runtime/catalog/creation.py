@@ -1,4 +1,4 @@
-"""The catalog that deployments are written to: it is created if there is none, and an older one is upgraded."""
+"""Opens the catalog for a deployment: a missing catalog is created, and an older one is upgraded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streams_orchestration.runtime.storage.home import Home
 
 
 def create_catalog(home: Home) -> Catalog:
-    """Return the catalog of a home, which is created if there is none, and upgraded if it is old and no host runs.
+    """Return the catalog of a home. Create it if it is missing, and upgrade it if it is older and no host runs.
 
     Raises:
         StateDirectoryError: the home cannot be written.

@@ -1,4 +1,4 @@
-"""The interface of a database that can hold a catalog: how transactions begin there, and what its errors mean."""
+"""The interface of a database that can hold a catalog: it begins transactions and translates the driver's errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SharedLock(ABC):
 
     @abstractmethod
     def take(self) -> bool:
-        """Take the lock if it is free, and return True if this process holds it now.
+        """Try to take the lock; return True if this process holds it now.
 
         Raises:
             CatalogError: the database cannot be reached.
@@ -83,7 +83,7 @@ class Database(ABC):
 
     @abstractmethod
     def identity(self) -> Hashable | None:
-        """Return a value that differs if another database takes the place of this one; None if there is no database."""
+        """Return a value that differs if the database is replaced by another one; None if there is no database."""
 
     @abstractmethod
     def exists(self) -> bool:
@@ -91,7 +91,7 @@ class Database(ABC):
 
     @abstractmethod
     def prepare(self, connection: Connection) -> None:
-        """Create what the tables lie in, such as a schema, in a transaction of mode `create`."""
+        """Create the container of the tables, such as a schema, in a transaction of mode `create`."""
 
     @abstractmethod
     def bell(self) -> Bell:
@@ -111,11 +111,11 @@ class Database(ABC):
         """
 
     def together(self, connection: Connection) -> AbstractContextManager[None]:
-        """Return a context in which the database need not answer statements one by one; they return nothing."""
+        """Return a context whose statements may be sent without waiting for each answer; they return no rows."""
         return nullcontext()
 
     def shared_lock(self, name: str, holder: str) -> SharedLock | None:
-        """Return a lock for all machines, not taken yet; None where only processes of this machine have the database.
+        """Return an untaken lock that all machines see; None if only this machine can reach the database.
 
         Args:
             name: the name of the lock.
@@ -129,7 +129,7 @@ class Database(ABC):
         return True
 
     def damage(self, *, indexes: bool = False) -> str | None:
-        """Return how the database is damaged; None if it is sound, or if its server checks that itself.
+        """Return a description of the database's damage; None if it is sound, or if its server checks that itself.
 
         Args:
             indexes: True to compare the indexes with their tables, too, which takes longer.
@@ -145,7 +145,7 @@ class Database(ABC):
         """Return the catalog error, with its message, for an error of a statement."""
 
     def error(self, error: DBAPIError) -> CatalogError:
-        """Return the catalog error for an error of the driver: what went wrong, where, and what to do."""
+        """Return the catalog error for an error of the driver, with the cause, the place and the remedy."""
         if isinstance(error, IntegrityError):
             message = (
                 f"{self.name}: two processes wrote the same entry ({reason_of(error)}); nothing was changed, try again"

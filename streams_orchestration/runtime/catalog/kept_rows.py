@@ -12,7 +12,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class PreviousPlan:
-    """The rows of the units that a redeploy changes, and those of their application."""
+    """The catalog rows of the previous plan: those of the units that the redeploy changes, and of the application."""
 
     rows: Mapping[str, list[Row]]
     """The name of a table -> its rows."""

@@ -48,7 +48,7 @@ def keep_place(connection: Connection, store: Store) -> None:
 
 
 def claim(store: Store, installation: str) -> None:
-    """Mark a storage as that of this catalog, unless it is marked already.
+    """Mark a storage as belonging to this catalog, unless it has a mark already.
 
     Two catalogs may have an application of the same name, and each removes files that it does not know.
 

@@ -111,7 +111,10 @@ class PostgresqlDatabase(Database):
             clock.read(float(seconds), began)
 
     def identity(self) -> str:
-        """Return the catalog's name, since applications of a catalog that is made anew have other ids of their runs."""
+        """Return the catalog's name.
+
+        If the catalog is created again, the ids of its applications' runs differ anyway.
+        """
         return self.name
 
     def bell(self) -> Bell:

@@ -37,7 +37,7 @@ class CatalogRow:
     def one_or_none(
         cls, connection: Connection, statement: Executable, parameters: Mapping[str, Any] | None = None
     ) -> Self | None:
-        """Return the only row, or None when there is none.
+        """Return the only row, or None if there is no row.
 
         Raises:
             MultipleResultsFound: there are several.

@@ -84,7 +84,7 @@ class SqliteDatabase(Database):
         return "BEGIN" if mode == "read" else "BEGIN IMMEDIATE"
 
     def synchronise(self, connection: Connection) -> None:
-        """Do nothing: the clock of SQLite is that of the machine."""
+        """Do nothing, because SQLite uses the clock of the machine."""
 
     def identity(self) -> tuple[int, int] | None:
         """Return device and inode of the file, which differ for a new file in its place; None if there is no file."""
@@ -95,7 +95,7 @@ class SqliteDatabase(Database):
         return facts.st_dev, facts.st_ino
 
     def bell(self) -> Bell:
-        """Return the bell, whose file is beside that of the catalog."""
+        """Return a bell that uses a file beside the catalog's file."""
         if not self.path.exists():
             raise FileNotFoundError(self.path)
         return file_bell(self._bell)
@@ -131,7 +131,7 @@ class SqliteDatabase(Database):
             raise CatalogDamagedError(self.name, "a value is no JSON") from error
 
     def doubtful(self, error: DBAPIError) -> bool:
-        """Return True if the error is one of the disk, after which it is unknown what was written."""
+        """Return True for an error of the disk, after which it is unknown whether the transaction was committed."""
         return "I/O" in reason_of(error)
 
     def refusal(self, error: DBAPIError) -> CatalogError:

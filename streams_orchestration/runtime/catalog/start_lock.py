@@ -1,7 +1,7 @@
-"""The start lock of an application: while one process starts it, no other one looks at what is about to change.
+"""The start lock of an application: only its holder may change what is deployed.
 
-It is a lock on a file under the state directory and, where machines share a catalog, one that the database holds. The
-operating system, or the database, releases it when its process ends, in whatever way, so a dead process holds none.
+It is a lock on a file under the state directory. If machines share the catalog, a lock of the database comes second.
+The operating system, or the database, releases a lock when its process ends, so a dead process holds none.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class StartLock:
         self._file.flush()
 
     def abandon(self) -> None:
-        """Give up waiting, and close what was opened for the lock."""
+        """Stop waiting, and close the file and the connection of the lock."""
         if self._shared is not None:
             self._shared.close()
         if self._file is not None:
@@ -110,7 +110,7 @@ def lock_start(
     waiting: Callable[[Starter | None], None] = lambda _: None,
     limit: float | None = None,
 ) -> StartLock:
-    """Lock the start of an application for this process, after waiting until other processes have released it.
+    """Wait until no other process holds the start lock of an application, then take it.
 
     If this process holds the lock already, nothing happens.
 

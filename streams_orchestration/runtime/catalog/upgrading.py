@@ -43,7 +43,7 @@ def upgrade_tables(catalog: Catalog) -> str:
 
 
 def upgrade_older(catalog: Catalog) -> str | None:
-    """Upgrade the catalog if there is one and it is of an older version.
+    """Upgrade the catalog if it exists and is of an older version.
 
     Returns:
         The revision that it had; None if nothing was to be done.

@@ -38,7 +38,7 @@ class EngineStart:
 
 @dataclass(frozen=True, slots=True)
 class QueryStart:
-    """The start of a query, which is one generation of one PE: everything that an engine needs to run it."""
+    """All data that an engine needs to start a query, which runs one generation of one PE."""
 
     home: Home
     program: PeProgram
@@ -86,7 +86,7 @@ class QueryStart:
 
 
 class Query(Protocol):
-    """One generation of one PE. It ends by itself only when it fails; `stop` ends it."""
+    """A running query: one generation of one PE. It ends by itself only if it fails; `stop` ends it."""
 
     permanent: bool
     """True if the failure comes from the data, so that the same input would fail again."""
@@ -159,7 +159,7 @@ class Engine(Protocol):
         ...
 
     def ended(self, patience: float = 0.0) -> str | None:
-        """Return how that process has ended, in words; None if it still runs after `patience` seconds."""
+        """Return how the engine's process has ended, in words; None if it still runs after `patience` seconds."""
         ...
 
     def watch(self, wake: Callable[[], None]) -> None:

@@ -43,7 +43,7 @@ class Confirmer:
             self._thread.start()
 
     def stop(self) -> None:
-        """Stop confirming. A call under way ends by itself; this method does not wait for it."""
+        """Stop confirming, without waiting for a call that is in progress."""
         self._sources, self._thread = {}, None
         self._stopped.set()
 

@@ -92,7 +92,7 @@ class Heart:
         self._turned = world.monotonic()
 
     def watch(self, engine: Engine) -> None:
-        """Check from now on at every look that this engine, which is up, answers."""
+        """Check at every look from now on that this running engine answers."""
         self._turned = world.monotonic()
         self._engine = engine
         self._ping = EnginePing(engine.ping)

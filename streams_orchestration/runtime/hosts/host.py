@@ -303,7 +303,7 @@ class Host:
         sweep(self.catalog, self.home, self.application, pes, timed.values())
 
     def _see_start(self) -> None:
-        """Record how long the start took, once this host has committed a batch."""
+        """Record the duration of the host's start, once its first batch is committed."""
         if "queries" not in self.start_up.seconds:
             self.start_up.reached("queries", clock.now())
         p = tables.pe

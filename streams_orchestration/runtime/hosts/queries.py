@@ -64,7 +64,9 @@ class Queries:
         catalog.changes.heard = self._relay.ring
 
     def load(self, pes: Sequence[PlacedPe], base: str) -> None:
-        """Take over a plan, and stop the queries of PEs that left this host. `match` updates the other queries.
+        """Take over a new plan, and stop the queries of PEs that have left this host.
+
+        `match` updates the other queries.
 
         Args:
             pes: all PEs of the plan.

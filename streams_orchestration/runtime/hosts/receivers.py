@@ -42,7 +42,7 @@ class Needed:
 
 
 class Receiver:
-    """The receiving of one source. It restarts after any error, with back-off, until it is stopped."""
+    """The receiver of one source. It restarts with back-off after any error, until it is stopped."""
 
     def __init__(self, source: JournalSource) -> None:
         self.source = source
@@ -159,7 +159,7 @@ class Receivers:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def serve(self, home: Home, programs: Collection[PeProgram]) -> None:
-        """Replace the PEs whose sources receive, and whose offsets are confirmed."""
+        """Replace the programs of the PEs whose sources receive messages, and of those whose offsets are confirmed."""
         made = receivers(home, programs)
         if made:
             with self._catalog.read() as connection:
@@ -171,7 +171,7 @@ class Receivers:
         self._confirmer.confirm_for(confirming(home, programs))
 
     def receive_for(self, receivers: Mapping[str, Receiver]) -> None:
-        """Replace the receivers. Those that would receive the same as before keep running."""
+        """Replace the receivers. A receiver with the same source and parameters keeps running."""
         before, after = self._receivers, dict(receivers)
         for name, former in before.items():
             if name in after and former.receives_as(after[name]):
@@ -236,7 +236,7 @@ async def _replace(gone: Iterable[Receiver], new: Iterable[Receiver]) -> None:
 
 
 async def _end_tasks() -> None:
-    """Cancel all tasks of this loop except the current one, and wait for their end."""
+    """Cancel all other tasks of this event loop, and wait for their end."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()

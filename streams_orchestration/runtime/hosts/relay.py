@@ -46,7 +46,7 @@ class Relay:
         self._bells.pop(pe, None)
 
     def ring(self, changed: Collection[str]) -> bool:
-        """Wake the planners that await one of these units; return True if the host's own units are among them."""
+        """Wake the planners that await one of the changed units; return True if one of them is a unit of this host."""
         anything, awaited = ANYTHING in changed, self._awaited
         for pe, bell in tuple(self._bells.items()):
             units = awaited.get(pe)

@@ -80,7 +80,7 @@ def import_client() -> None:
 
 
 class Client:
-    """The client that sends events. All its errors are LineageError, and the same cause gives the same text.
+    """The client that sends events. It raises only LineageError, with the same text for the same cause.
 
     Raises:
         LineageError: the environment names a transport that cannot be used.

@@ -35,7 +35,7 @@ UNITS = "streams_units"
 
 @attr.define
 class UnitFacet:
-    """A unit of recovery, with the last cut to which a reset would go back."""
+    """A unit of recovery and its last cut."""
 
     name: str
     state: str

@@ -149,7 +149,7 @@ def _add_ends(
 def _add_reference_files(
     graph: nx.DiGraph[str], pe: str, model: LogicalOperator, files: Sequence[ReferenceFile]
 ) -> None:
-    """Add the files that an operator reads beside its streams; all replicas read the same ones."""
+    """Add the files that an operator reads in addition to its streams; all replicas read the same files."""
     for each in files:
         node, kind, location = reference_node(model.name, each.name), short_kind(model.kind), masked(each.file)
         facts = {"operator": model.name, "operator_kind": kind, "location": location, "address": location}

@@ -1,4 +1,7 @@
-"""The files that operators read beside their streams, such as the table of a `Lookup`. They are sources, too."""
+"""Finds the files that operators read in addition to their streams, such as the table of a `Lookup`.
+
+They are sources, too.
+"""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def remove_leftovers(catalog: Catalog, home: Home, machine: str) -> list[str]:
 
 
 def _remove_segments(catalog: Catalog, home: Home, machine: str) -> list[str]:
-    """Remove this machine's private segments of PEs whose hosts are on machines with another state directory."""
+    """Remove this machine's private segments of PEs whose hosts now run on machines with another state directory."""
     store = catalog.store
     if not store.address:
         return []

@@ -203,7 +203,7 @@ class _Search:
         self._own[self._place.pop(host)] -= 1
 
     def _candidates(self, host: int) -> list[str]:
-        """Return the machines that may have a host: those that take it, and the one where it lives in any case."""
+        """Return the machines on which a host may run: those that accept it, and in any case its present machine."""
         at = self._hosts.at.get(host)
         return [*([] if at is None or at in self._takes[host] else [at]), *self._takes[host]]
 

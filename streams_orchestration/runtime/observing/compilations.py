@@ -21,7 +21,7 @@ def deployed_compilation(home: Home, application: str) -> Compilation:
 
 
 def deployed_if_any(home: Home, application: str) -> Compilation | None:
-    """Return the deployed compilation; None if nothing of this name is deployed, or it cannot be read."""
+    """Return the deployed compilation; None if the application is not deployed or its compilation cannot be read."""
     try:
         return deployed_compilation(home, application)
     except (NotDeployedError, OtherVersionError, CatalogError):

@@ -11,7 +11,7 @@ from streams_orchestration.runtime.units.failures import failures
 
 
 def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float) -> dict[str, Any]:
-    """Return the status with failures and metrics as a JSON document. The states are those of `streams status`.
+    """Return the status, failures and metrics as a JSON document, with the states that `streams status` shows.
 
     Args:
         status: the status of the application.

@@ -1,7 +1,7 @@
-"""The watermarks of a deployed application, and what holds each of them: for `streams status`, alerts and the console.
+"""Finds the watermarks of a deployed application and what holds each of them, for status, alerts and console.
 
-Each batch says for every operator which of its connections, partitions or tuples its watermark waits for. From there
-the chain of connections leads to the operator where the cause is.
+Each batch records for every operator the connection, partition or tuple for which its watermark waits. Following these
+connections upstream leads to the operator with the cause.
 """
 
 from __future__ import annotations

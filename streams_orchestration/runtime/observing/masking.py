@@ -12,13 +12,13 @@ from streams_orchestration.model.secrets import HIDDEN, masked, names_secret
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """The attributes whose values are hidden: those named here, and those whose names suggest credentials."""
+    """The attributes whose values are hidden: the configured ones, and those whose names suggest credentials."""
 
     names: tuple[str, ...] = ()
     """Patterns for names of attributes at any depth, with `*` and `?`, case-insensitive."""
 
     def hides(self, name: str) -> bool:
-        """Return True if all values of an attribute of this name are hidden. Names like those of secrets are, too."""
+        """Return True if values of attributes with this name are hidden, also because it suggests credentials."""
         wanted = name.lower()
         if any(fnmatchcase(wanted, each.lower()) for each in self.names):
             return True

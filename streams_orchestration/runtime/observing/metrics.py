@@ -175,7 +175,7 @@ class ApplicationMetrics:
 
     @property
     def watermarks(self) -> dict[str, float]:
-        """Operator -> its watermark in unix seconds, until its streams end; with those of Spark's queries."""
+        """Operator -> its watermark in unix seconds, also for Spark queries; missing once its streams have ended."""
         named = {each.operator: each.watermark for each in self.event_time}
         for operator in self.operators:
             for metric in operator.custom:

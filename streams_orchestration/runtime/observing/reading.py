@@ -42,7 +42,7 @@ _BOUND = re.compile(rb'"complete_within":[0-9]')
 
 @lru_cache(maxsize=8)
 def _bounds(compilation: bytes) -> dict[str, float]:
-    """Return sink -> seconds by which it may be behind in event time; none if another version wrote the compilation."""
+    """Map each sink with a `completeWithin` to its seconds; empty if another version wrote the compilation."""
     try:
         deployed = load(Compilation, compilation)
     except ValidationError:

@@ -37,7 +37,7 @@ class ConnectionStatus:
 
 @dataclass(frozen=True, slots=True)
 class ImportStatus:
-    """One Import, or one replica of it, and the exported streams that it reads."""
+    """One replica of an Import, and the exported streams that it reads."""
 
     name: str
     pe: int
@@ -48,7 +48,7 @@ class ImportStatus:
 
 @dataclass(frozen=True, slots=True)
 class ExportStatus:
-    """One Export, or one replica of it, and the readers of its stream."""
+    """One replica of an Export, and the readers of its stream."""
 
     name: str
     pe: int

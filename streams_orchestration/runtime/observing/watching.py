@@ -50,7 +50,7 @@ def observed_status(home: Home, application: str, catalog: Catalog | None = None
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """The facts about an application that change when something happens to it. They are read for all at once."""
+    """The few facts about an application that change with every event. One query reads them for all applications."""
 
     state: str
     deployed_at: float

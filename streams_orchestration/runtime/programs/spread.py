@@ -26,7 +26,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class LevelSpread:
-    """One level of a PE's query. Its tasks run at the same time, and before those of the next level."""
+    """One level of a PE's query. Its tasks run in parallel, before the tasks of the next level."""
 
     tasks: int
     operators: Share

@@ -241,7 +241,7 @@ def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -
 
 
 def _is_made(connection: Connection, key: dict[str, Any], token: str) -> bool:
-    """Return True if this commit was already made and only its answer was lost."""
+    """Return True if an earlier attempt has made this commit, so that only its answer was lost."""
     c = tables.commit
     mine = select(c.c.token).where(*(c.c[name] == value for name, value in key.items()))
     return bool(token) and connection.scalar(mine) == token

@@ -81,10 +81,9 @@ class Planner:
         return read_view(self._catalog, self.scratch.launched.program, int(self.options["generation"]))
 
     def _view(self) -> PeView | None:
-        """Return what the catalog says about the PE; None if this query must not plan any more.
+        """Return the PE's view of the catalog; None if this query must not plan any more.
 
-        That is so when the query is not wanted, when its unit goes back to its cut, or when another query replaces this
-        one.
+        It must not if the query is not wanted, its unit is being reset, or another query has replaced this one.
         """
         try:
             view = self._read()

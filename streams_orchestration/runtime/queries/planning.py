@@ -219,7 +219,7 @@ def _next(view: PeView, stream: InputStream, taken: int) -> int:
 
 
 def _readable(view: PeView, stream: InputStream) -> tuple[Segment, ...]:
-    """Return the segments that may be read; of the region's own streams only those of the open epoch."""
+    """Return the segments that may be read. Of a stream of the PE's own region, these are those of the open epoch."""
     shown = view.streams[stream.stream].segments
     return tuple(segment for _, epoch, segment in shown if stream.foreign or epoch == view.epoch)
 

@@ -83,7 +83,7 @@ class Total:
 def record(
     connection: Connection, program: PeProgram, total: Total | None, counts: Counts, began: float, now: float
 ) -> None:
-    """Add what a batch counted to the total of its PE, in the transaction of its commit.
+    """Add the counts of a batch to the total of its PE, in the transaction of its commit.
 
     Args:
         connection: connection of the transaction.
@@ -106,7 +106,7 @@ def record(
 
 
 def begin_total(connection: Connection, program: PeProgram, counts: Counts, since: float, now: float) -> None:
-    """Write the total with which a PE begins that takes the place of others, and from which its rates are computed.
+    """Write the first total of a PE that replaces others; its rates are computed from there.
 
     Args:
         connection: a connection in a write transaction.

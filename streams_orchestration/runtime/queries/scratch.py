@@ -158,7 +158,7 @@ class Scratch:
     def fail(
         self, message: str, *, permanent: bool, failure: OperatorFailure | None = None, outside: bool = False
     ) -> None:
-        """Record for the host that the planner gives up; if that cannot be written, only the logs show the reason.
+        """Record for the host why the planner gives up. If that cannot be written, only the log has the reason.
 
         Args:
             message: the reason.

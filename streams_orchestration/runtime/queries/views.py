@@ -122,7 +122,7 @@ def _has_begun(connection: Connection, program: PeProgram) -> bool:
 
 
 def _drained_streams(connection: Connection, program: PeProgram) -> frozenset[str]:
-    """Return the streams of a PE that come from units which are drained, too."""
+    """Return the streams of a PE whose producers are in units that are being drained, too."""
     u, p = tables.unit, tables.pe
     producers = set(
         connection.scalars(
@@ -153,7 +153,7 @@ def _streams(
 def _stream(
     connection: Connection, application: str, stream: InputStream, position: Position, *, on_trial: bool
 ) -> StreamView:
-    """Return the readable segments; of a foreign region only those of complete epochs (read committed)."""
+    """Return the readable segments of a stream. Those of another region are readable once their epoch is complete."""
     application, name = stream.exporter or application, stream.source or stream.stream
     key: dict[str, object] = {"of": application, "by": name}
     key["begin"] = position.inputs.get(stream.stream, stream.first)
@@ -173,7 +173,7 @@ def _stream(
 def _uncommitted(
     connection: Connection, application: str, streams: Sequence[InputStream], position: Position, producer: Producer
 ) -> dict[str, StreamView]:
-    """Return the segments that whole batches of a producer have written to these streams, whether complete or not."""
+    """Return the segments of a producer's complete batches in these streams, whether or not their epoch is complete."""
     s = tables.segment
     next_of = {stream.stream: position.inputs.get(stream.stream, stream.first) for stream in streams}
     unread = [

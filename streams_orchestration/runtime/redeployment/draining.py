@@ -70,7 +70,7 @@ def held(catalog: Catalog, application: str, units: Collection[str]) -> Generato
 
 
 def redeploy_under_way(home: Home, application: str) -> str | None:
-    """Describe a redeploy under way, by its held units or its open trial; return None if there is none.
+    """Describe a redeploy in progress by its held units or its open trial; return None if there is none.
 
     Raises:
         CatalogError: the catalog cannot be read.

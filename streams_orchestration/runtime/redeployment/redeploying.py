@@ -143,7 +143,7 @@ def begin_redeploy(
 
 @dataclass(frozen=True, slots=True)
 class PlanChange:
-    """A redeploy that was accepted: the deployed programs, the new plan, and what becomes of units and states."""
+    """An accepted redeploy: the deployed programs, the new plan, and the decisions about units and states."""
 
     home: Home
     catalog: Catalog

@@ -125,7 +125,7 @@ def _stream(connection: str) -> str:
 
 
 def _prove(operator: Operator, names: Sequence[str], states: Sequence[State], route: SplitterRoute) -> None:
-    """Check the keys of all replicas' states; hash those of several replicas in parallel."""
+    """Check that the keys of all replicas' states are in the right channels, several replicas in parallel."""
     proofs: list[Future[None]] = []
     with world.Pool(REPLICAS_AT_ONCE) as pool:
         for channel, (name, state) in enumerate(zip(names, states, strict=True)):

@@ -63,9 +63,9 @@ def end_trial_by_hand(home: Home, application: str) -> bool:
 
 
 def previous_plan(home: Home, application: str) -> Deployable:
-    """Return the previous plan, whose trial is over, compiled again from the stored application.
+    """Return the previous plan after its successor's trial, compiled again from the stored application.
 
-    The code of its operators is imported anew, so it may have changed since.
+    The code of its operators is imported again, so it may have changed since.
 
     Raises:
         NotRevertedError: no previous plan is kept; the message gives the reason.

@@ -133,7 +133,7 @@ class Tending:
 
 
 def leader(machines: Sequence[MachineRow], now: float) -> str | None:
-    """Return the machine whose agent leads: the first one by name with a valid lease; None if there is none."""
+    """Return the machine whose agent leads: the first one by name with a valid lease; None without a valid lease."""
     return min((each.name for each in machines if each.state != "DOWN" and now <= each.lease_until), default=None)
 
 

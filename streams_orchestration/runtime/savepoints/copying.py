@@ -72,7 +72,9 @@ def _refuse_taken(target: Path) -> None:
 
 
 def import_savepoint(home: Home, directory: Path, name: str | None = None) -> Copied:
-    """Import an exported savepoint into a state directory. If it is there already, nothing changes.
+    """Import an exported savepoint into a state directory.
+
+    If the directory has this savepoint already, nothing changes.
 
     Args:
         home: the state directory.

@@ -175,7 +175,7 @@ def _resume(home: Home, catalog: Catalog, application: str, *, for_a_while: bool
 
 
 def _standing(home: Home, application: str, rest: str) -> str:
-    """Describe the work under way, the units that do not work, and those whose epochs end only by their operator."""
+    """Describe why an application reaches no cut: failed units, and units whose operator ends epochs."""
     units = read_units(home, application).units
     failing = [f"{unit.name} is {unit.state}" for unit in units if unit.state in ("UNHEALTHY", "RESETTING")]
     driven = [

@@ -196,7 +196,7 @@ class Gatherer:
         return None if gone else replace(merged, final=final)
 
     def _may_name(self, connection: Connection) -> bool:
-        """Return True if no other process has swept since this one did; otherwise this process must sweep again."""
+        """Return True if this process is still the gatherer; if another has swept, it must sweep again."""
         s = tables.sink
         own = (s.c.application == self.application, s.c.operator == self.sink.context.name)
         if connection.scalar(select(s.c.gatherer).where(*own)) == self._token:
@@ -279,7 +279,7 @@ class Gatherer:
 
 
 def _divided(rows: Sequence[DueOutput]) -> tuple[list[DueOutput], list[DueOutput]]:
-    """Divide outputs into those without a final name, and those that have one in an object store."""
+    """Divide outputs into those without a final name and those with a final name in an object store."""
     return [row for row in rows if row.final is None], [row for row in rows if row.final is not None]
 
 

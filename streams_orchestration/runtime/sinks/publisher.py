@@ -88,7 +88,7 @@ class Publisher:
             self._thread.join(END_SECONDS)
 
     def deliver_to(self, deliverers: Mapping[str, Deliverer | Gatherer]) -> None:
-        """Replace the sinks that deliver; those that are the same as before keep their state."""
+        """Replace the delivering sinks. A sink that writes the same as before keeps its connection and state."""
         before, after = self.deliverers, dict(deliverers)
         for name, former in before.items():
             if name in after and _writes_alike(former, after[name]):
@@ -111,7 +111,7 @@ class Publisher:
         publish_files(self.catalog, self.application)
 
     def turn(self) -> int:
-        """Make visible what can become visible, and return the number of these outputs."""
+        """Publish all outputs that are due, and return their number."""
         now = self.clock()
         resting = self._troubled(lambda trouble: trouble.next_try > now)
         for operator, outputs in self._due_deliveries(resting):

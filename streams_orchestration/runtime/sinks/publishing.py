@@ -81,7 +81,7 @@ class DueOutput(Output):
 
 
 def publish_files(catalog: Catalog, application: str, leave_out: Iterable[str] = ()) -> tuple[int, list[OutputError]]:
-    """Move files to their final places whose epoch is complete, or whose sink shows uncommitted outputs.
+    """Move files to their final places if their epoch is complete, or if their sink shows uncommitted outputs.
 
     The call may be repeated after a crash at any point, and several processes may do this at the same time.
 
@@ -126,7 +126,7 @@ def waits(catalog: Catalog, application: str, pending: str) -> bool:
 
 
 def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple[int, OutputError | None]:
-    """Move files of one sink as far as possible, and record which are visible."""
+    """Publish files of one sink until one fails, and record which are visible."""
     done: list[DueOutput] = []
     error: OutputError | None = None
     for row in rows:
@@ -194,7 +194,7 @@ def _not_written(row: DueOutput, error: OSError) -> OutputError:
 
 
 def unaltered(store: Store, row: DueOutput) -> Path:
-    """Return the path of an output's file on this machine, as its task has written it; the file may be gone.
+    """Return the local path of an output's file after checking its size and checksum; the file may be missing.
 
     Raises:
         OutputError: the file is truncated or was altered.

@@ -1,7 +1,8 @@
-"""Retraction: removes what a reset takes back and others may have seen.
+"""Retraction: removes outputs that a reset has rolled back and that others may have seen.
 
-The transaction of the reset only marks it. Any process may then remove it, again after a crash, before anything newer
-of the same sink becomes visible. The order of the steps keeps processes of an old generation from bringing it back.
+The transaction of the reset only marks them. Any process may then remove them, again after a crash, before newer
+outputs of the same sink become visible. The order of the steps keeps processes of an old generation from publishing
+them again.
 """
 
 from __future__ import annotations

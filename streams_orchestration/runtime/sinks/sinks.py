@@ -22,7 +22,7 @@ from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 
 @dataclass(frozen=True, slots=True)
 class SinkStatus:
-    """The status of one sink: its visible outputs, and those that wait."""
+    """The status of one sink: its visible outputs, and its waiting ones."""
 
     operator: str
     path: Path | None
@@ -98,7 +98,7 @@ _LATE = (  # made once: making a statement takes longer than running it
 def count_output(
     connection: Connection, application: str, row: SinkFileRow, outputs: int = 1, undeliverable: int = 0
 ) -> bool:
-    """Count a visible output that no reset can take back, and delete its row; False if that was done before."""
+    """Count a visible output that no reset can retract, and delete its row. Return False if that was done before."""
     f, s = tables.sink_file, tables.sink
     seen = {} if row.published else {"delivered_at": clock.now()}
     gone = connection.execute(f.delete().where(f.c.application == application, f.c.pending == row.pending))

@@ -29,7 +29,7 @@ class Home:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The environment of this process with the variables of this directory, which its hosts get."""
+        """The environment for hosts: that of this process, with the variables of this directory."""
         return ChainMap(dict(self.variables), os.environ)
 
     @classmethod
@@ -102,7 +102,9 @@ class Home:
         return (self.store.path("results") or self.root / "results") / application
 
     def prepare(self) -> Home:
-        """Create the directory for its user only, and check that it can be written; an existing one keeps its rights.
+        """Create the directory for its user only, and check that it is writable.
+
+        An existing directory keeps its mode.
 
         Raises:
             StateDirectoryError: the directory is read-only, is not a directory, or its disk is full.

@@ -1,4 +1,4 @@
-"""Marks directories as used by one process, so that others see whether that process still lives."""
+"""Marks directories as used by one process, so that other processes see if that process still lives."""
 
 from __future__ import annotations
 

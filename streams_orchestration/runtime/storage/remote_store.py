@@ -101,7 +101,7 @@ class RemoteStore(Store):
         return {name.removeprefix(f"{self.root}/"): size for name, size in sizes.items()}
 
     def below(self, directory: str) -> list[str]:
-        """Return the files of a directory: those of this machine, then those in the object store."""
+        """Return the addresses of all files in a directory: those on this machine, then those in the store."""
         if self.path(directory) is not None:
             return super().below(directory)
         return [*super().below(HERE + directory), *sorted(self.sizes(directory) or ())]
@@ -128,7 +128,7 @@ class RemoteStore(Store):
         return self.write(address, path.read_bytes())
 
     def copy(self, source: str, target: str) -> None:
-        """Copy a file; by one request, where both are in the object store."""
+        """Copy a file. If both addresses are in the object store, the store copies it by one request."""
         if self.path(source) is not None:
             return self.keep(Path(self.title(source)), target)
         if self.path(target) is not None:

@@ -90,15 +90,15 @@ class Store:
             raise StoreError(message)
 
     def write(self, address: str, data: bytes | pa.Buffer) -> None:
-        """Write a new file, which is durable after `sync`; if that fails, nothing is left of it."""
+        """Write a new file, which is durable after `sync`. If writing fails, no part of it remains."""
         path = self._local(address)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_durably(path, data, synced=False)
 
     def sync(self, addresses: Iterable[str]) -> None:
-        """Make files durable that were written, kept or copied.
+        """Make written, kept or copied files durable.
 
-        Nothing is done for files of `HERE`, which a reset makes again, and for those in an object store.
+        Files of `HERE` need no sync, since a reset produces them again, and neither do files in an object store.
         """
         files = list(addresses)
         self.sync_contents(files)
@@ -147,7 +147,7 @@ class Store:
         forget_names(self._local(directory))
 
     def keep(self, path: Path, address: str) -> None:
-        """Store an unchanging file of this machine under an address, so that it outlives its path."""
+        """Store a file of this machine, which never changes, under an address. It survives the removal of its path."""
         target = self._local(address)
         target.parent.mkdir(parents=True, exist_ok=True)
         link_or_copy(path, target)

@@ -1,4 +1,4 @@
-"""Calls of operators that go by the clock: the time of the batch, and the times at which they want to be called."""
+"""Calls operators that use the clock: passes them the time of the batch, and keeps the times of their next calls."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ class ClockCalls:
 
 
 def goes_by_clock(program: OperatorProgram) -> bool:
-    """Return True if an operator goes by the clock, so that it is called without input."""
+    """Return True if an operator uses the clock, and is therefore called without input."""
     kind = import_operator(program.implementation)
     return issubclass(kind, ClockOperator) and kind.goes_by_clock(program.parameters)

@@ -41,7 +41,7 @@ class EventTimeCalls:
         self._send = send
 
     def call(self, program: OperatorProgram, instance: Instance, port: int, batch: TupleBatch) -> None:
-        """Call an operator with a batch that has the steps of its own watermark, and send on what becomes of these."""
+        """Call an operator with a batch that has the steps of its watermark, and send its results and watermarks."""
         if not len(batch) and batch.watermarks is None:
             return
         process = partial(self._process, program, instance.operator, port)
@@ -77,7 +77,7 @@ class EventTimeCalls:
     def connect(
         self, task: Task, position: Position, instance_of: Callable[[int], Instance], changed: set[int]
     ) -> None:
-        """Let operators take the watermarks of the streams to which their Imports are connected in this batch (EV48).
+        """Let operators take the watermarks of the streams to which this batch connects their Imports (EV48).
 
         Args:
             task: the task.
@@ -102,12 +102,12 @@ class EventTimeCalls:
             self.submit(program, instance.watermark.set(watermark), instance.outputs)
 
     def assign(self, program: OperatorProgram, instance: Instance, names: Collection[str]) -> None:
-        """Let a source read these partitions from now on, and send what follows for its watermark (EV52)."""
+        """Let a source read these partitions from now on, and send the resulting watermarks (EV52)."""
         if instance.watermark is not None:
             self.submit(program, instance.watermark.assign(names), instance.outputs)
 
     def produced(self, program: OperatorProgram, instance: Instance, *, moved: bool) -> None:
-        """Send what follows for the watermark of a source from the time without tuples (EV51).
+        """Send the watermarks that result from the time in which a source had no tuples (EV51).
 
         Args:
             program: the program of the source.

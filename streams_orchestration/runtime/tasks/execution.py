@@ -259,7 +259,7 @@ class TaskRun:
                     self._calls.call(program, lambda run=operator.drain: check_nothing(run(), "drain"))
 
     def _call(self, index: int, port: int, item: Item, connection: str) -> None:
-        """Call an operator with an item that comes on a connection, whose name only watermarks need."""
+        """Call an operator with an item from a connection. Only watermarks need the connection's name."""
         program = self.program.operators[index]
         instance = self._instance(index)
         operator = instance.operator

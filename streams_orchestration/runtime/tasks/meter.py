@@ -36,7 +36,7 @@ class Flow:
         self.tuples = self.batches = self.bytes = self.marks = 0
 
     def add(self, item: Item) -> None:
-        """Count an item; the size of a batch is that of its columns in memory."""
+        """Count an item; the size of a batch is the size of its columns in memory."""
         if isinstance(item, TupleBatch):
             self.tuples += len(item)
             self.batches += 1
@@ -70,7 +70,7 @@ class OperatorAccount(Account):
         self.outputs: dict[int, Flow] = defaultdict(Flow)
 
     def counts(self) -> Counts:
-        """Return the counts by name, those of ports under their numbers."""
+        """Return the counts by name, with the counts of each port under its number."""
         return {
             "calls": self.calls,
             "cpu_ns": self.cpu,

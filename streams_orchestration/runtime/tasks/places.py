@@ -1,4 +1,4 @@
-"""Places in a stream: the tuples at which an operator raised, and where they were read."""
+"""Finds the tuples at which an operator raised an error, and the place from which they were read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Place:
     """File and rows, or segment and rows, from which they were read; empty if they came through a queue."""
 
     def of(self, failure: OperatorFailure, operator: Operator, error: BaseException) -> OperatorFailure:
-        """Return a failure of the operator at these tuples, with its place as exactly as it is known."""
+        """Return an operator's failure at these tuples, with its place as exactly as it can be found."""
         first, count = self._culprits(operator, error)
         number = self.before + first + 1
         values = "" if count > 1 or self.tuples is None else f"{{{_shown(self.tuples.slice(first, 1))}}}"

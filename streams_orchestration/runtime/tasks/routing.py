@@ -155,7 +155,7 @@ def _hash_part(values: pa.Array) -> np.ndarray:
 
 
 def _as_lists(values: pa.Array) -> pa.Array:
-    """Return maps as lists of their entries, since Arrow's functions can process those."""
+    """Return maps as lists of their entries, because Arrow's functions cannot process maps."""
     entry = pa.struct([pa.field("key", values.type.key_type, nullable=False), pa.field("value", values.type.item_type)])
     return values.cast(pa.list_(entry))
 

@@ -43,7 +43,7 @@ def newest_states(connection: Connection, application: str, pe: int) -> dict[str
 
 
 def newest_batch(connection: Connection, application: str, operator: str) -> int | None:
-    """Return the batch whose commit names the newest state of an operator; None if there is none."""
+    """Return the number of the batch that committed the newest state of an operator; None without a state."""
     mine = (_s.c.application == application, _s.c.operator == operator)
     return connection.scalar(select(func.max(_s.c.batch)).where(*mine))
 
@@ -123,7 +123,7 @@ def drop_unneeded_states(
 
 
 def _drop(connection: Connection, rows: Iterable[StateRow], keep: set[tuple[str, int]]) -> list[str]:
-    """Delete these rows except those in `keep`; return the files that only the deleted rows had."""
+    """Delete rows except those in `keep`; return the files that only the deleted rows name."""
     rows = list(rows)
     kept = [row for row in rows if (row.operator, row.batch) in keep]
     dropped = [row for row in rows if (row.operator, row.batch) not in keep]

@@ -1,12 +1,12 @@
 """Connections between applications of one home: which exported stream goes to which Import (rule 34).
 
-They are matched when either of the two is deployed, in the transaction that deploys it, and last until one of them is
-dropped. An Import sees what becomes visible after it was connected: complete epochs of the exporting region, or batches
-where the Export is `read_uncommitted` and the Import is in no region. What enters a region is part of its state for
-good, so only what no reset can take back may enter one.
+They are matched when either application is deployed, in the transaction that deploys it, and last until one of them is
+dropped. An Import sees tuples that become visible after it was connected: complete epochs of the exporting region, or
+batches if the Export is `read_uncommitted` and the Import is in no region. Tuples that enter a region become part of
+its state permanently, so a region imports only tuples that no reset can retract.
 
-A redeploy of either side keeps the connections that there are in the new plan, too, with the place up to which they
-were read. One that the new plan of the exporter ends is read to the end of what was exported until then.
+A redeploy of either side keeps the connections that also exist in the new plan, with their read positions. A connection
+that the exporter's new plan ends is read to the end of its exported tuples.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _e, _i, _c = tables.stream_export, tables.stream_import, tables.stream_connectio
 
 
 class _Link(NamedTuple):
-    """The key of a connection; at most one open connection has it."""
+    """The key of a connection; at most one open connection has this key."""
 
     application: str
     name: str
@@ -167,7 +167,7 @@ def _free_key(connection: Connection, link: _Link) -> str:
 
 
 def _end_all(connection: Connection, exporter: str, stream: str, *, timed: bool = False) -> None:
-    """End all open connections of a stream, or only those that take its watermarks."""
+    """End all open connections of a stream, or with `timed` only the connections that take its watermarks."""
     open_ = [_c.c.exporter == exporter, _c.c.stream == stream, _c.c.last.is_(None)]
     open_ += [_c.c.event_time] if timed else []
     for row in ConnectionRow.all(connection, select(_c).where(*open_)):
@@ -175,7 +175,7 @@ def _end_all(connection: Connection, exporter: str, stream: str, *, timed: bool 
 
 
 def _end(connection: Connection, row: ConnectionRow) -> None:
-    """End a connection: its reader may still read what is visible now, and nothing more will come."""
+    """End a connection. Its reader may still read the tuples that are visible now, but gets no later ones."""
     s = tables.segment
     visible = [s.c.application == row.exporter, s.c.stream == row.stream, ~s.c.retracted]
     if not row.uncommitted:
@@ -230,7 +230,10 @@ def next_number(connection: Connection, application: str, stream: str) -> int:
 
 
 def disconnect(connection: Connection, exporter: str) -> None:
-    """Remove the connections from a dropped application; if it is deployed again, its streams start anew."""
+    """Remove the connections from a dropped application.
+
+    If it is deployed again, its streams start from the beginning.
+    """
     connection.execute(delete(_c).where(_c.c.exporter == exporter))
 
 
@@ -273,7 +276,7 @@ def _problem(wanted: ImportRow, export: ExportRow) -> str | None:
 
 
 def _differ(one: str | None, other: str | None) -> bool:
-    """Return True if both are event times, and not the same; a stream without watermarks goes with any Import."""
+    """Return True if two event times conflict. A stream without watermarks fits any Import."""
     return one is not None and other is not None and one != other
 
 

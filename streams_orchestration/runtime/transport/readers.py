@@ -144,9 +144,9 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
 
 
 def _importing_before(connection: Connection, exporter: str) -> Iterator[tuple[str, ImportingPe]]:
-    """Yield exported streams with the PEs that import them in plans that may be brought back.
+    """Yield exported streams with the PEs that import them in previous plans that may be restored.
 
-    The positions of these PEs are those at the cuts of these plans.
+    The positions of these PEs are those at the cuts of the previous plans.
     """
     t, a = tables.trial, tables.application
     on_trial = select(t.c.before, a.c.name, a.c.wanted).join(a, a.c.name == t.c.application)
@@ -167,7 +167,7 @@ def _importing_before(connection: Connection, exporter: str) -> Iterator[tuple[s
 
 
 def _cut(connection: Connection, application: str, pe: int, completed: int) -> StoredPosition | None:
-    """Return the position to which an importing PE would go back in a reset; None for its start."""
+    """Return the position to which a reset would take an importing PE back; None for its start."""
     c = tables.commit
     return connection.scalar(
         select(c.c.position).where(c.c.application == application, c.c.pe == pe, c.c.boundary, c.c.epoch == completed)
@@ -260,7 +260,7 @@ def _last_epoch(connection: Connection, application: str, stream: str, end: int)
 
 
 def exporters_done(connection: Connection, application: str) -> Iterable[str]:
-    """Return the complete applications that this one imports from, since they do not collect garbage any more."""
+    """Return the completed applications from which this one imports; they collect no garbage themselves any more."""
     c, a = tables.stream_connection, tables.application
     return connection.scalars(
         select(a.c.name)

@@ -35,7 +35,7 @@ class SegmentError(StreamsRuntimeError):
 def write_segment(
     store: Store, directory: str, stream: str, schema: pa.Schema, items: list[Item], compression: str | None = None
 ) -> Segment:
-    """Write the items to a new file, which is durable after `Store.sync`; until a commit names it, it is garbage."""
+    """Write items to a new file, which is durable after `Store.sync`. Until a commit names the file, it is garbage."""
     data = encode(items, schema, compression)
     rows = sum(len(item) for item in items if isinstance(item, TupleBatch))
     address = f"{directory}/{world.new_id()}.arrow"

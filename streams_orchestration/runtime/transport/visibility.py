@@ -1,4 +1,4 @@
-"""Visibility of segments to readers outside of the stream's region: those of complete epochs, or all segments."""
+"""Decides which segments readers outside of the stream's region may see: those of complete epochs, or all."""
 
 from __future__ import annotations
 

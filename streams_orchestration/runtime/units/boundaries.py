@@ -1,4 +1,7 @@
-"""Rows of the units with which another plan begins; the first commits of their PEs are the cut at which they begin."""
+"""Makes the rows of units that begin with a new plan.
+
+The first commits of their PEs are the cut at which they begin.
+"""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def units_with_news(
 
 
 def mark_taken_up(connection: Connection, application: str, units: Iterable[str]) -> None:
-    """Record that the reset of these units is taken up; it begins as soon as all their hosts are present."""
+    """Record that a process has taken up the reset of these units. The reset begins as soon as all their hosts run."""
     u = tables.unit
     for name in units:
         unit = unit_row(connection, application, name)

@@ -52,7 +52,7 @@ class Garbage:
         self._importers: object = None
 
     def collect(self) -> bool:
-        """Delete what is not needed any more, since cuts have moved and other applications have read on.
+        """Delete the data that no reader or cut needs any more.
 
         Returns:
             True if there was anything to look at.
@@ -244,7 +244,7 @@ def sweep(
 ) -> int:
     """Remove files of PEs that no commit names, such as those of killed or failed tasks.
 
-    Call this only while no query of these PEs runs. While a redeploy is under way, states stay, since it writes the
+    Call this only while no query of these PEs runs. During a redeploy, states are kept, because the redeploy writes the
     states of its plan before the switch names them.
 
     Args:

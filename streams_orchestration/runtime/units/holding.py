@@ -1,4 +1,4 @@
-"""Holding units: they take no new input, and finish what they have read, until all stand at cuts."""
+"""Holding units: they take no new input and process what they have read, until all units are at cuts."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def _unit_values(row: Row, epoch: int, generation: int) -> Row:
 
 
 def _pe_values(row: Row, epoch: int, batch: int, written: Mapping[str, int]) -> Row:
-    """Return the column values of a PE that is brought back.
+    """Return the column values of a restored PE.
 
     Its segment numbers continue after those of the plan on trial, because numbers are never used twice.
     """

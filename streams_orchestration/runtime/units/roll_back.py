@@ -64,7 +64,7 @@ def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
 
 
 def _at_cut(pe: _Member, cut: CommitRow | None, completed: int, epoch: int) -> dict[str, Any]:
-    """Return the columns of a PE that stands at its cut; without a cut, before its first batch."""
+    """Return the columns of a PE at its cut; without a cut, at its start."""
     values: dict[str, Any] = {"state": "WANTED", "error": None, "permanent": False, "epoch": epoch}
     if cut is None:
         values |= {"batch": -1, "exhausted": False, "final": False, "position": pe.initial, "committed_at": None}

@@ -197,7 +197,7 @@ class UnitsStatus:
         return UNHEALTHY if broken else self.state
 
     def state_of(self, pe: PeStatus) -> str:
-        """Return the current state of a PE, which is `LOST` while its host is lost, whatever it has reported."""
+        """Return the state of a PE: `LOST` while its host is lost, otherwise the reported state."""
         lost = pe.state in ("WANTED", "STARTING", "RUNNING") and any(h.id == pe.host and h.lost for h in self.hosts)
         return LOST if lost else pe.state
 

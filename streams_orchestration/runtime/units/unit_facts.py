@@ -1,4 +1,4 @@
-"""Facts about a unit of recovery in the catalog, and which of them are new events for its state machine."""
+"""Reads the facts about a unit of recovery from the catalog, and finds new events for its state machine."""
 
 from __future__ import annotations
 

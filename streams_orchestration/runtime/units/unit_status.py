@@ -157,7 +157,7 @@ class UnitStatus:
 
     @property
     def lost(self) -> str | None:
-        """The missing file because of which it cannot go back to its last cut, in words; None if it can."""
+        """A description of the missing file that prevents a return to the last cut; None if no file is missing."""
         kinds = ("cut lost", "cut restored")
         last = next((event for event in reversed(self.events) if event.kind in kinds), None)
         return None if last is None or last.kind == "cut restored" else last.cause

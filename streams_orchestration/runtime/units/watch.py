@@ -93,7 +93,7 @@ def _stop(catalog: Catalog, application: str, now: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PeOfUnit(CatalogRow):
-    """A PE, and the state of its unit; columns that are not of the PE are those of the unit."""
+    """A PE with the state of its unit. Columns that do not describe the PE describe the unit."""
 
     id: int
     final: bool

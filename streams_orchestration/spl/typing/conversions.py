@@ -27,9 +27,9 @@ from streams_orchestration.spl.typing.typed import (
 
 
 def converted(value: Expression, target: Type) -> Expression | None:
-    """Return a value as one of another type, or None if that needs a cast.
+    """Return a value converted to another type, or None if the program needs a cast for that.
 
-    Conversions of literals are made within them, so that a `Convert` has the value of a single element.
+    The elements of a literal are converted one by one, so that a `Convert` node always has a single value.
     """
     source = value.type
     if source == target or UNKNOWN in (source, target):

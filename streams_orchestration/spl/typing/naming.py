@@ -1,4 +1,4 @@
-"""Names and types of a program: what a name means where it is written, and which type a written type is."""
+"""Resolves names and written types of a program: the meaning of a name at its place, and the type of a text."""
 
 from __future__ import annotations
 
@@ -69,7 +69,10 @@ class Naming:
     # --- names
 
     def find(self, name: tree.Name) -> Meaning | None:
-        """Return the meaning of a name; several meanings are reported, and given as None is."""
+        """Return the meaning of a name; None if it has none.
+
+        If the name has several meanings, report that and return an `Unclear`.
+        """
         meaning = self.scope.find(name.name, name.namespace)
         if isinstance(meaning, Unclear):
             self.report(meaning.code, meaning.message, name)

@@ -164,7 +164,7 @@ def _around(written: Sequence[tree.Node]) -> tree.Node:
 
 
 class StatementTyping(ExpressionTyping):
-    """A typing of statements; `returns` is the type that `return` gives outside of functions, None for no value."""
+    """The typing of statements. `returns` is the type of the values that `return` gives; None if it gives none."""
 
     loops = 0
     returns: Type | None = None

@@ -147,7 +147,7 @@ class SparkEngine:
         return self._context._jsc.startTime()
 
     def ended(self, patience: float = 0.0) -> str | None:
-        """Return how the JVM or its Spark application has ended, in words; None when neither has."""
+        """Return how the JVM or its Spark application has ended, in words; None while both run."""
         if self._given_up:
             return f"its Spark application on {self._master} has ended; see the host's log, and the cluster's"
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -23,13 +23,15 @@ HELD = b"held:"
 
 @dataclass(frozen=True)
 class Taking:
-    """The request for a payload, which is sent to the process that holds it."""
+    """A request for a payload, which a reader sends to the process that holds the payload."""
 
     token: str
 
 
 class HeldPayloads:
-    """The payloads that this process holds; for each task only those of its last batch, as no others are read.
+    """The payloads that this process holds.
+
+    Of each task, only those of its last batch are kept, as no others are read.
 
     Args:
         address: returns the address of this process as an owner.
@@ -48,7 +50,7 @@ class HeldPayloads:
             self._payloads.pop(token, None)
 
     def hold(self, task: Hashable, data: pa.Buffer) -> bytes:
-        """Hold a payload of a task, and return the text by which its reader takes it."""
+        """Hold a payload of a task, and return a reference with which its reader can fetch it."""
         token = uuid.uuid4().hex
         self._tokens[task].append(token)
         self._payloads[token] = data
@@ -66,7 +68,7 @@ class HeldPayloads:
         return self._payloads.pop(taking.token)
 
     def take(self, payload: bytes) -> pa.Buffer:
-        """Take the payload for a text that `hold` has returned, in this process or in another one.
+        """Fetch the payload for a reference from `hold`, in this process or from another one.
 
         Raises:
             StreamsRuntimeError: the holder has ended, or does not hold the payload.

@@ -94,7 +94,7 @@ class OutputMark:
         return cls(None, 0)
 
     def since(self) -> str:
-        """Return what was written after the position, at most the last `OUTPUT_BYTES`; empty if that cannot be read."""
+        """Return the output after the mark, at most the last `OUTPUT_BYTES`; empty if the file cannot be read."""
         if self.file is None:
             return ""
         try:

@@ -42,7 +42,7 @@ FAILURES = (OSError, EOFError, AssertionError, AuthenticationError)
 
 
 def listen() -> tuple[str, socket.socket]:
-    """Return a new address of this process, and the socket that accepts connections to it, before any check of keys."""
+    """Return a new address of this process, and the socket that accepts its connections before keys are checked."""
     name = f"streams-{os.getpid()}-{secrets.token_hex(8)}"
     if driver := os.environ.get(DRIVER):
         listener = socket.create_server((_own_address(driver), 0), backlog=BACKLOG)
@@ -111,7 +111,7 @@ class OwnerConnection:
 
     @property
     def waits_for(self) -> list[Connection | int]:
-        """Return what becomes readable when there is an answer or the owner has ended."""
+        """Return the objects that become readable when the owner answers or ends."""
         return [self._connection] if self._process is None else [self._connection, self._process]
 
     def send(self, request: Any) -> None:
@@ -207,7 +207,7 @@ def admit(connection: Connection, key: bytes) -> bool:
 
 
 def _own_address(driver: str) -> str:
-    """Return the address of this machine from which it reaches the driver."""
+    """Return this machine's address on the network that leads to the driver."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((driver, 9))  # sends nothing
         return probe.getsockname()[0]

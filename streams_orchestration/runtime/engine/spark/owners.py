@@ -81,7 +81,7 @@ def executor_id() -> str:
 
 
 def forget_workers(workers: Path, living: Collection[str]) -> None:
-    """Remove the announcements of workers whose executors the cluster has given up; they may live on for a while.
+    """Remove the announcements of workers in executors that the cluster has given up, although they may still run.
 
     Args:
         workers: the directory of announcements.
@@ -101,7 +101,7 @@ def take_silent(workers: Path) -> list[str]:
 
 
 def owner_pids(registers: Iterable[str]) -> list[int]:
-    """Return the pids in registers of this machine; a register that is being written is left out."""
+    """Return the pids in registers of this machine; skip registers that are still being written."""
     lines = (register.split("\n") for register in registers)
     here = (line[0] for line in lines if len(line) == REGISTER_LINES and is_here(line[-1]))
     return [pid for address in here if (pid := pid_of(address)) is not None]
@@ -231,9 +231,9 @@ class Worker:
             _write(Path(directory) / f"{os.getpid()}-{process_space()}{executor}", self.address)
 
     def _claimed(self, register: Path) -> tuple[str, OwnerConnection | None]:
-        """Choose an owner for a task, and return it with the connection to it, which is None for this process.
+        """Choose the owner of a task, and return it with a connection, which is None if this process is the owner.
 
-        Meanwhile a claim file names this process, so that the host watches it as it watches owners.
+        Until then, a claim file names this process, so that the host watches it like an owner.
         """
         claim = register.with_name(f"{CLAIM}{register.name}")
         _write(claim, f"streams-{os.getpid()}-\n\n{process_space()}")
@@ -264,7 +264,7 @@ class Worker:
         raise AssertionError
 
     def _workers(self) -> list[str]:
-        """Return the addresses of all announced workers, that of this process first."""
+        """Return the addresses of all announced workers, with this process first."""
         addresses = [self.address]
         if directory := os.environ.get(DIRECTORY):
             for each in Path(directory).iterdir():

@@ -1,7 +1,7 @@
-"""Ends executor processes whose tasks stand still, since the host does not see processes of a cluster.
+"""Ends executor processes whose tasks make no progress, since the host cannot see the processes of a cluster.
 
-What the host does for the workers of its own machine is in `runtime/hosts/hangs.py`; the same counts as progress here.
-A task whose code keeps Python's global lock while it waits is not noticed.
+`runtime/hosts/hangs.py` does the same for the workers of the host's own machine, with the same meaning of progress. A
+task whose code holds Python's global lock while it waits is not noticed.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ class SparkQuery(ScratchQuery):
 
 
 def reason(text: str) -> str:
-    """Return the line of a Spark exception that says what went wrong."""
+    """Return the line of a Spark exception that names the cause."""
     if "ExecutorLostFailure" in text or "FetchFailed" in text or AGAIN in text:
         return "an executor of the Spark cluster that had run its tasks was lost"
     if "Python worker exited unexpectedly" in text:

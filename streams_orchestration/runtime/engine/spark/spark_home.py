@@ -20,7 +20,7 @@ PREFIX = "spark-home-"
 
 
 def spark_home() -> Path:
-    """Return the directory of Spark: SPARK_HOME, else that of the installed PySpark, which is not imported."""
+    """Return the directory of Spark: SPARK_HOME, or else that of the installed PySpark, without importing it."""
     named = os.environ.get("SPARK_HOME")
     spec = find_spec("pyspark")
     assert spec is not None

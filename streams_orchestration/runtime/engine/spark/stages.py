@@ -68,7 +68,7 @@ class PeLevel:
 
 
 def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) -> list[Row]:
-    """Run a task in this process, which owns it, and return its rows."""
+    """Run a task in this process, which is its owner, and return the rows that it sends to other tasks."""
     launched = scratch.launched
     program, directories = launched.program, launched.directories
     header = plan.header()

@@ -43,7 +43,7 @@ class SnapshotSender:
     """The sender of one snapshot after the other. The SDK keeps state that backends need across snapshots."""
 
     def __init__(self, home: Home, exporter: MetricExporter | None = None) -> None:
-        """Make the instruments; `exporter` replaces the one for OTLP."""
+        """Create the instruments; `exporter` replaces the default exporter, which uses OTLP."""
         self.home = home
         self._snapshot: Snapshot | None = None
         os.environ.setdefault("OTEL_SERVICE_NAME", "streams")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
+from streams_orchestration.model.pages import write_page
 from streams_orchestration.runtime.observing.exposition.families import FAMILIES
 
 PAGE = Path("docs/metrics.md")
@@ -32,12 +31,5 @@ def with_tables(page: str) -> str:
     return f"{before}{begin}\n{tables()}\n\n{end}{after}"
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the tables into the page that the first argument names; the default is `docs/metrics.md`."""
-    named = sys.argv[1:] if arguments is None else arguments
-    path = Path(named[0]) if named else PAGE
-    path.write_text(with_tables(path.read_text(encoding="utf-8")), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_page(PAGE, lambda page: with_tables(page.read_text(encoding="utf-8")))

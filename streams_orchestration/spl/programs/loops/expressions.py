@@ -115,7 +115,7 @@ class Expressions:
         self.writer = scope.writer
 
     def node(self, expression: typed.Expression) -> ast.expr:
-        """Return an expression of Python with the value."""
+        """Return the Python expression that computes the value of a typed expression."""
         return self.code(expression).node
 
     def code(self, expression: typed.Expression) -> Code:

@@ -124,14 +124,14 @@ def _progress(directory: Path) -> str:
 
 
 def where_it_stood(log: Path) -> str:
-    """Return a clause with the place where the main thread of a process stood, from its log; empty if it is unknown."""
+    """Return a clause with the current line of a process's main thread, from the stack in its log; empty if unknown."""
     main_thread = log.read_text(errors="replace").rpartition("(most recent call first):")[2]
     places = [line.strip() for line in main_thread.splitlines() if line.startswith("  File ")]
     return f". It stood at {places[0]}" if places else ""
 
 
 def _alike(programs: Iterable[PeProgram]) -> list[list[PeProgram]]:
-    """Group the programs whose queries are the same to Spark, as those of a parallel region's channels mostly are."""
+    """Group programs whose queries Spark cannot distinguish, which usually are the channels of a parallel region."""
     alike: dict[str, list[PeProgram]] = {}
     for program in programs:
         parts = [
@@ -143,7 +143,7 @@ def _alike(programs: Iterable[PeProgram]) -> list[list[PeProgram]]:
 
 
 def _of_all(alike: Iterable[list[PeProgram]], answer: QueryAnalysis) -> Iterator[tuple[int, OperatorColumns]]:
-    """Yield the origins of columns for every operator, also for those that are the same as an analysed operator."""
+    """Yield the column origins of every operator. A group of equal programs shares the answer for its first one."""
     for programs in alike:
         for operators in zip(*(program.operators for program in programs), strict=True):
             if operators[0] in answer.columns:

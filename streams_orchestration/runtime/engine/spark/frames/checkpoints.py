@@ -183,7 +183,7 @@ def stand_at(checkpoint: Path, batch: int) -> None:
 def name_own_schemas(checkpoint: Path) -> None:
     """Rewrite a restored checkpoint to refer to its own schema files, which Spark names by absolute paths.
 
-    The stored paths are those of the query that wrote them, whose directory may be gone.
+    The stored paths lead into the directory of the query that wrote them, which may not exist any more.
 
     Args:
         checkpoint: the checkpoint of a query that does not run; linked files are replaced, not changed.

@@ -1,4 +1,4 @@
-"""Composes the Spark query of a PE: views of its input ports, the DataFrames of its operators, and what is written."""
+"""Composes the Spark query of a PE: views of its input ports, its operators' DataFrames, and the writing of results."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class BatchRecord:
         self._directory = Path(scratch.path) / "frames"
 
     def lead(self) -> bool:
-        """Return True if this process plans for the query, because it was the first to call this method."""
+        """Return True if this process was the first to call the method, and so plans for the query."""
         self._directory.mkdir(exist_ok=True)
         try:
             os.close(os.open(self._directory / "leader", os.O_CREAT | os.O_EXCL))
@@ -67,7 +67,7 @@ class BatchRecord:
         return json.loads((self._directory / "first").read_bytes())
 
     def plan(self, batch: int, planned: FrameBatch) -> None:
-        """Record a planned batch; this must come before any source names it."""
+        """Record a planned batch. Call this before any source names the batch."""
         self._write(str(batch), _codec.dump_json(planned))
         (self._directory / str(batch - 2)).unlink(missing_ok=True)
 

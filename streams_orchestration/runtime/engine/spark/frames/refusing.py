@@ -1,4 +1,4 @@
-"""Refuses queries whose replay would give another result, or whose last windows would never be closed."""
+"""Refuses queries whose replay would give other results, and queries whose last windows would never close."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def refuse_own_watermarks(frame: DataFrame) -> None:
 
 
 def refuse_unstreamable(frame: DataFrame, mode: str) -> None:
-    """Have Spark check whether it can stream a query, as it does at a query's start.
+    """Let Spark check that it can run a query as a stream, as it does when a query starts.
 
     Args:
         frame: the query.

@@ -93,7 +93,7 @@ class PortReader(_SimpleStreamReaderWrapper):
         return None if self._rows is None else iter(self._rows)
 
     def commit(self, end: dict[str, int]) -> None:
-        """Do nothing: the catalog records what is committed."""
+        """Do nothing, because the catalog records the committed batches."""
 
     def read(self, input_partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a partition's segments."""
@@ -123,7 +123,7 @@ class PortReader(_SimpleStreamReaderWrapper):
 
     @property
     def _planner(self) -> FramePlanner | None:
-        """Return the planner of the query if this reader plans; else None."""
+        """Return the planner of the query if this reader is the one that plans; otherwise None."""
         if self._made is None and self._kept is None and self._record.lead():
             from streams_orchestration.runtime.engine.spark.frames.planner import FramePlanner
 

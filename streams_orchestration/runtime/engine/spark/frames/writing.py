@@ -46,7 +46,7 @@ class FrameWriter:
     outlets: tuple[QueryOutlet, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Write one segment for each stream, and yield nothing, since no rows go on to Spark."""
+        """Write one segment for each stream, and yield nothing, because Spark needs no rows afterwards."""
         from pyspark import TaskContext
 
         began = time.monotonic()
