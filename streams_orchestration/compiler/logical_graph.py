@@ -182,6 +182,11 @@ class LogicalOperator:
         return dict(self.parameter_locations).get(parameter, self.location)
 
     @property
+    def is_native(self) -> bool:
+        """True for a native operator of an application in SPL."""
+        return self.location is not None and self.location.column > 0 and not self.standard
+
+    @property
     def identity(self) -> str:
         """The name that identifies it in all redeploys, unique in the application."""
         return self.uid or self.name

@@ -68,6 +68,9 @@ SPL_CODES: dict[str, Code] = {
     "CDISP0088E": error("A parameter is none of the words that it may be.", "Write one of the words, without quotes."),
     "CDISP0203E": error("An operator has another number of input ports.", "Add or remove streams between semicolons."),
     "CDISP0204E": error("An operator has another number of output ports.", "Add or remove streams of its head."),
+    "CDISP0224E": error(
+        "An operator needs a window on an input port, or has none there.", "Add a `window` clause, or remove it."
+    ),
     "CDISP0206E": error(
         "An output attribute has no assignment, and no input attribute has its name and type.",
         "Assign it in `output`, or remove it from the type of the stream.",
@@ -117,6 +120,11 @@ SPL_CODES: dict[str, Code] = {
     ),
     "SO0705": error(
         "A parameter of a composite is missing.", "Give it in the `param` clause; it has no default in the composite."
+    ),
+    "SO0710": warning(
+        "A native operator has no class in Python. It compiles, and keeps the application from being deployed.",
+        "Write an operator in Python, and name its class in the companion file, `operators: {ns::Name: "
+        "package.module:Class}`; or remove the invocation.",
     ),
     "SO0711": warning(
         "A native function has no Python function that could be called. It compiles, and keeps the application from "

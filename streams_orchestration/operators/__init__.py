@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from streams_orchestration.operators.delivery_key import DeliveryKey
     from streams_orchestration.operators.epoch_sink import EpochSink
     from streams_orchestration.operators.errors import DataError, OutsideError, RefusedError
+    from streams_orchestration.operators.evaluable import Evaluable
     from streams_orchestration.operators.function import operator
     from streams_orchestration.operators.metrics import Counter, Gauge, Metrics
     from streams_orchestration.operators.states.dict_state import DictState
@@ -40,6 +41,7 @@ __all__ = [
     "DictState",
     "DueTimers",
     "EpochSink",
+    "Evaluable",
     "Gauge",
     "KeyedState",
     "Metrics",
@@ -70,6 +72,7 @@ _MODULES = {
     "DictState": "states.dict_state",
     "DueTimers": "states.timers",
     "EpochSink": "epoch_sink",
+    "Evaluable": "evaluable",
     "Gauge": "metrics",
     "KeyedState": "states.keyed_state",
     "Metrics": "metrics",

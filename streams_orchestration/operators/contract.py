@@ -7,8 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
-
 from streams_orchestration.model.operators import OperatorModel, WatermarkMode
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.background import Background
@@ -17,6 +15,7 @@ from streams_orchestration.operators.context import OperatorContext, Punctuation
 from streams_orchestration.operators.errors import ResultError
 from streams_orchestration.operators.event_time.access import EventTime
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.parameters import Parameters
 from streams_orchestration.operators.results import (
     Offset,
     PendingFile,
@@ -38,12 +37,6 @@ from streams_orchestration.operators.states.rescaling import (
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.timers import DueTimers, Timers
 from streams_orchestration.operators.storage.port import File
-
-
-class Parameters(BaseModel):
-    """The base class of an operator's parameters. Unknown parameters are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 class Operator:

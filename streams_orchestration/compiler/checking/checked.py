@@ -27,7 +27,8 @@ def checked(compilation: Compilation) -> Compilation:
     Raises:
         ApplicationError: an operator finds errors.
     """
-    if not any(each.parameters and each.kind in STANDARD for each in compilation.logical.operators):
+    operators = compilation.logical.operators
+    if not any(each.is_native or (each.parameters and each.kind in STANDARD) for each in operators):
         return compilation
     # loads the code of operators, which most applications that are only compiled do without
     from streams_orchestration.compiler.checking.checking import check_parameters

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from streams_orchestration.compiler.checking.expression_faults import expression_fault
 from streams_orchestration.compiler.checking.external_streams import check_external_streams
 from streams_orchestration.compiler.checking.incomplete_parameters import missing_in, with_examples
-from streams_orchestration.compiler.checking.natives import faulty_natives
+from streams_orchestration.compiler.checking.natives import faulty_natives, without_class
 from streams_orchestration.compiler.checking.not_yet import not_yet, refusals, refused_queries
 from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.event_time.roles import roles_by_operator
@@ -62,6 +62,8 @@ def check_parameters(done: Stages) -> list[Diagnostic]:
     wrong = [fault for each in checked for fault in faulty_natives(each.operator, deploys=False)]
     standard = [each for each in checked if is_standard(each.operator) and not not_yet(each.operator)]
     found = [finding.diagnostic for each in standard for finding in _findings(each, None) if finding.anywhere]
+    native = [each for each in checked if each.operator.is_native and each.operator.implementation is not None]
+    found += [finding.diagnostic for each in native for finding in _findings(each, None)]
     return [*wrong, *found, *_advice(standard)]
 
 
@@ -84,6 +86,9 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
     checked = _checked(logical, physical, done.event_time)
     for each in checked:
         operator = each.operator
+        if (missing := without_class(operator)) is not None:
+            diagnostics.append(missing)
+            continue
         try:
             implementation_name(operator)
         except ImplementationError as error:
@@ -241,9 +246,13 @@ def _foreign_logic(
 ) -> _Finding | None:
     """Return the finding of logic or functions of SPL in a standard operator that does not run them."""
     logic = written.get("spl")
-    if not isinstance(logic, dict) or "spl" in implementation.Parameters.model_fields or not is_standard(operator):
+    if not isinstance(logic, dict) or "spl" in implementation.Parameters.model_fields:
         return None
-    clauses = [name for name in ("state", "onTuple", "onPunct", "onProcess", "functions") if name in logic]
+    clauses = [name for name in ("state", "onTuple", "onPunct", "onProcess") if name in logic]
+    if is_standard(operator):
+        clauses += ["functions"] * ("functions" in logic)
+    elif not clauses:
+        return None
     text = f"{operator.kind} does not run {', '.join(clauses) or 'spl'} of SPL; Custom, Functor and Filter do"
     return _Finding(_diagnostic("SO0724", operator, text, "spl"), anywhere=True)
 
@@ -304,6 +313,12 @@ def _model_conflict(operator: LogicalOperator, implementation: type[Operator]) -
         )
     if implementation.model is None:
         return None
+    for side, declared, given in (
+        ("input", implementation.model.inputs, operator.inputs),
+        ("output", implementation.model.outputs, operator.outputs),
+    ):
+        if declared == () and given:
+            return f"{implementation.__name__} has no {side} ports, and {len(given)} are given"
     signature, wanted = implementation.model.signature(), ""
     for number, port in enumerate(operator.inputs):
         needs = signature.input(number)

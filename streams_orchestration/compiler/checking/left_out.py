@@ -19,7 +19,7 @@ def left_out(graph: LogicalGraph) -> Iterator[str]:
     standard = [each for each in graph.operators if is_standard(each) and each.engine != "dataframe"]
     if standard:
         yield "types of expressions, required parameters and packages of standard operators"
-    own = [each.name for each in graph.operators if not is_standard(each)]
+    own = [each.name for each in graph.operators if not is_standard(each) and not each.is_native]
     if own:
         yield f"the code of {short_list(own)}"
     if graph.imports or graph.exports:

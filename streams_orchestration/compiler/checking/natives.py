@@ -17,6 +17,15 @@ from streams_orchestration.operators.spl_natives import NativeEntry, native_func
 _CODE = "SO0711"
 
 
+def without_class(operator: LogicalOperator) -> Diagnostic | None:
+    """Return the error of a native operator for which the companion names no class; None for any other operator."""
+    if not operator.is_native or operator.implementation is not None:
+        return None
+    kind = operator.kind
+    message = f"{kind} is a native operator without Python: operators: {{{kind}: package.module:Class}}"
+    return _diagnostic(operator, message, str(operator.location), "error", "SO0710")
+
+
 def faulty_natives(operator: LogicalOperator, *, deploys: bool) -> list[Diagnostic]:
     """Return a finding for each native function of an operator that cannot be called.
 
@@ -74,5 +83,5 @@ def _fault(entry: NativeEntry) -> str | None:
     return None
 
 
-def _diagnostic(operator: LogicalOperator, message: str, at: str, severity: Severity) -> Diagnostic:
-    return replace(Diagnostic.of(_CODE, message, operator=operator.name, location=at), severity=severity)
+def _diagnostic(operator: LogicalOperator, message: str, at: str, severity: Severity, code: str = _CODE) -> Diagnostic:
+    return replace(Diagnostic.of(code, message, operator=operator.name, location=at), severity=severity)

@@ -19,7 +19,7 @@ from streams_orchestration.spl.models.reading import without_names
 
 _T = TypeVar("_T")
 _OPTIONS = ("main", "toolkits", "define", "data")
-_KEYS = (*_OPTIONS, "functions")
+_KEYS = (*_OPTIONS, "operators", "functions")
 _FUNCTION = ("python", "pure", "signature")
 _MODULE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _KIND = re.compile(r"(?:[A-Za-z_]\w*(?:\.\w+)*::)?[A-Za-z_]\w*")
@@ -31,11 +31,13 @@ class Companion:
 
     Attributes:
         file: its name, for messages.
+        operators: the classes of native operators, or keys of their declarations, by name with namespace.
         functions: the Python functions for native ones, by name with namespace.
     """
 
     file: str
     options: SplOptions
+    operators: dict[str, str | LocatedMapping] = field(default_factory=dict[str, "str | LocatedMapping"])
     functions: dict[str, CompanionFunction] = field(default_factory=dict[str, CompanionFunction])
 
 
@@ -74,7 +76,8 @@ def companion_of(path: Path, options: SplOptions) -> tuple[Companion, list[Diagn
         {key: str(value) for key, value in given.items()} | dict(options.define),
         options.data or (None if data is None else path.parent / data),
     )
-    return Companion(file.name, options, _named(tree, "functions", _function, findings)), findings
+    operators = _named(tree, "operators", _operator, findings)
+    return Companion(file.name, options, operators, _named(tree, "functions", _function, findings)), findings
 
 
 Wrong = Callable[[str], None]
@@ -104,6 +107,13 @@ def _named(
         if entry is not None:
             found[name] = entry
     return found
+
+
+def _operator(value: Any, wrong: Wrong) -> str | LocatedMapping | None:
+    if isinstance(value, LocatedMapping) or (isinstance(value, str) and _MODULE.fullmatch(value)):
+        return value
+    wrong("a class is wanted, package.module:Class, or a mapping with implementation and keys of a declaration")
+    return None
 
 
 def _function(value: Any, wrong: Wrong) -> CompanionFunction | None:

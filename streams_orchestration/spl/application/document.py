@@ -14,6 +14,7 @@ from streams_orchestration.model.spl_options import SplOptions
 from streams_orchestration.spl.application.companion import companion_of
 from streams_orchestration.spl.application.expansion import Expansion
 from streams_orchestration.spl.application.names import CompositeOperator, Files
+from streams_orchestration.spl.application.native_operators import NativeOperators
 from streams_orchestration.spl.application.natives import Natives
 from streams_orchestration.spl.application.submission import Submission
 from streams_orchestration.spl.application.values import SUBMISSION, SUBMISSION_LIST, constant, submission_call
@@ -70,7 +71,8 @@ def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None,
 
     natives = Natives(companion.functions, companion.file)
     files = Files(toolkits, known, mistakes, natives)
-    expansion = Expansion(files, mistakes, submission, data)
+    operators = NativeOperators(companion.operators, companion.file)
+    expansion = Expansion(files, mistakes, submission, data, operators)
     document = expansion.document(main, application_name_of(main.kind), str(path))
     found = [*diagnostics, *_diagnostics([*mistakes, *natives.mistakes])]
     return (None if any(each.severity == "error" for each in found) else document), found[:MOST_MISTAKES]

@@ -13,8 +13,9 @@ from typing import Any
 from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.spl.application.adapting import adapted
 from streams_orchestration.spl.application.annotations import annotations_of, configs_of, host_pools, mistake_reporter
-from streams_orchestration.spl.application.located import located, mapping, sequence
+from streams_orchestration.spl.application.located import mapping, sequence
 from streams_orchestration.spl.application.names import CompositeOperator, FileNames, Files, Operator, PrimitiveOperator
+from streams_orchestration.spl.application.native_operators import NativeOperators, is_mutable
 from streams_orchestration.spl.application.parameters import ParameterWriter
 from streams_orchestration.spl.application.submission import Submission, references
 from streams_orchestration.spl.application.values import Reader
@@ -28,6 +29,7 @@ from streams_orchestration.spl.language.definitions import (
     Invocation,
     OutputPort,
 )
+from streams_orchestration.spl.models.operators import standard_operator
 from streams_orchestration.spl.types.columns import ddl_of
 from streams_orchestration.spl.types.types import COMPLEX, DECIMALS, UNKNOWN, XML, Tuple, Type, parts_of_type
 from streams_orchestration.spl.typing.checking import type_of
@@ -152,7 +154,7 @@ class _Body:
             kind = "Custom" if operator is None else operator.kind
             entries["operator"] = kind
             if operator is not None and not operator.standard:
-                self._declare(operator, invocation)
+                self.expansion.operators.declare(operator.kind, operator.model, invocation, self.source, self.report)
             bindings = [
                 {"streams": [stream.name for stream in port.streams], "name": self._label(port)}
                 for port in invocation.inputs
@@ -191,7 +193,7 @@ class _Body:
             foreign = operator.unit.namespace != names.unit.namespace
             if foreign and not operator.composite.public:
                 self.report("CDISP0468E", f"{operator.kind} is not public", name)
-        elif operator.assumed:
+        elif not operator.standard and operator.model is None:
             self.report(
                 "SO0712", f"{operator.kind} has no model here, so its ports are assumed to be as they are used", name
             )
@@ -242,9 +244,15 @@ class _Body:
         outputs: tuple[Port, ...],
         reader: Reader,
     ) -> Any:
-        mutable = tuple(Port(each.label, each.type, each.names, mutable=operator.name == "Custom") for each in inputs)
+        model = standard_operator(operator.kind) if operator.standard else operator.model
+        mutable = tuple(
+            Port(each.label, each.type, each.names, mutable=is_mutable(operator.kind, operator.model, number))
+            for number, each in enumerate(inputs)
+        )
         own: list[Mistake] = []
-        writer = ParameterWriter(self.names, self.source, self.scope, operator.kind, mutable, outputs, own)
+        writer = ParameterWriter(
+            *(self.names, self.source, self.scope, operator.kind, model, not operator.standard, mutable, outputs, own)
+        )
         parameters = writer.parameters(invocation)
         self.mistakes += own
         self.expansion.submission.use(writer.submission)
@@ -262,15 +270,10 @@ class _Body:
             by_port = [
                 next((texts[name] for name in (port.label, *port.names) if name in texts), "") for port in inputs
             ]
-            parameters["window"] = by_port if operator.name == "Join" else next(iter(texts.values()))
+            several = operator.kind == "Join" or (not operator.standard and len(inputs) > 1)
+            parameters["window"] = by_port if several else next(iter(texts.values()))
         at = {each.label.name: each.label for each in invocation.arguments}
         return mapping(self.source, invocation.operator, parameters, at)
-
-    def _declare(self, operator: PrimitiveOperator, invocation: Invocation) -> None:
-        inputs = [{"mutable": False} for _ in invocation.inputs]
-        outputs = [{"mutable": True} for _ in invocation.outputs]
-        model = {"inputs": inputs, "outputs": outputs, "stateful": True}
-        self.expansion.operators.setdefault(operator.kind, located(self.source, invocation.operator, model))
 
     # --- composites
 
@@ -327,13 +330,20 @@ class _Body:
 class Expansion:
     """The expansion of one application."""
 
-    def __init__(self, files: Files, mistakes: list[Mistake], submission: Submission, data: Path) -> None:
+    def __init__(
+        self,
+        files: Files,
+        mistakes: list[Mistake],
+        submission: Submission,
+        data: Path,
+        operators: NativeOperators,
+    ) -> None:
         self.files = files
         self.data = data
         self.mistakes = mistakes
         self.submission = submission
         self.composites: dict[str, Any] = {}
-        self.operators: dict[str, Any] = {}
+        self.operators = operators
 
     def shared(self, kind: str, content: LocatedMapping) -> str:
         """Return the name of a composite with a content, which is added unless it is there."""
@@ -367,7 +377,7 @@ class Expansion:
                 "application": application,
                 "submission": self.submission.document(),
                 "hostPools": pools,
-                "operators": self.operators,
+                "operators": self.operators.declared,
                 "composites": self.composites,
                 "annotations": annotations,
                 "config": config,

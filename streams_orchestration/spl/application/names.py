@@ -9,6 +9,7 @@ from streams_orchestration.spl.application.natives import Natives
 from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Composite, Definition, Function, FunctionParameter
+from streams_orchestration.spl.models.operators import OperatorModel
 from streams_orchestration.spl.toolkits.search import Toolkits
 from streams_orchestration.spl.toolkits.standard import IMPLICIT, is_standard
 from streams_orchestration.spl.toolkits.units import LoadedUnit
@@ -54,8 +55,8 @@ class PrimitiveOperator:
     namespace: str
     name: str
     standard: bool
-    assumed: bool = False
-    """True if nothing but the invocation says which ports it has."""
+    model: OperatorModel | None = None
+    """The model of a native operator; None for one of which only the invocation says which ports it has."""
 
     @property
     def kind(self) -> str:
@@ -220,15 +221,16 @@ class FileNames:
             if is_standard(namespace, name.name) and namespace:
                 return PrimitiveOperator(namespace, name.name, standard=True)
             if only and (namespace or name.namespace):
-                native = self.files.toolkits.has_native_operator(namespace, name.name)
-                if native or not self.files.toolkits.lists_natives(namespace):
-                    return PrimitiveOperator(namespace, name.name, standard=False, assumed=not native)
-            if self.files.toolkits.has_native_operator(namespace, name.name):
-                return PrimitiveOperator(namespace, name.name, standard=False)
+                native = self.files.toolkits.native_operator(namespace, name.name)
+                if native is not None or not self.files.toolkits.lists_natives(namespace):
+                    return PrimitiveOperator(namespace, name.name, standard=False, model=native)
+            native = self.files.toolkits.native_operator(namespace, name.name)
+            if native is not None:
+                return PrimitiveOperator(namespace, name.name, standard=False, model=native)
         for use in self.unit.unit.uses:
             missing = not self.files.toolkits.lists_natives(use.namespace) and use.namespace not in IMPLICIT
             if use.name == "*" and missing and not name.namespace:
-                return PrimitiveOperator(use.namespace, name.name, standard=False, assumed=True)
+                return PrimitiveOperator(use.namespace, name.name, standard=False)
         return None
 
     def _places(self, name: tree.Name) -> Iterator[tuple[str, bool]]:

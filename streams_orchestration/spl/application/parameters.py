@@ -21,8 +21,14 @@ from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Argument, Invocation, OutputClause
 from streams_orchestration.spl.language.printing import text_of
-from streams_orchestration.spl.models.invocations import check_outputs, check_parameters, check_ports
-from streams_orchestration.spl.models.operators import OperatorModel, standard_operator
+from streams_orchestration.spl.models.invocations import (
+    check_outputs,
+    check_parameters,
+    check_ports,
+    check_windows,
+    with_assumed_functions,
+)
+from streams_orchestration.spl.models.operators import OperatorModel
 from streams_orchestration.spl.types.columns import unsaid
 from streams_orchestration.spl.types.types import INT32, Enumeration, Tuple
 from streams_orchestration.spl.typing.canonical import canonical_function, canonical_text
@@ -71,6 +77,10 @@ class ParameterWriter:
     source: Source
     scope: Scope
     kind: str
+    model: OperatorModel | None
+    """The model of the operator; None if only the invocation says what it has."""
+    native: bool
+    """True for an operator of a toolkit, whose class reads the parameters."""
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     mistakes: list[Mistake]
@@ -92,7 +102,7 @@ class ParameterWriter:
             self.outputs,
             submits=self.kind == "Custom",
         )
-        model = standard_operator(self.kind)
+        model = self.model
         if model is None:
             parameters = self._without_model(invocation, port_scope(known, self.inputs), typed)
         else:
@@ -128,25 +138,28 @@ class ParameterWriter:
     def _by_model(
         self, invocation: Invocation, model: OperatorModel, known: Scope, typed: list[Node]
     ) -> dict[str, Any]:
-        """Return the parameters of a standard operator, checked against its model."""
+        """Return the parameters of an operator, checked against its model."""
         check_ports(invocation, model, self.source, self.mistakes)
+        if self.native:
+            check_windows(invocation, model, self.source, self.mistakes)
         parameters: dict[str, Any] = {}
         given = check_parameters(invocation, model, known, self.source, self.mistakes, self.inputs)
         for name, values in given.items():
             mode = model.parameters[name].mode if name in model.parameters else ""
             written = [
                 each.name
-                if isinstance(each, PortAttribute) and (mode == "Attribute" or name in _NAMES)
-                else self.expression(_in_order(each) if name == "sortBy" else each, typed)
+                if isinstance(each, PortAttribute) and (mode == "Attribute" or (name in _NAMES and not self.native))
+                else self.expression(_in_order(each) if name == "sortBy" and not self.native else each, typed)
                 for each in values
             ]
-            parameters[name] = written[0] if len(written) == 1 and name not in _LISTS else written
+            is_list = name in _LISTS and not self.native
+            parameters[name] = written[0] if len(written) == 1 and not is_list else written
         assigned = check_outputs(invocation, model, known, self.source, self.mistakes, self.inputs, self.outputs)
         maps: list[dict[str, Any]] = []
         for number in range(len(self.outputs)):
             kind = model.output(number)
             # Our operators take attributes over by name where there is one input and no function for them.
-            implied = kind is not None and kind.default in ("", "AsIs") and len(self.inputs) == 1
+            implied = self.native or (kind is not None and kind.default in ("", "AsIs") and len(self.inputs) == 1)
             values = [each for each in assigned.get(number, ()) if each.written or not implied]
             maps.append({each.attribute: self.program(each.value, typed) for each in values})
         if any(maps):
@@ -198,7 +211,7 @@ class ParameterWriter:
     def program(self, checked: Expression, typed: list[Node]) -> Any:
         """Return an expression as a program; None if a part of it is wrong, which was reported."""
         typed.append(checked)
-        if isinstance(checked, OutputCall):
+        if isinstance(checked, OutputCall) and not self.native:
             checked = _own_call(checked)
         try:
             text = canonical_text(checked)
@@ -206,11 +219,14 @@ class ParameterWriter:
             untyped = self._untyped_natives()
             return {"spl": checked.span.text, "at": str(checked.span), "functions": untyped} if untyped else None
         types = {port.label: str(type_) for port in self.inputs if (type_ := _unsaid_reads(checked, port)).attributes}
+        if self.native:
+            types = {port.label: types.get(port.label, "") for port in self.inputs if _reads(checked, port)}
         program = {
             "spl": text,
             "at": str(checked.span),
             "types": types,
             "functions": self._entries(_natives(checked)),
+            "call": checked.name if self.native and isinstance(checked, OutputCall) else "",
         }
         return {key: value for key, value in program.items() if value or key == "spl"}
 
@@ -218,9 +234,9 @@ class ParameterWriter:
         """Return the entry `output`: a mapping, or a list with one for each port."""
         if not clauses:
             return None
-        inner = scope
         maps: list[dict[str, Any]] = [{} for _ in self.outputs]
         for clause in clauses:
+            inner = with_assumed_functions(scope, clause)
             number = next(
                 (n for n, port in enumerate(self.outputs) if clause.port.name in (port.label, *port.names)), None
             )
@@ -303,6 +319,10 @@ def _own_call(call: OutputCall) -> OutputCall:
 def _in_order(value: Expression) -> Expression:
     """Return what a value is ordered by: the number of a word of an enumeration, or the value itself."""
     return Cast(value.span, INT32, value) if isinstance(value.type, Enumeration) else value
+
+
+def _reads(checked: Expression, port: Port) -> bool:
+    return any(isinstance(each, PortTuple | PortAttribute) and each.port == port.label for each in parts_of(checked))
 
 
 def _unsaid_reads(checked: Expression, port: Port) -> Tuple:

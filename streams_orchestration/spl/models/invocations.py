@@ -57,6 +57,23 @@ def check_ports(written: definitions.Invocation, model: OperatorModel, source: S
             mistakes.append(Mistake(code, message, Span(source, written.operator.first, written.operator.last)))
 
 
+def check_windows(
+    written: definitions.Invocation, model: OperatorModel, source: Source, mistakes: list[Mistake]
+) -> None:
+    """Report a missing window at the operator's name, and one that a port does not take at its label."""
+    labels = {each.label.name for each in written.windows}
+    for number, port in enumerate(written.inputs):
+        kind = model.input(number)
+        names = {each.name for each in (*port.streams, *(() if port.alias is None else (port.alias,)))}
+        if kind is not None and kind.windowing == "always" and not labels & names:
+            message = f"input port {number} of {model.name} needs a window"
+            mistakes.append(Mistake("CDISP0224E", message, Span(source, written.operator.first, written.operator.last)))
+        elif kind is not None and kind.windowing == "never" and (wrong := labels & names):
+            label = next(each.label for each in written.windows if each.label.name in wrong)
+            message = f"input port {number} of {model.name} has no window"
+            mistakes.append(Mistake("CDISP0224E", message, Span(source, label.first, label.last)))
+
+
 def check_parameters(
     written: definitions.Invocation,
     model: OperatorModel,
@@ -209,7 +226,29 @@ def with_output_functions(scope: Scope, kind: OutputPorts | None) -> Scope:
     functions: dict[str, list[Signature]] = {}
     for each in kind.functions if kind is not None else ():
         functions.setdefault(each.name, []).append(each)
+    for name in kind.opaque if kind is not None else ():
+        functions[name] = []
     return scope.child({name: FunctionName(tuple(each), "output") for name, each in functions.items()})
+
+
+def with_assumed_functions(scope: Scope, clause: definitions.OutputClause) -> Scope:
+    """Return a scope in which unknown functions that assignments call are output functions without known types."""
+    called = {
+        name.name
+        for each in clause.assignments
+        for name in _called(each.value)
+        if not name.namespace and scope.find(name.name) is None
+    }
+    return scope.child({name: FunctionName((), "output") for name in called})
+
+
+def _called(node: object) -> Iterator[tree.Name]:
+    if isinstance(node, tree.Call) and isinstance(node.function, tree.Name):
+        yield node.function
+    for name in getattr(node, "__dataclass_fields__", {}):
+        value: Any = getattr(node, name)
+        for each in cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,):
+            yield from _called(each)
 
 
 def _expressions(argument: definitions.Argument) -> tuple[tree.Expression, ...] | None:

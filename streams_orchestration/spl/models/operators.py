@@ -54,6 +54,7 @@ class OutputPorts:
         complete: True if every attribute must be assigned, or come from an input attribute.
         marks: `Generating`, `Free` or `Preserving`, by what the port does with window markers.
         functions: the output functions.
+        opaque: the output functions whose types cannot be read.
         default: the output function of an assignment without one, or an empty text.
         optional: True if the ports may be left out.
     """
@@ -64,6 +65,7 @@ class OutputPorts:
     complete: bool = False
     marks: str = "Free"
     functions: tuple[Signature, ...] = ()
+    opaque: tuple[str, ...] = ()
     default: str = ""
     optional: bool = False
 
@@ -185,16 +187,18 @@ def model_of_text(text: str) -> OperatorModel:
             windowing = values.get("window", "never")
             inputs.append(InputPorts(_count(words[0]), windowing, **dict.fromkeys(flags, True)))
         elif kind == "out":
-            flags = {"auto", "complete", "optional"} & set(words)
+            auto, complete, optional = (flag in words for flag in ("auto", "complete", "optional"))
             functional = tuple(functions) if "functions" in words else ()
             outputs.append(
                 OutputPorts(
                     _count(words[0]),
                     values.get("mode", "Nonexistent"),
+                    auto=auto,
+                    complete=complete,
                     marks=values.get("marks", "Free"),
                     functions=functional,
                     default=values.get("default", ""),
-                    **dict.fromkeys(flags, True),
+                    optional=optional,
                 )
             )
         elif kind == "param" and words[0] == "any":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -11,6 +10,7 @@ from xml.etree import ElementTree as ET
 from streams_orchestration.spl.functions.signatures import Signature, UnreadableSignatureError, signature_of_text
 from streams_orchestration.spl.models.operators import InputPorts, OperatorModel, OutputPorts, ParameterModel
 
+_OutputFunctions = tuple[tuple[Signature, ...], tuple[str, ...]]
 _WINDOWING = {"Windowed": "always", "OptionallyWindowed": "optional"}
 _MODIFIERS = re.compile(r"^(?:(?:public|stateful) )+")
 _PARAMETER_NAME = re.compile(r"(?<=[\w>\]}])(?<!^mutable)\s+\w+$")
@@ -94,7 +94,7 @@ def model_of_element(root: ET.Element, kind: str) -> OperatorModel:
         _text(each, "name"): tuple((value.text or "").strip() for value in each if _local(value) == "value")
         for each in _all(root, "enumeration")
     }
-    functions = {_text(each, "name"): tuple(_prototypes(each)) for each in _all(root, "customOutputFunction")}
+    functions = {_text(each, "name"): _prototypes(each) for each in _all(root, "customOutputFunction")}
     outputs = [_output(each, functions) for each in _all(root, "outputPortSet", "outputPortOpenSet")]
     inputs = [_input(each) for each in _all(root, "inputPortSet", "inputPortOpenSet")]
     parameters = [
@@ -117,15 +117,20 @@ def _input(element: ET.Element) -> InputPorts:
     )
 
 
-def _output(element: ET.Element, functions: dict[str, tuple[Signature, ...]]) -> OutputPorts:
+def _output(element: ET.Element, functions: dict[str, _OutputFunctions]) -> OutputPorts:
+    signatures: tuple[Signature, ...] = ()
+    opaque: tuple[str, ...] = ()
     used = next((each for each in element if _local(each) == "outputFunctions"), None)
+    if used is not None:
+        signatures, opaque = functions.get(_text(used, "type"), ((), ()))
     return OutputPorts(
         _cardinality(element),
         _text(element, "expressionMode") or ("Expression" if _local(element).startswith("output") else "Nonexistent"),
         auto=_flag(element, "autoAssignment"),
         complete=_flag(element, "completeAssignment"),
         marks=_text(element, "windowPunctuationOutputMode") or "Free",
-        functions=() if used is None else functions.get(_text(used, "type"), ()),
+        functions=signatures,
+        opaque=opaque,
         default="" if used is None else _text(used, "default"),
         optional=_flag(element, "optional"),
     )
@@ -148,12 +153,17 @@ def _parameter(element: ET.Element, enumerations: dict[str, tuple[str, ...]]) ->
     )
 
 
-def _prototypes(element: ET.Element) -> Iterable[Signature]:
+def _prototypes(element: ET.Element) -> _OutputFunctions:
+    """Return the output functions, and the names of those with a type of the toolkit."""
+    found: list[Signature] = []
+    opaque: list[str] = []
     for each in _all(element, "prototype"):
+        text = without_names(each.text or "")
         try:
-            yield signature_of_text("", without_names(each.text or ""))
+            found.append(signature_of_text("", text))
         except UnreadableSignatureError:
-            continue  # a type of the toolkit; calls of the function are of unknown type
+            opaque.append(text.partition("(")[0].rpartition(" ")[2])
+    return tuple(found), tuple(dict.fromkeys(opaque))
 
 
 def without_names(prototype: str) -> str:

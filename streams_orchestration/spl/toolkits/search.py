@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from streams_orchestration.spl.language.definitions import Definition
-from streams_orchestration.spl.models.reading import ModelError, Prototype, read_functions
+from streams_orchestration.spl.models.operators import OperatorModel
+from streams_orchestration.spl.models.reading import ModelError, Prototype, read_functions, read_model, read_toolkit
 from streams_orchestration.spl.toolkits.units import LoadedUnit, load
 
 
@@ -25,6 +26,8 @@ class Toolkits:
         self.shown = shown
         self._units: dict[Path, LoadedUnit | None] = {}
         self._namespaces: dict[str, tuple[LoadedUnit, ...]] = {}
+        self._models: dict[Path, OperatorModel | None] = {}
+        self._indexes: dict[Path, dict[str, OperatorModel]] = {}
         self._functions: dict[Path, tuple[Prototype, ...]] = {}
 
     def add(self, unit: LoadedUnit) -> None:
@@ -72,13 +75,33 @@ class Toolkits:
         first = next((self._root(unit) for unit, _ in found), None)
         return [(unit, each) for unit, each in found if self._root(unit) == first]
 
-    def has_native_operator(self, namespace: str, name: str) -> bool:
-        """Return True if a toolkit has the model of a native operator."""
-        return any(
-            (directory / name / f"{name}.xml").is_file()
-            for root in self.roots
-            for directory in _directories(root, namespace)
-        )
+    def native_operator(self, namespace: str, name: str) -> OperatorModel | None:
+        """Return the model of a native operator of the first toolkit that has one; None if there is none."""
+        kind = f"{namespace}::{name}" if namespace else name
+        for root in self.roots:
+            for directory in _directories(root, namespace):
+                model = self._model(directory / name / f"{name}.xml", kind)
+                if model is not None:
+                    return model
+            if kind in (index := self._index(root / "toolkit.xml")):
+                return index[kind]
+        return None
+
+    def _model(self, path: Path, kind: str) -> OperatorModel | None:
+        if path not in self._models:
+            try:
+                self._models[path] = read_model(path, kind) if path.is_file() else None
+            except ModelError:
+                self._models[path] = None
+        return self._models[path]
+
+    def _index(self, path: Path) -> dict[str, OperatorModel]:
+        if path not in self._indexes:
+            try:
+                self._indexes[path] = read_toolkit(path) if path.is_file() else {}
+            except ModelError:
+                self._indexes[path] = {}
+        return self._indexes[path]
 
     def _root(self, unit: LoadedUnit) -> Path | None:
         return next((root for root in self.roots if unit.path.is_relative_to(root)), None)

@@ -183,6 +183,9 @@ class CallTyping(Naming):
             return self.wrong(written)
         if found[0].kind == "logic" and function.name == "submit" and len(written.arguments) == 2:
             return self._submit(written)
+        if found[0].kind == "output" and not found[0].overloads:
+            values = tuple(self._argument(each, None) for each in written.arguments)
+            return OutputCall(self.span(written), expected or UNKNOWN, function.name, values)
         hints = self._hints(found, len(written.arguments))
         arguments = [self._argument(each, hint) for each, hint in zip(written.arguments, hints, strict=True)]
         types = [each.type for each in arguments]

@@ -1,0 +1,101 @@
+"""Native operators as entries of `operators` in a document: their ports by the model, their class by the companion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from streams_orchestration.model.document import LocatedMapping
+from streams_orchestration.spl.application.located import located
+from streams_orchestration.spl.language import tree
+from streams_orchestration.spl.language.definitions import Invocation
+from streams_orchestration.spl.models.operators import OperatorModel
+from streams_orchestration.spl.typing.typed import Source
+
+Report = Callable[[str, str, tree.Node], None]
+
+
+class NativeOperators:
+    """The native operators of an application as `operators` of a document.
+
+    Attributes:
+        declared: the entries by name with namespace.
+    """
+
+    def __init__(self, given: Mapping[str, str | LocatedMapping], companion: str) -> None:
+        """Begin without operators.
+
+        Args:
+            given: the entries of the companion, a class or keys of a declaration, by name with namespace.
+            companion: the name of the companion file, for messages.
+        """
+        self.given = given
+        self.companion = companion
+        self.declared: dict[str, LocatedMapping] = {}
+
+    def declare(
+        self, kind: str, model: OperatorModel | None, invocation: Invocation, source: Source, report: Report
+    ) -> None:
+        """Declare the operator of an invocation; one without a class is reported at its first invocation.
+
+        Ports come from the model, or from the invocation of an operator without one; the longest lists are kept.
+        """
+        given = self.given.get(kind)
+        made = _declaration(invocation, model, given, source)
+        known = self.declared.setdefault(kind, made)
+        for side in ("inputs", "outputs"):
+            said = isinstance(given, LocatedMapping) and side in given
+            if not said and len(made.get(side, ())) > len(known.get(side, ())):
+                known[side] = made[side]
+        if known is made and "implementation" not in made:
+            message = (
+                f"{kind} is a native operator without Python, so the application does not run; "
+                f"{self.companion} may name a class: operators: {{{kind}: package.module:Class}}"
+            )
+            report("SO0710", message, invocation.operator)
+
+
+def is_mutable(kind: str, model: OperatorModel | None, number: int) -> bool:
+    """Return True if logic may change the tuples of an input port."""
+    port = None if model is None else model.input(number)
+    return kind == "Custom" or (port is not None and port.mutable)
+
+
+def _declaration(
+    invocation: Invocation, model: OperatorModel | None, given: str | LocatedMapping | None, source: Source
+) -> LocatedMapping:
+    ports = {
+        "inputs": [_input(model, number) for number in range(len(invocation.inputs))],
+        "outputs": [_output(model, number) for number in range(len(invocation.outputs))],
+        "stateful": True,
+    }
+    if isinstance(given, str):
+        ports = {"implementation": given, **ports}
+    made: LocatedMapping = located(source, invocation.operator, ports)
+    return _with(made, given) if isinstance(given, LocatedMapping) else made
+
+
+def _with(made: LocatedMapping, given: LocatedMapping) -> LocatedMapping:
+    """Return a declaration with the keys of the companion, which are stronger, at their places."""
+    whole = LocatedMapping(given.file, given.line, given.column)
+    for key, value in (made | given).items():
+        whole[key] = value
+        whole.lines[key] = given.lines.get(key, given.line)
+        whole.columns[key] = given.columns.get(key, given.column)
+    return whole
+
+
+def _input(model: OperatorModel | None, number: int) -> dict[str, Any]:
+    port = None if model is None else model.input(number)
+    entry: dict[str, Any] = {"mutable": port is not None and port.mutable}
+    if port is not None and port.control:
+        entry["control"] = True
+    return entry
+
+
+def _output(model: OperatorModel | None, number: int) -> dict[str, Any]:
+    port = None if model is None else model.output(number)
+    entry: dict[str, Any] = {"mutable": True}
+    if port is not None and port.marks != "Free":
+        entry["generatesWindowPunctuation" if port.marks == "Generating" else "preservesWindowPunctuation"] = True
+    return entry
