@@ -388,7 +388,8 @@ def FileSink(
     quote_strings: bool | Reference | None = None,
     suppress: Sequence[Any] | None = None,
     partition_by: Sequence[Any] | None = None,
-    close_mode: Literal["size", "time", "epochs", "batch", "count", "punct"] | None = None,
+    complete_after: str | None = None,
+    close_mode: Literal["size", "time", "epochs", "batch", "count", "punct", "watermark"] | None = None,
     tuples_per_file: int | Reference | None = None,
     write_punctuations: bool | Reference | None = None,
     compression: Literal["zlib", "gzip", "bzip2"] | None = None,
@@ -411,7 +412,8 @@ def FileSink(
         quote_strings: Quote CSV values that require it.
         suppress: Attributes that are not written.
         partition_by: Attributes whose values name directories for the files.
-        close_mode: Event that closes a file; punct: a window marker. If omitted, the size, time or epochs parameter decides.
+        complete_after: Expression over the values of partitionBy: the event time at which a directory is complete; goes with closeMode watermark.
+        close_mode: Event that closes a file; punct: a window marker; watermark: the end of its directory, which then gets `_SUCCESS`. If omitted, the size, time or epochs parameter decides.
         tuples_per_file: Number of tuples in a file; goes with closeMode count.
         write_punctuations: Write a line for each mark among the tuples; goes with splCsv, splTxt and line.
         compression: Compression of files of splCsv, splTxt and line: zlib, gzip or bzip2.
@@ -434,6 +436,7 @@ def FileSink(
             "quoteStrings": quote_strings,
             "suppress": suppress,
             "partitionBy": partition_by,
+            "completeAfter": complete_after,
             "closeMode": close_mode,
             "tuplesPerFile": tuples_per_file,
             "writePunctuations": write_punctuations,

@@ -55,7 +55,7 @@ _HOLDS_TUPLES = frozenset(("Delay", "Gate", "Merge", "Sort", "Switch"))
 
 PLACES_WATERMARKS = frozenset((*("DeDuplicate", "Filter", "Functor", "Split", "ThreadedSplit", "Throttle", "Union"),))
 """Operators that take batches with watermarks whole; all others are called for the tuples between two watermarks."""
-PLACES_BY_EVENT_TIME = frozenset(("Aggregate", "Delay", "Join", "Sort"))
+PLACES_BY_EVENT_TIME = frozenset(("Aggregate", "Delay", "FileSink", "Join", "Sort"))
 """Operators that do so if one of their parameters needs event time."""
 
 _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {

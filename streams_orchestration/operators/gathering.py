@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.storage.local import LocalStorage
 from streams_orchestration.operators.storage.port import Storage
+
+SUCCESS = "_SUCCESS"
+"""The name of the empty file that marks a directory as complete, as Hadoop, Spark and Flink write it."""
 
 
 class Roll(NamedTuple):
@@ -23,6 +26,11 @@ class Roll(NamedTuple):
     """Number of epochs, counted from that of the first file."""
 
 
+def is_marking(operator: Operator) -> bool:
+    """Return True if an operator is a sink that marks directories by its watermark."""
+    return isinstance(operator, GatheringSink) and type(operator).marks(operator.parameters)
+
+
 class GatheringSink(Operator):
     """A sink whose files wait, as part of the commits, until their epoch is complete.
 
@@ -33,6 +41,27 @@ class GatheringSink(Operator):
     def roll(self) -> Roll | None:
         """Return the limits for gathering files; None if `prepare_commit` already gives every file its final name."""
         raise NotImplementedError
+
+    @classmethod
+    def marks(cls, parameters: Any) -> bool:
+        """Return True if `SUCCESS` marks each directory when the watermark has passed it, as `complete_at` says.
+
+        A directory that gets further files later is marked once more.
+        """
+        del parameters
+        return False
+
+    def complete_at(self, directory: str) -> int | None:
+        """Return the event time in microseconds at which a directory is complete, so that its files are closed.
+
+        Args:
+            directory: the path of the directory, relative to the sink's own.
+
+        Returns:
+            `END` for a directory that is complete at the end of the streams only; None if the sink marks none.
+        """
+        del directory
+        return None
 
     def pending(self) -> Path:
         """Return the directory of waiting files, which may have subdirectories."""

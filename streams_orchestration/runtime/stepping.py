@@ -181,6 +181,9 @@ class SteppedApplication:
         for sink, rows in itertools.groupby(due(self.catalog, self.name, files=False), key=lambda row: row.operator):
             self.deliverers[sink].deliver(list(rows))
         publish(self.catalog, self.name)
+        for deliverer in self.deliverers.values():
+            if deliverer.marks:
+                deliverer.deliver([])
 
     def report_running(self) -> None:
         """Record that all PEs run in the generation of their unit, as hosts would report."""

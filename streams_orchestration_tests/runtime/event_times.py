@@ -129,13 +129,14 @@ def through(name: str, operator: str, *streams: str | list[str], schema: str = "
     } | more
 
 
-def in_event_time(graph: list[dict[str, Any]], **options: Any) -> Compilation:
+def in_event_time(graph: list[dict[str, Any]], composites: dict[str, Any] | None = None, **options: Any) -> Compilation:
     document = {
         "specVersion": 1,
         "application": "app",
         "schemas": SCHEMAS,
         "operators": OPERATORS,
         "graph": graph,
+        "composites": composites or {},
     }
     return compile_application(application_from_mapping(document), Options(**options))
 

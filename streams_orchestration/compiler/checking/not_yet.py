@@ -21,7 +21,6 @@ CODE = "SO5012"
 _PARAMETERS = {
     "Sql": ("watermarks",),
     "DataFrame": ("watermarks",),
-    "FileSink": ("closeMode",),
 }
 """Parameters of standard operators of which a value that needs event time does not run yet."""
 

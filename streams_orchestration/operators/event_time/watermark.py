@@ -18,6 +18,8 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 
+OWN = ""
+"""The name of a sink's own watermark, beside the names of its connections."""
 _DAY_SECONDS = 86_400
 _COUNTERS = {
     "ahead": "tuples with a time far ahead of the watermark, which did not move it at once (EV53)",
@@ -210,9 +212,15 @@ class OperatorWatermark:
         """
         return self.entries.end() if self.clock is None else self.clock.end()
 
-    def microseconds(self) -> dict[str, int]:
-        """Return the watermarks of the connections in microseconds; `IDLE` for one without, and `END` as it is."""
+    def microseconds(self, *, own: bool = False) -> dict[str, int]:
+        """Return the watermarks of the connections in microseconds; `IDLE` for one without, and `END` as it is.
+
+        Args:
+            own: add the operator's own watermark, if there is one, under the name `OWN`.
+        """
         reached = {name: IDLE if value is None else value for name, value in self.entries.values.items()}
+        if own and self.entries.watermark is not None:
+            reached[OWN] = self.entries.watermark
         return {
             name: value if value in (IDLE, END) else value * 1_000_000 // self.role.ticks
             for name, value in reached.items()

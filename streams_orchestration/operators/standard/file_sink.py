@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Sequence
@@ -25,11 +26,12 @@ from streams_orchestration.operators.files.spl_lines import (
 )
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import check_json_schema
-from streams_orchestration.operators.gathering import GatheringSink, Roll
+from streams_orchestration.operators.gathering import SUCCESS, GatheringSink, Roll
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.outside import REFUSED_BY_SYSTEM
 from streams_orchestration.operators.standard.file_sink_parameters import FileSinkParameters
+from streams_orchestration.operators.standard.partition_deadlines import PartitionDeadlines
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.standard.whole_files import WholeFiles
 from streams_orchestration.operators.states.rescaling import Sharding
@@ -70,6 +72,10 @@ class FileSink(GatheringSink):
     the file waits to be merged with others. When a limit of `Roll` is reached, the merged file is moved to its final
     name, which has the first epoch and the last batch. With `closeMode: batch` each file is moved unmerged.
 
+    With `closeMode: watermark` the files of a directory are closed when the watermark has reached `completeAfter`. Once
+    the files of all channels are visible, the directory gets an empty file `_SUCCESS`. A tuple that comes later counts
+    as `late_taken`, and goes into a further file of the directory, which then gets `_SUCCESS` once more.
+
     With `visibility: read_uncommitted` a file is moved when its batch is committed. A reset then removes the files
     after the cut. Their names end in `-g<generation>`, so that they are unique.
     """
@@ -81,7 +87,8 @@ class FileSink(GatheringSink):
     @classmethod
     def mentions(cls, parameters: FileSinkParameters) -> Mentions:
         """Return the suppressed attributes and those that name directories."""
-        return Mentions(inputs=[*parameters.suppress, *parameters.partition_by])
+        after = () if parameters.complete_after is None else (parameters.complete_after,)
+        return Mentions(inputs=[*parameters.suppress, *parameters.partition_by], expressions=after)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSinkParameters) -> None:
@@ -91,6 +98,7 @@ class FileSink(GatheringSink):
             raise ValueError(message)
         schema = _written_schema(context, parameters)
         check_partitions(context.inputs[0], parameters.partition_by)
+        _deadlines(context, parameters)
         if parameters.format == "csv":
             check_csv_schema(schema)
         if parameters.format == "jsonl":
@@ -114,7 +122,7 @@ class FileSink(GatheringSink):
         return tuple(
             file
             for file in storage_of(place, options=parameters.storage).below(place)
-            if _PART.fullmatch(file.name)
+            if (_PART.fullmatch(file.name) or (parameters.marks and file.name == SUCCESS))
             and all(each.startswith(partition) for each in str(file).removeprefix(f"{place}/").split("/")[:-1])
         )
 
@@ -143,6 +151,8 @@ class FileSink(GatheringSink):
 
     def setup(self) -> None:
         """Prepare. The first tuples open a file."""
+        self.places_watermarks = self.deadlines is not None
+        self.late = self.context.metrics.counter("late_taken", "tuples whose directory was complete already")
         written = _written_schema(self.context, self.parameters).names
         self.names = [*written, *self.parameters.partition_by]
         self.items: list[pa.RecordBatch | Punctuation] = []
@@ -152,6 +162,10 @@ class FileSink(GatheringSink):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Keep the tuples for the files of this micro-batch."""
+        if self.deadlines is not None:
+            self.late.add(self.deadlines.late(batch))
+            if not len(batch):
+                return
         everything = self.names == batch.arrow.schema.names
         tuples = batch.arrow if everything else batch.arrow.select(self.names)
         if self.parameters.holds_files:
@@ -234,6 +248,20 @@ class FileSink(GatheringSink):
         """Return the limits for gathering files, from the parameters."""
         return self.parameters.roll()
 
+    @classmethod
+    def marks(cls, parameters: FileSinkParameters) -> bool:
+        """Return True if `closeMode` is the watermark."""
+        return parameters.marks
+
+    @functools.cached_property
+    def deadlines(self) -> PartitionDeadlines | None:
+        """The deadlines of directories; None if none is marked."""
+        return _deadlines(self.context, self.parameters)
+
+    def complete_at(self, directory: str) -> int | None:
+        """Return the value of `completeAfter` for a partition directory in microseconds."""
+        return None if self.deadlines is None else self.deadlines.of(directory)
+
     def pending(self) -> Path:
         """Return the directory of pending files on this machine."""
         return _pending(self.context, self.parameters)
@@ -275,6 +303,17 @@ class FileSink(GatheringSink):
         committed = self.parameters.visibility == "read_committed"
         generation = "" if committed else f"-g{self.context.generation}"
         return directory / inner / f"{part}{generation}.{ending_of(self.parameters.format)}"
+
+
+def _deadlines(context: OperatorContext, parameters: FileSinkParameters) -> PartitionDeadlines | None:
+    """Return the deadlines of directories; None if none is marked, or outside of event time, which is SO0806.
+
+    Raises:
+        ValueError: `completeAfter` is wrong, or has another type than the event time.
+    """
+    if parameters.complete_after is None or context.event_time is None:
+        return None
+    return PartitionDeadlines(context, parameters.partition_by, parameters.complete_after, context.event_time)
 
 
 def _written_schema(context: OperatorContext, parameters: FileSinkParameters) -> pa.Schema:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -12,6 +13,7 @@ from streams_orchestration.operators.files.row_options import Compression, opens
 from streams_orchestration.operators.files.spl_lines import LINE_FORMATS, LineWriting
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.gathering import Roll
+from streams_orchestration.operators.spl_text import ExpressionText
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import is_address
 
@@ -34,11 +36,20 @@ class FileSinkParameters(CsvParameters):
     partition_by: list[str] = Field(
         default_factory=list, alias="partitionBy", description="Attributes whose values name directories for the files."
     )
-    close_mode: Literal["size", "time", "epochs", "batch", "count", "punct"] | None = Field(
+    complete_after: ExpressionText | None = Field(
+        default=None,
+        alias="completeAfter",
+        description=(
+            "Expression over the values of partitionBy: the event time at which a directory is complete; goes with "
+            "closeMode watermark."
+        ),
+    )
+    close_mode: Literal["size", "time", "epochs", "batch", "count", "punct", "watermark"] | None = Field(
         default=None,
         alias="closeMode",
         description=(
-            "Event that closes a file; punct: a window marker. If omitted, the size, time or epochs parameter decides."
+            "Event that closes a file; punct: a window marker; watermark: the end of its directory, which then gets "
+            "`_SUCCESS`. If omitted, the size, time or epochs parameter decides."
         ),
     )
     tuples_per_file: int | None = Field(
@@ -125,6 +136,11 @@ class FileSinkParameters(CsvParameters):
         """True if tuples wait in the state until a file of them is complete."""
         return self.close_mode in ("count", "punct")
 
+    @property
+    def marks(self) -> bool:
+        """True if directories are marked with `_SUCCESS` when they are complete."""
+        return self.close_mode == "watermark"
+
     def writing(self) -> LineWriting:
         """Return how tuples become lines."""
         return LineWriting(
@@ -139,7 +155,15 @@ class FileSinkParameters(CsvParameters):
         message = ""
         if needed is not None and needed not in there:
             message = f"closeMode: {self.close_mode} needs {needed}"
-        elif self.close_mode is not None and (others := [name for name in there if name != needed]):
+        elif self.marks and not self.partition_by:
+            message = "closeMode: watermark needs partitionBy, whose directories are complete one after another"
+        elif self.marks and self.complete_after is None:
+            message = "closeMode: watermark needs completeAfter, the event time at which a directory is complete"
+        elif self.complete_after is not None and not self.marks:
+            message = "completeAfter goes with closeMode: watermark"
+        elif self.marks and self.epochs_per_file is not None:
+            message = "epochsPerFile does not go with closeMode: watermark; bytesPerFile and timePerFile do"
+        elif self.close_mode is not None and not self.marks and (others := [name for name in there if name != needed]):
             message = (
                 f"{others[0]} does not go with closeMode: {self.close_mode}; without closeMode a file is closed at "
                 "whichever comes first"
@@ -158,6 +182,9 @@ class FileSinkParameters(CsvParameters):
         """Return the limits that close a file, or None if every micro-batch has its own files."""
         if self.close_mode in ("batch", "count", "punct") or self.visibility == "read_uncommitted":
             return None
+        if self.marks:
+            size = DEFAULT_ROLL.size if self.bytes_per_file is None else self.bytes_per_file
+            return Roll(size=size, seconds=math.inf if self.time_per_file is None else self.time_per_file)
         wanted = {"seconds": self.time_per_file, "size": self.bytes_per_file, "epochs": self.epochs_per_file}
         settings = {name: value for name, value in wanted.items() if value is not None}
         return Roll(**settings) if settings else DEFAULT_ROLL

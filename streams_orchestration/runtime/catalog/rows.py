@@ -301,6 +301,7 @@ class SinkRow(CatalogRow):
     failed_at: float | None
     delivered_at: float | None
     gatherer: str | None
+    marks: bool
 
 
 @dataclass(frozen=True, slots=True)

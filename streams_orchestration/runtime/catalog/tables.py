@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, MetaData, Table, func
-from sqlalchemy.types import JSON, BigInteger, Boolean, Float, Integer, LargeBinary, String, Text
+from sqlalchemy import Column, Index, Table, func
+from sqlalchemy.types import JSON, Boolean, Float, Integer, LargeBinary, String, Text
 
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
+from streams_orchestration.runtime.catalog import sink_tables
 from streams_orchestration.runtime.catalog.reason import Reason
+from streams_orchestration.runtime.catalog.sink_tables import Count
 
-metadata = MetaData()
-Count = BigInteger().with_variant(Integer, "sqlite")
-"""Column type for counts of tuples, bytes or batches: 64 bits. An SQLite integer always has them."""
+metadata = sink_tables.metadata
+sink, sink_file, sink_directory = sink_tables.sink, sink_tables.sink_file, sink_tables.sink_directory
 
 application = Table(
     "application",
@@ -267,47 +268,6 @@ state = Table(
     Index("operator_state_of_pe", "application", "pe"),
 )
 
-sink = Table(
-    "sink",
-    metadata,
-    Column("application", String, primary_key=True),
-    Column("operator", String, primary_key=True),
-    Column("pe", Integer, nullable=False),
-    Column("kind", String, nullable=False),
-    Column("place", String, nullable=False),  # a directory, or what else it writes to, for people
-    Column("format", String),  # of its files; none when it writes none
-    Column("read_with", JSON(none_as_null=True)),  # parameters of a FileSource for its files, and their schema
-    Column("visibility", String, nullable=False),  # read_committed or read_uncommitted
-    Column("pending", String),  # directory of the files that wait
-    Column("outputs", Count, nullable=False, default=0),  # visible for good: files, or epochs that were delivered
-    Column("rows", Count, nullable=False, default=0),  # in these
-    Column("undeliverable", Count, nullable=False, default=0),  # rows that were set aside
-    Column("routed", Count, nullable=False, default=0),  # up to this epoch a person wants that
-    Column("error", Reason),  # why what waits cannot become visible
-    Column("failures", Integer, nullable=False, default=0),  # in a row
-    Column("failed_at", Float),
-    Column("delivered_at", Float),  # when an output became visible last
-    Column("gatherer", String),  # token of the only gatherer that may name merged files
-)
-
-sink_file = Table(
-    "sink_file",  # outputs of sinks that are not visible for good: they wait, or a reset may take them back
-    metadata,
-    Column("application", String, primary_key=True),
-    Column("pending", String, primary_key=True),
-    Column("final", String),  # where it becomes visible; none when it is delivered to something else
-    Column("operator", String, nullable=False),
-    Column("pe", Integer, nullable=False),
-    Column("generation", Integer, nullable=False),
-    Column("batch", Count, nullable=False),
-    Column("epoch", Count, nullable=False),
-    Column("rows", Count, nullable=False),
-    Column("size", Count, nullable=False),
-    Column("checksum", Count, nullable=False),  # CRC-32
-    Column("published", Boolean, nullable=False, default=False),
-    Column("retracted", Boolean, nullable=False, default=False),  # to be removed, then forgotten
-)
-
 stream_export = Table(
     "stream_export",
     metadata,
@@ -392,9 +352,11 @@ pe_metrics = Table(
 )
 
 metrics_sample = Table(
-    "metrics_sample", metadata,
+    "metrics_sample",
+    metadata,
     Column("application", String, primary_key=True),
     Column("pe", Integer, primary_key=True),
     Column("slot", Integer, primary_key=True),  # a ring by time, so that it never grows
-    Column("at", Float, nullable=False), Column("counts", JSON, nullable=False),
-)  # fmt: skip
+    Column("at", Float, nullable=False),
+    Column("counts", JSON, nullable=False),
+)

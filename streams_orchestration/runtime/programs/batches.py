@@ -46,7 +46,8 @@ class Position:
     watermarks: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """Operator without output ports -> its event-time connections, by name -> their watermarks in microseconds (EV67).
 
-    `IDLE` stands for a connection without a watermark, and `END` for one that has ended.
+    `IDLE` stands for a connection without a watermark, and `END` for one that has ended. A sink that marks directories
+    has its own watermark under the empty name.
     """
     wake: float | None = None
     """The unix time at which an operator wants to be called without input; None for never."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram, Task
+from streams_orchestration.operators.event_time.watermark import OWN
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.programs.batches import BatchPlan, Position, Segment, StoredState, TaskInput
 from streams_orchestration.runtime.queries.pacing import FIRST
@@ -200,7 +201,7 @@ def _reached(
     program: PeProgram, view: PeView, connected: Mapping[str, Mapping[str, bool]]
 ) -> dict[str, dict[str, int]]:
     """Return the watermarks of operators without output ports; connections that are gone have none."""
-    declared = {each.name: {*each.entries.values()} for each in program.operators.values()}
+    declared = {each.name: {OWN, *each.entries.values()} for each in program.operators.values()}
     return {
         name: {
             each: value

@@ -39,6 +39,9 @@ class Deliverer:
         self.name = sink.context.name
         self._open = False
 
+    marks = False
+    """False, since a delivery needs outputs."""
+
     def ready(self, rows: Sequence[DueOutput]) -> bool:
         """Return True if one of these outputs of the sink, which `publishing.due` returns, can be delivered."""
         return bool(rows)

@@ -22,6 +22,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import is_held
 from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.sinks.directories import SinkDirectories
 from streams_orchestration.runtime.sinks.publishing import DueOutput, gone, unaltered, waits
 from streams_orchestration.runtime.sinks.sinks import count_output
 from streams_orchestration.runtime.storage.store import Store, StoreError
@@ -53,6 +54,9 @@ class Gatherer:
         self._channel = f"{max(sink.context.channel, 0):03d}"
         self._since: dict[str, float] = {}
         """Name of a pending file -> the time when its epoch was first seen to be complete."""
+        self._directories = SinkDirectories(catalog, application, sink)
+        self._watermark: int | None = None
+        """The watermark of the sink's channel at the last look; None without one."""
         self._token: str | None = None
         """The mark by which the catalog knows this object as the only one that may name merged files; None before a
         sweep."""
@@ -65,10 +69,21 @@ class Gatherer:
     def _waiting(self) -> str:
         return waiting_of(self.application, self.sink.context.pe)
 
+    @property
+    def marks(self) -> bool:
+        """True if the sink marks complete directories, so that there may be something to do without outputs."""
+        return self._directories.marks
+
     def ready(self, rows: Sequence[DueOutput]) -> bool:
         """Return True if there is something to do for these outputs of the sink, which `publishing.due` returns."""
         unnamed, named = _divided(rows)
-        return bool(named) or any(len(group) >= MANY or self._leading(group) for group in self._groups(unnamed))
+        self._look(unnamed)
+        full = bool(named) or any(len(group) >= MANY or self._leading(group) for group in self._groups(unnamed))
+        return full or (self.marks and bool(self._directories.due()))
+
+    def _look(self, rows: Sequence[DueOutput]) -> None:
+        """Read the watermark by which directories are closed."""
+        self._watermark = self._directories.watermark() if rows and self.marks else None
 
     def load(self) -> None:
         """Import the modules that the sink needs."""
@@ -106,6 +121,7 @@ class Gatherer:
         if self._token is None and rows:
             self._sweep(rows[0].unit)
         unnamed, named = _divided(rows)
+        self._look(unnamed)
         for row in named:
             self._send(row)
         count = len(named)
@@ -118,7 +134,7 @@ class Gatherer:
                 group, count = group[number:], count + 1
             if len(group) >= MANY:
                 self._replace(group[_tail([row.size for row in group]) :], named=False)
-        return count
+        return count + (self._directories.mark() if self.marks else 0)
 
     def _groups(self, rows: Sequence[DueOutput]) -> Iterator[list[DueOutput]]:
         """Yield the waiting outputs of each directory, in order."""
@@ -142,7 +158,12 @@ class Gatherer:
                 return number + 1
         passed = self.clock() - self._since[first.pending] >= roll.seconds
         closed = first.completed_epoch - first.epoch + 1 >= roll.epochs
+        closed = closed or (self.marks and self._directories.is_past(self._directory(first), self._watermark))
         return len(rows) if passed or closed or first.ended or is_held(first.held_until) or self.flushing else 0
+
+    def _directory(self, row: DueOutput) -> str:
+        """Return the directory of an output, relative to the sink's own."""
+        return path_of(self._store, row.pending).parent.relative_to(self.sink.pending()).as_posix()
 
     def _send(self, row: DueOutput) -> None:
         """Publish a file in an object store; its epoch is complete, so no reset takes it back."""
@@ -183,6 +204,8 @@ class Gatherer:
                 select(func.count()).where(*mine, f.c.final.is_(None), ~f.c.retracted, ~f.c.published)
             )
             gone = there != len(rows)
+            if named and not gone:
+                self._directories.enter(connection, self._directory(rows[0]))
             if len(rows) == 1 and not gone:
                 connection.execute(update(f).where(*mine).values(final=final))
             elif len(rows) > 1:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, insert
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.gathering import GatheringSink
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.storage.port import File
 from streams_orchestration.runtime.catalog import tables
@@ -58,6 +59,7 @@ def insert_sinks(connection: Connection, home: Home, program: PeProgram) -> None
                     format=_format(implementation.directory(context, parameters), parameters),
                     read_with=implementation.read_with(context, parameters),
                     visibility=implementation.visibility(parameters),
+                    marks=issubclass(implementation, GatheringSink) and implementation.marks(parameters),
                 )
             )
 

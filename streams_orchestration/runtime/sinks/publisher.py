@@ -109,6 +109,9 @@ class Publisher:
         for thread in list(self._busy.values()):
             thread.join(max(until - world.monotonic(), 0.0))
         publish_files(self.catalog, self.application)
+        for operator, deliverer in self.deliverers.items():
+            if deliverer.marks:
+                self.deliver(operator, [])
 
     def turn(self) -> int:
         """Publish all outputs that are due, and return their number."""
@@ -157,13 +160,14 @@ class Publisher:
         if not free:
             return []
         rows = due(self.catalog, self.application, files=False)
-        sinks = [(operator, list(outputs)) for operator, outputs in itertools.groupby(rows, lambda row: row.operator)]
+        sinks = {operator: list(outputs) for operator, outputs in itertools.groupby(rows, lambda row: row.operator)}
+        marking = [operator for operator, deliverer in self.deliverers.items() if deliverer.marks]
         ready = [
-            (operator, outputs)
-            for operator, outputs in sinks
-            if operator in free and self.deliverers[operator].ready(outputs)
+            (operator, sinks.get(operator, []))
+            for operator in (*sinks, *(each for each in marking if each not in sinks))
+            if operator in free and self.deliverers[operator].ready(sinks.get(operator, []))
         ]
-        self._waiting = len(ready) < len(sinks)
+        self._waiting = bool(sinks.keys() - {operator for operator, _ in ready})
         return ready
 
     def _troubled(self, which: Callable[[SinkTrouble], bool] = lambda _: True) -> set[str]:

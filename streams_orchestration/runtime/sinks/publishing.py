@@ -31,6 +31,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.promises import promise
+from streams_orchestration.runtime.sinks.directories import unmarked_units
 from streams_orchestration.runtime.sinks.retraction import Output, retract
 from streams_orchestration.runtime.sinks.sinks import count_output, show_early
 from streams_orchestration.runtime.storage.store import Store
@@ -240,6 +241,7 @@ def complete(catalog: Catalog, application: str) -> bool:
         unfinished = set(connection.scalars(select(p.c.unit).where(p.c.application == application, ~p.c.final)))
         hidden = select(p.c.unit).join(f, (f.c.application == p.c.application) & (f.c.pe == p.c.id))
         unfinished |= set(connection.scalars(hidden.where(f.c.application == application)))
+        unfinished |= unmarked_units(connection, application)
         waiting = set(
             connection.scalars(select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED"))
         )

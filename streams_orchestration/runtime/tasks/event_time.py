@@ -11,6 +11,7 @@ from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, SourceOperator
 from streams_orchestration.operators.event_time.calling import call_between
+from streams_orchestration.operators.gathering import is_marking
 from streams_orchestration.operators.implementation import timers_of
 from streams_orchestration.operators.reaching import looks_at_watermark, reach_steps
 from streams_orchestration.operators.watermarks import END, Watermarks
@@ -155,7 +156,7 @@ class EventTimeCalls:
         reached: dict[str, dict[str, int]] = {}
         for index, instance in instances.items():
             if instance.watermark is not None and not program.operators[index].outputs:
-                microseconds = instance.watermark.microseconds()
+                microseconds = instance.watermark.microseconds(own=is_marking(instance.operator))
                 if microseconds:
                     reached[program.operators[index].name] = microseconds
         return reached

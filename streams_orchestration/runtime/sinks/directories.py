@@ -1,0 +1,161 @@
+"""Directories of sinks that are complete by the watermark, and their marks (EV67).
+
+A directory enters the catalog when a file of it gets its final name, in that transaction. Only files of complete epochs
+get one, so no reset takes the entry back. The directory is marked when three things hold in one look at the catalog:
+
+1. The watermark of every channel of the sink, at its last visible epoch, has reached the directory's deadline.
+2. No file of these epochs waits to become visible in the directory.
+3. It is still in the catalog.
+
+Writing the mark may be repeated. The entry is removed behind it, unless the directory has got a further file meanwhile:
+then it is marked again when that file is visible.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, delete, select
+
+from streams_orchestration import world
+from streams_orchestration.operators.event_time.watermark import OWN
+from streams_orchestration.operators.gathering import SUCCESS, GatheringSink
+from streams_orchestration.operators.storage.port import StorageAwayError, StorageRefusedError
+from streams_orchestration.operators.watermarks import END
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import StoredPosition
+from streams_orchestration.runtime.catalog.upserts import upsert
+from streams_orchestration.runtime.errors import OutputError
+
+_c, _d, _f, _p, _s, _u = (
+    tables.commit, tables.sink_directory, tables.sink_file, tables.pe, tables.sink, tables.unit
+)  # fmt: skip
+
+
+class _Reached(NamedTuple):
+    """The progress of one channel of a sink that others can see."""
+
+    epoch: int
+    """The last visible epoch."""
+    watermark: int | None
+    """The watermark at its end in microseconds; None without one, `END` if the streams have ended."""
+
+
+class SinkDirectories:
+    """The directories of one sink, whose channels all write into the same place."""
+
+    def __init__(self, catalog: Catalog, application: str, sink: GatheringSink) -> None:
+        self._catalog = catalog
+        self._application = application
+        self._sink = sink
+        self._place = type(sink).destination(sink.context, sink.parameters)
+
+    @property
+    def marks(self) -> bool:
+        """True if the sink marks directories."""
+        return type(self._sink).marks(self._sink.parameters)
+
+    def watermark(self) -> int | None:
+        """Return the watermark of this channel at its last visible epoch in microseconds; None without one."""
+        with self._catalog.read() as connection:
+            reached = self._reached(connection).get(self._sink.context.name)
+        return None if reached is None else reached.watermark
+
+    def is_past(self, directory: str, watermark: int | None) -> bool:
+        """Return True if a directory is complete at a watermark."""
+        due = self._sink.complete_at(directory)
+        return due is not None and watermark is not None and watermark >= due
+
+    def enter(self, connection: Connection, directory: str) -> None:
+        """Note in the transaction that names a file of a directory that the directory is to be marked."""
+        if self.marks:
+            values = {"application": self._application, "place": self._place, "directory": directory}
+            connection.execute(upsert(connection, _d).values(**values, token=world.new_id()))
+
+    def due(self) -> list[Row[Any]]:
+        """Return the directories that can be marked now, from the catalog."""
+        with self._catalog.read() as connection:
+            entered = connection.execute(select(_d).where(*self._mine)).all()
+            if not entered:
+                return []
+            reached = self._reached(connection)
+            watermarks = [each.watermark for each in reached.values()]
+            least = min((each for each in watermarks if each is not None), default=None)
+            past = [] if None in watermarks else [row for row in entered if self.is_past(row.directory, least)]
+            waiting = self._waiting(connection, reached) if past else set[str]()
+        return [row for row in past if not any(each.endswith(f"/{row.directory}") for each in waiting)]
+
+    def mark(self) -> int:
+        """Mark the directories that are complete, and return their number.
+
+        Raises:
+            OutputError: the mark cannot be written.
+        """
+        rows = self.due()
+        for row in rows:
+            place = f"{self._place}/{row.directory}/{SUCCESS}"
+            name = self._sink.context.name
+            try:
+                self._sink.storage().put(place, b"")
+            except StorageRefusedError as error:
+                raise OutputError(name, str(error), refused=True) from error
+            except (OSError, StorageAwayError) as error:
+                reason = f"{place} cannot be written: {error.strerror}" if isinstance(error, OSError) else str(error)
+                raise OutputError(name, f"{reason}; it is tried again, nothing is lost") from error
+            with self._catalog.write() as connection:
+                this = (_d.c.directory == row.directory, _d.c.token == row.token)
+                connection.execute(delete(_d).where(*self._mine, *this))
+        return len(rows)
+
+    @property
+    def _mine(self) -> tuple[Any, ...]:
+        return (_d.c.application == self._application, _d.c.place == self._place)
+
+    def _reached(self, connection: Connection) -> dict[str, _Reached]:
+        """Return the progress of each channel of the sink."""
+        of_sink = (_s.c.application == self._application, _s.c.place == self._place, _s.c.marks)
+        channels = connection.execute(
+            select(_s.c.operator, _p.c.id, _p.c.final, _p.c.epoch, tables.SHOWN_EPOCH.label("shown"))
+            .join(_p, (_p.c.application == _s.c.application) & (_p.c.id == _s.c.pe))
+            .join(_u, (_u.c.application == _p.c.application) & (_u.c.name == _p.c.unit))
+            .where(*of_sink)
+        )
+        reached: dict[str, _Reached] = {}
+        for row in channels.all():
+            ended = row.final and row.shown >= row.epoch - 1
+            reached[row.operator] = _Reached(
+                row.shown, END if ended else self._at(connection, row.operator, row.id, row.shown)
+            )
+        return reached
+
+    def _at(self, connection: Connection, operator: str, pe: int, shown: int) -> int | None:
+        """Return the watermark of a channel in microseconds at the end of its last visible epoch; None without one."""
+        cut: StoredPosition | None = connection.scalar(
+            select(_c.c.position)
+            .where(_c.c.application == self._application, _c.c.pe == pe, _c.c.boundary, _c.c.epoch <= shown)
+            .order_by(_c.c.batch.desc())
+            .limit(1)
+        )
+        return None if cut is None else cut.get("watermarks", {}).get(operator, {}).get(OWN)
+
+    def _waiting(self, connection: Connection, reached: dict[str, _Reached]) -> set[str]:
+        """Return the directories of files that could be visible and are not."""
+        rows = connection.execute(
+            select(_f.c.operator, _f.c.pending, _f.c.epoch).where(
+                _f.c.application == self._application, _f.c.operator.in_(reached), ~_f.c.retracted
+            )
+        )
+        return {row.pending.rpartition("/")[0] for row in rows if row.epoch <= reached[row.operator].epoch}
+
+
+def unmarked_units(connection: Connection, application: str) -> set[str]:
+    """Return the units with sinks that have directories to mark."""
+    return set(
+        connection.scalars(
+            select(_p.c.unit)
+            .join(_s, (_s.c.application == _p.c.application) & (_s.c.pe == _p.c.id) & _s.c.marks)
+            .join(_d, (_d.c.application == _s.c.application) & (_d.c.place == _s.c.place))
+            .where(_p.c.application == application)
+        )
+    )
