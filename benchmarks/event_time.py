@@ -38,15 +38,16 @@ def tuples(count: int, *, shuffled: bool) -> pa.RecordBatch:
         times = times[arrival_order(times, random)]
     keys = pa.array([f"key {number}" for number in range(KEYS)]).take(pa.array(random.integers(0, KEYS, count)))
     moments = pa.array(times, pa.int64()).cast(pa.timestamp("us", "UTC"))
-    return pa.record_batch({"at": moments, "k": keys, "v": pa.array(random.integers(0, 1000, count))})
+    tuples = pa.record_batch({"at": moments, "k": keys, "v": pa.array(random.integers(0, 1000, count))})
+    return tuples.cast(arrow_schema(SCHEMA))
 
 
-def batches(source: pa.RecordBatch, gap: int, lag: int, size: int = BATCH) -> list[TupleBatch]:
+def batches(source: pa.RecordBatch, gap: int, lag: int, size: int = BATCH, *, time: str = "at") -> list[TupleBatch]:
     """Return the tuples in batches, with the watermarks that a source makes of them."""
     clock, made = Clock(lag, gap), list[TupleBatch]()
     for start in range(0, source.num_rows, size):
-        part = source.slice(start, size).cast(arrow_schema(SCHEMA))
-        times = part.column("at").cast(pa.int64()).to_numpy()
+        part = source.slice(start, size)
+        times = part.column(time).cast(pa.int64()).to_numpy()
         made.append(TupleBatch(part, watermarks=clock.advance(times)))
     return made
 

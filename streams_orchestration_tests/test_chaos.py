@@ -13,11 +13,12 @@ from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.preview import preview
 from streams_orchestration_tests import mariadb
 from streams_orchestration_tests.chaos.__main__ import CATALOGS, main
+from streams_orchestration_tests.chaos.fed_panes import FED, FedPanes
 from streams_orchestration_tests.chaos.healers import HEALERS
 from streams_orchestration_tests.chaos.pairs import A_SECOND, PAIRS, rows, shape_at
 from streams_orchestration_tests.chaos.plans import Plans
 from streams_orchestration_tests.chaos.queries import QUERIES
-from streams_orchestration_tests.chaos.shapes import SHAPES, shape_of
+from streams_orchestration_tests.chaos.shapes import SHAPES, Shape, shape_of
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, together, undisturbed
 from streams_orchestration_tests.postgresql import why_not
 
@@ -90,6 +91,24 @@ def test_what_is_lost_doubled_or_mixed_up_is_named(actual: Outcome, message: str
     assert message in difference
 
 
+FIRINGS = [("a", 0, 1, 1, 0), ("a", 0, 2, 3, 1), ("b", 0, 1, 5, 0)]
+
+
+@pytest.mark.parametrize(
+    ("firings", "wanted"),
+    [
+        (FIRINGS, [("a", 0, 2, 3), ("b", 0, 1, 5)]),
+        ([*FIRINGS, ("b", 0, 1, 5, 0)], [("a", 0, 2, 3), ("b", 0, 1, 5), ("b", 0, "firing 0 twice")]),
+        (FIRINGS[1:], [("a", 0, 2, 3), ("b", 0, 1, 5), ("a", 0, "firings are missing")]),
+    ],
+)
+def test_the_last_firing_of_a_pane_counts_and_each_comes_once(
+    firings: list[tuple[object, ...]], wanted: list[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(Shape, "results", lambda *_: {"Out": firings})
+    assert FedPanes("panes", []).results(None) == {"Out": wanted}
+
+
 @pytest.mark.slow
 def test_a_few_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     kinds = [
@@ -133,7 +152,7 @@ def search(shape: str, faults: int, place: Path, *how: str) -> int:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("pair", [pytest.param(each, marks=[JAVA] * (each != "mariadb")) for each in PAIRS])
+@pytest.mark.parametrize("pair", [pytest.param(each, marks=[JAVA] * (each != "mariadb")) for each in (*PAIRS, *FED)])
 def test_faults_between_two_servers(pair: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert search(pair, FAULTS_BETWEEN_SERVERS, tmp_path, "--engine", "local") == 0, capsys.readouterr().out
 

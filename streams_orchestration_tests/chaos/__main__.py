@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from streams_orchestration_tests.chaos.arena import Case, Verdict, as_document, run
+from streams_orchestration_tests.chaos.fed_panes import FED
 from streams_orchestration_tests.chaos.healers import HEALERS
 from streams_orchestration_tests.chaos.pairs import PAIRS
 from streams_orchestration_tests.chaos.queries import QUERIES
@@ -52,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--shape",
         action="append",
-        choices=[*SHAPES, *QUERIES, *PAIRS],
+        choices=[*SHAPES, *QUERIES, *PAIRS, *FED],
         help="of the applications, with queries of Spark's, or a pair of servers; may be repeated",
     )
     parser.add_argument("--healer", action="append", choices=list(HEALERS), help="may be repeated")

@@ -113,6 +113,10 @@ class Paced(Beacon):
         return super()._due(start, limit)
 
 
+QUIET_CALLS = 3
+"""Calls without a message after which a topic that gets no more has ended."""
+
+
 class Slow(SourceOperator):
     """Gives a few tuples at a time until a certain file exists."""
 
@@ -155,6 +159,27 @@ class SlowKafka(Slow, KafkaSource):
     def setup(self) -> None:
         super().setup()
         self.hurry = Path(self.parameters.hurry)
+
+
+class FedKafka(KafkaSource):
+    """A KafkaSource of a topic that is fed until a certain file exists; it ends with the last message."""
+
+    Parameters = SlowKafkaParameters
+    quiet = 0
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        fed = fed_file(Path(self.parameters.hurry)).exists()
+        self.ended = frozenset()
+        produced = super().produce(offset, limit)
+        everything = sum(len(topic) for topic in produced.offset.get("next", {}).values())
+        over = fed and produced.offset == offset and len(self.ended) == everything > 0
+        self.quiet = self.quiet + 1 if over else 0  # what was read ahead may be from before
+        return ProducedTo(produced.offset, exhausted=self.quiet > QUIET_CALLS)
+
+
+def fed_file(hurry: Path) -> Path:
+    """The file that says that a topic gets no more messages."""
+    return hurry.with_name("fed")
 
 
 class SlowSqlParameters(SqlSourceParameters):

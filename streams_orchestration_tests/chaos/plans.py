@@ -17,7 +17,7 @@ from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration_tests.chaos.shapes import Shape
 
-KEYED = {"Columns": ("in0",), "Totals": ("in0",), "Pairing": ("in0", "in1"), "Filter": ("in0",)}
+KEYED = {"Aggregate": ("in0",), "Columns": ("in0",), "Totals": ("in0",), "Pairing": ("in0", "in1"), "Filter": ("in0",)}
 """Operators whose tuples may be split by their keys, with their input ports."""
 MOST_CHANNELS = 4
 FAR: dict[str, Any] = {"placement": {"hostExlocation": "far", "partitionIsolation": True}}

@@ -53,7 +53,7 @@ OPERATORS: dict[str, Any] = {
             "outputs": [{"mutable": True}],
             "consistent": {"start": True},
         }
-        for name in ("SlowFile", "SlowKafka", "SlowSql")
+        for name in ("SlowFile", "SlowKafka", "SlowSql", "FedKafka")
     },
     "Pairing": {
         "implementation": "streams_orchestration_tests.chaos.operators:Pairing",
@@ -62,7 +62,7 @@ OPERATORS: dict[str, Any] = {
         "stateful": True,
     },
 }
-HURRIED = ("Paced", "SlowFile", "SlowKafka", "SlowSql")
+HURRIED = ("Paced", "SlowFile", "SlowKafka", "SlowSql", "FedKafka")
 """Sources that take their time until they are to hurry."""
 SCHEMAS = {"Row": "k string, n bigint", "Total": "k string, number bigint, total bigint"}
 AUTONOMOUS: dict[str, Any] = {"annotations": {"autonomous": True}}

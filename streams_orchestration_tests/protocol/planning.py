@@ -9,6 +9,7 @@ from streams_orchestration.runtime.engine.spark.frames.planner import flush_befo
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.programs.batches import Position, Segment
 from streams_orchestration.runtime.queries.planning import PeView, StreamView, plan_batch
+from streams_orchestration_tests.protocol import watermarks
 from streams_orchestration_tests.protocol.queries import queried
 from streams_orchestration_tests.protocol.setting import Setting
 from streams_orchestration_tests.protocol.topologies import Topology
@@ -65,6 +66,7 @@ def _flights(setting: Setting, world: World, pe: int) -> Iterator[Flight]:
                 items=made + taken,
                 state=tuple(sorted((*row.state, *made, *taken))),
             )  # fmt: skip
+            flight = watermarks.met(setting, world, pe, flight)
             if t.query(pe):
                 flight = queried(flight, world.queries[pe], flushed=t.query(pe) in plan.position.sources)
             yield flight

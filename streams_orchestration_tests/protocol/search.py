@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from dataclasses import dataclass
 
+from streams_orchestration_tests.protocol import watermarks
 from streams_orchestration_tests.protocol.planning import begin
 from streams_orchestration_tests.protocol.queries import refuse_apart
 from streams_orchestration_tests.protocol.setting import FAULTS
@@ -117,6 +118,8 @@ class Properties:
         for pe in range(len(world.pes)):
             if t.query(pe):
                 refuse_apart(world, pe, cuts[pe])
+        for pe, row in enumerate(world.pes):
+            watermarks.check(t, pe, row)
         for pe in t.channels:
             for item in world.pes[pe].state:
                 if t.channel(world.plan, item) != pe:
@@ -136,6 +139,7 @@ class Properties:
             self._check_order(pe, world.visible[pe])
         states = self._wanted_states(world.plan)
         for pe, row in enumerate(world.pes):
+            watermarks.refuse_late(pe, row)
             if row.state != states[pe]:
                 message = f"PE {pe} ends with the state {row.state}, wanted is {states[pe]}"
                 raise ViolationError(message)

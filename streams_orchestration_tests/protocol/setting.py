@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.world import Flight
@@ -68,5 +69,12 @@ class Setting:
     """A checkpoint that a redeploy or its revert brings back gets the number of the commit that names it."""
     flushes: bool = True
     """A query has a batch with a marker in front of its last one."""
+    watermarks_go_back: bool = True
+    """A reset takes watermarks back with the tuples that they came behind."""
+    merges_least: bool = True
+    """The watermark behind several streams is the least of theirs, not the greatest."""
+    switches_watermarks: Literal["least", "greatest", "none"] = "least"
+    """What every stream begins with after a redeploy: the operator's watermark, the greatest of all streams, or none.
+    """
     flights: dict[tuple, tuple[Flight, ...]] = field(default_factory=dict, compare=False, repr=False)
     """What `begin` has found out."""

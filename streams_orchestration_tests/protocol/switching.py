@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from streams_orchestration_tests.protocol import watermarks
 from streams_orchestration_tests.protocol.queries import anew
 from streams_orchestration_tests.protocol.setting import Setting
 from streams_orchestration_tests.protocol.topologies import Topology
@@ -117,6 +118,7 @@ def switch(setting: Setting, world: World) -> World:
         pes[pe] = Pe(
             batch, epoch + 1, exhausted, topology.unit_of[pe] in finished, row.inputs, row.offset, row.done,
             row.written, states[pe], batch if setting.renumbers else row.stored, row.closed, row.flushed,
+            *watermarks.switched(setting, row), row.late,
         )  # fmt: skip
         boundaries[pe] = (Boundary(epoch, pes[pe]),) if setting.boundary_commits else ()
         if set(topology.readers[pe]) <= set(held):

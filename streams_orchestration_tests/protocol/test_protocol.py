@@ -148,6 +148,26 @@ BROKEN: dict[str, tuple[str, str, dict[str, Any]]] = {
         "PE 2 has the state of 10, whose tuples go to PE 1",
         {"numbers_grow": False, "redeploys": 1, "epochs": 1, "faults": 0},
     ),
+    "a reset that leaves watermarks where they are": (
+        "chain of 2",
+        "undisturbed it is 0 behind ()",
+        {"watermarks_go_back": False, "epochs": 1},
+    ),
+    "a merge that takes the greatest watermark": (
+        "two starts that join",
+        "undisturbed it is 0 behind (10,)",
+        {"merges_least": False, "epochs": 1, "faults": 0},
+    ),
+    "streams that begin with nothing after a redeploy": (
+        "chain of 2",
+        "has committed the watermark 0; undisturbed it is 1 behind (10,)",
+        {"switches_watermarks": "none", "trials": False, "redeploys": 1, "epochs": 1, "faults": 0},
+    ),
+    "streams that begin with the greatest watermark after a redeploy": (
+        "two starts that join",
+        "has committed the watermark 1; undisturbed it is 0 behind",
+        {"switches_watermarks": "greatest", "trials": False, "redeploys": 1, "epochs": 2, "faults": 0},
+    ),
     "a checkpoint that a reset does not cut back": (
         "query",
         "PE 1: Spark stands at batch 0, the catalog at -1",
@@ -211,6 +231,16 @@ LOST: dict[str, tuple[str, str, dict[str, Any]]] = {
         "chain of 2",
         "published (10, 10, 11), wanted are [10, 11]",
         {"shows_after_trial": False, "redeploys": 1, "epochs": 1, "faults": 0},
+    ),
+    "watermarks that a reset leaves": (
+        "chain of 2",
+        "PE 1: the tuple 10 of time 1 came late",
+        {"watermarks_go_back": False, "epochs": 1},
+    ),
+    "the greatest of several watermarks": (
+        "two starts that join",
+        "PE 2: the tuple 10 of time 1 came late",
+        {"merges_least": False, "epochs": 1, "faults": 0},
     ),
     "a checkpoint not cut back": (
         "query",

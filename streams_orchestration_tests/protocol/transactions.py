@@ -36,7 +36,7 @@ def commit(setting: Setting, world: World, pe: int, number: int) -> World:
         raise ViolationError(message)
     written = flight.written
     if flight.items and t.readers[pe]:
-        piece = Piece(written, flight.batch, flight.epoch, flight.items)
+        piece = Piece(written, flight.batch, flight.epoch, flight.items, flight.watermark)
         if any(other.number == written for other in world.streams[pe]):
             return world  # the catalog has a key for that
         world = world._replace(streams=put(world.streams, pe, (*world.streams[pe], piece)))
@@ -48,6 +48,7 @@ def commit(setting: Setting, world: World, pe: int, number: int) -> World:
     row = Pe(
         flight.batch, flight.epoch + flight.boundary, t.inflows(pe) <= set(flight.done), flight.final,
         flight.inputs, flight.offset, flight.done, written, flight.state, flight.batch, flight.closed, flight.flushed,
+        flight.entries, flight.watermark, flight.late,
     )  # fmt: skip
     if t.query(pe) and not (flight.boundary and setting.links_in_commit):
         row = row._replace(state=before.state, stored=before.stored, closed=before.closed)
@@ -109,6 +110,8 @@ def reset(setting: Setting, world: World, number: int, cause: int = 0) -> World:
             raise ViolationError(message)
         # numbers of segments are never used twice
         row = row._replace(written=world.pes[pe].written)
+        if not setting.watermarks_go_back:
+            row = row._replace(entries=world.pes[pe].entries, watermark=world.pes[pe].watermark)
         pes[pe] = row
         streams[pe] = tuple(piece for piece in streams[pe] if piece.batch <= row.batch)
         files[pe] = tuple(file for file in files[pe] if file.batch <= row.batch)

@@ -36,6 +36,12 @@ class Pe(NamedTuple):
     """Of a query: in its checkpoint all windows are closed."""
     flushed: bool = False
     """Of a query: the marker that closes them has come."""
+    entries: tuple[int, ...] = ()
+    """The watermark of every stream that it reads, 0 before the first one."""
+    watermark: int = 0
+    """Its own: of a source, the greatest time that it has made, else the least of the entries; it never falls."""
+    late: Items = ()
+    """The tuples that were below its watermark when they came."""
 
 
 class Query(NamedTuple):
@@ -79,6 +85,8 @@ class Piece(NamedTuple):
     batch: int
     epoch: int
     items: Items
+    watermark: int = 0
+    """The one behind its tuples."""
 
 
 class File(NamedTuple):
@@ -114,6 +122,9 @@ class Flight(NamedTuple):
     """After the batch."""
     closed: bool = False
     flushed: bool = False
+    entries: tuple[int, ...] = ()
+    watermark: int = 0
+    late: Items = ()
     """As those of a PE."""
     current: bool = True
     """Its process is the one that works for the PE; False for one that was taken for dead and is not."""
