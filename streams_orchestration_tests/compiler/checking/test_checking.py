@@ -332,10 +332,11 @@ def of_one(directory: Path, operator: str, parameters: dict[str, Any]) -> list[D
         {"stream": f"X{i}"} | ({} if operator == "Delay" else {"schema": "n int"}) for i in range(ports.least_outputs)
     ]
     spec = directory / "one.yaml"
-    notes: dict[str, Any] = {"eventTime": {"eventTimeAttribute": "at"}} if operator == "Delay" else {}
+    timed = operator in ("Delay", "FileSink")
+    notes: dict[str, Any] = {"eventTime": {"eventTimeAttribute": "at"}} if timed else {}
     if "truncateOnReset" in parameters:
         notes = {"consistent": {"trigger": "periodic", "period": 1.0}}
-    schema = "n int, at bigint" if operator == "Delay" else "n int"
+    schema = "n int, at bigint" if timed else "n int"
     source = {"name": "S", "operator": "Beacon", "outputs": [{"stream": "S", "schema": schema}], "annotations": notes}
     head = "specVersion: 1\napplication: one\ngraph:"
     spec.write_text(f"{head}\n  - {json.dumps(source)}\n  - {json.dumps(invocation)}\n")
