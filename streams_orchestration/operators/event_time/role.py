@@ -44,8 +44,6 @@ class EventTimeRole:
     """The least distance between two watermarks of a source in ticks (EV18)."""
     ports: tuple[int, ...] = ()
     """The input ports that event-time connections and Imports with event time enter, ascending."""
-    imports: tuple[int, ...] = ()
-    """The input ports to which Imports bring watermarks (EV48), ascending."""
     outputs: tuple[int, ...] = ()
     """The output ports in the graph (EV4, EV5), ascending."""
     on_null: OnNull = "fail"
@@ -58,3 +56,5 @@ class EventTimeRole:
     """The number of times far ahead in a row that move the watermark (EV53)."""
     ahead_of: str | None = None
     """The attribute from which the distance is measured in place of the watermark (EV53)."""
+    imports: tuple[int, ...] = ()
+    """The input ports to which Imports bring watermarks (EV48), ascending."""

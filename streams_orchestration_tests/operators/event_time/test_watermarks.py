@@ -132,6 +132,7 @@ def test_entries_take_batches_as_they_take_items_one_by_one(items: list[tuple[st
 def test_a_connection_that_a_new_plan_adds_begins_with_the_watermark():
     entries = Entries("ab")
     entries.load({"watermark": 10})
+    assert entries.values == {"a": 10, "b": 10}
     assert entries.enter("a", Watermarks.of((1, 20)), 1) is None
     assert [*(entries.enter("b", Watermarks.of((0, 15)), 0) or ())] == [(0, 15)]
 

@@ -29,6 +29,11 @@ HEEDING = sink("Other", "Kept", parameters={"file": "Other", "closeMode": "punct
 """A sink that closes a file at each window mark."""
 
 
+def parameters_of(window: str) -> dict[str, Any]:
+    windows = WINDOWS[window]
+    return {"window": windows["window"], "partitionBy": ["k"], "output": windows["output"] | {"n": "Sum(n)"}}
+
+
 def rows_of(file: Path, *, event_time: bool) -> dict[str, Any]:
     source = timed("Rows", file)
     return source if event_time else source | {"annotations": PERIODIC}
@@ -36,13 +41,10 @@ def rows_of(file: Path, *, event_time: bool) -> dict[str, Any]:
 
 def ran(directory: Path, window: str, *behind: dict[str, Any]) -> LocalApplication:
     """Run Rows -> Windows by key -> Kept, behind which are a sink and others, in one PE."""
-    windows = WINDOWS[window]
-    output = windows["output"] | {"n": "Sum(n)"}
-    parameters = {"window": windows["window"], "partitionBy": ["k"], "output": output}
     directory.mkdir()
     graph = [
         rows_of(timed_file(directory / "rows.parquet", TUPLES), event_time="time" in window or window == "sessions"),
-        through("Windows", "Aggregate", "Rows", parameters=parameters),
+        through("Windows", "Aggregate", "Rows", parameters=parameters_of(window)),
         through("Kept", "Filter", "Windows", parameters={"filter": "n % 5 <> 0"}),
         sink("Out", "Kept"),
         *behind,
@@ -75,3 +77,16 @@ def test_marks_that_nobody_handles_are_counted_but_cut_no_batches(window: str, t
     assert flows(plain, "marks") == flows(heeding, "marks")
     assert flows(plain, "tuples") == flows(heeding, "tuples")
     assert flows(plain, "batches")["inputs"] <= CALLS * len(plain.results) < flows(heeding, "batches")["inputs"]
+
+
+def test_watermarks_are_behind_the_firings_that_they_caused(tmp_path: Path):
+    graph = [
+        timed("Rows", timed_file(tmp_path / "rows.parquet", TUPLES)),
+        through("Windows", "Aggregate", "Rows", parameters=parameters_of("event time")),
+        through("Met", "Meeting", "Windows", schema="Met"),
+        sink("Out", "Met"),
+    ]
+    local = LocalApplication(Home(tmp_path / "home"), in_event_time(graph, fusion="manual", pes=1), 1000)
+    local.run()
+    met = [(at, watermark) for at, k, _, watermark in rows(local) if k != "end"]
+    assert met == [(10_000 * n + 9_999, 10_000 * n + 9_000) for n in range(10) for _ in range(7)]
