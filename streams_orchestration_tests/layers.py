@@ -111,6 +111,7 @@ SPL_LAYERS = {
             "windows",
             "located",
             "native_operators",
+            "stream_names",
             "names",
             "annotations",
             "parameters",

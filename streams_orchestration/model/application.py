@@ -19,6 +19,7 @@ from streams_orchestration.model.values import (
     Name,
     Number,
     Parameter,
+    SubmissionName,
     SubmissionValue,
     Text,
     TimeZone,
@@ -104,7 +105,7 @@ class Application(Element):
     """The reason why the application compiles and does not run; empty for one that can run."""
     time_zone: TimeZone = "UTC"
     """The time zone of local times in expressions and queries."""
-    submission: dict[Identifier, SubmissionValue] = Field(default_factory=dict)
+    submission: dict[SubmissionName, SubmissionValue] = Field(default_factory=dict)
     schemas: dict[Identifier, Text] = Field(default_factory=dict)
     operators: dict[DefinitionName, OperatorModel] = Field(default_factory=dict)
     composites: dict[DefinitionName, Composite] = Field(default_factory=dict)

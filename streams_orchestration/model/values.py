@@ -20,6 +20,7 @@ INT64 = range(-(2**63), 2**63)
 _REFERENCE = re.compile(r"\$\{[^{}]*\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _UID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
+_SUBMISSION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DEFINITION = re.compile(r"([A-Za-z_]\w*(\.[A-Za-z_]\w*)*::)?[A-Za-z_]\w*(#[1-9][0-9]*)?", re.ASCII)
 _IMPLEMENTATION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
@@ -127,6 +128,10 @@ Uid = Annotated[Text, AfterValidator(_named(_UID, "names with dots between them,
 """The identity of an invocation across redeploys. Its former full logical name is allowed, so it may be renamed."""
 Identifier = Annotated[Text, AfterValidator(_named(_IDENTIFIER, IDENTIFIER_RULE))]
 """The name of a submission-time value or a schema."""
+SubmissionName = Annotated[
+    Text, AfterValidator(_named(_SUBMISSION_NAME, "letters, digits, _, - and ., not starting with a digit"))
+]
+"""The name of a submission-time value."""
 DefinitionName = Annotated[
     Text,
     AfterValidator(_named(_DEFINITION, f"{IDENTIFIER_RULE}; a namespace may stand before it, as in my.space::Name")),

@@ -6,7 +6,7 @@ same body share one composite of the document.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from streams_orchestration.spl.application.located import mapping, sequence
 from streams_orchestration.spl.application.names import CompositeOperator, FileNames, Files, Operator, PrimitiveOperator
 from streams_orchestration.spl.application.native_operators import NativeOperators, is_mutable
 from streams_orchestration.spl.application.parameters import ParameterWriter
+from streams_orchestration.spl.application.stream_names import NOTHING, StreamNames
 from streams_orchestration.spl.application.submission import Submission, references
 from streams_orchestration.spl.application.values import Reader
 from streams_orchestration.spl.application.windows import window_text
@@ -37,25 +38,8 @@ from streams_orchestration.spl.typing.naming import type_of_values
 from streams_orchestration.spl.typing.scopes import Actual, Meaning, Port, Scope, StreamName, VariableName, port_scope
 from streams_orchestration.spl.typing.typed import Mistake, Source
 
-_NOTHING = Tuple(())
 _COMPILED_ONLY = {XML, *COMPLEX, *DECIMALS}
 """Types of which no values can be sent."""
-
-
-class _StreamNames(dict[str, Meaning]):
-    """The names of a composite; types of streams are found out when they are asked for."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.heads: dict[str, Callable[[], Tuple]] = {}
-
-    def get(self, name: str, default: Any = None) -> Any:  # type: ignore[override]
-        """Return the meaning of a name."""
-        head = self.heads.pop(name, None)
-        if head is not None:
-            self[name] = StreamName(_NOTHING)  # for a type that refers to itself
-            self[name] = StreamName(head())
-        return super().get(name, default)
 
 
 class _Body:
@@ -77,22 +61,28 @@ class _Body:
         self.source: Source = operator.unit.source
         self.mistakes = expansion.mistakes
         self.report = mistake_reporter(self.source, self.mistakes)
-        self.known = _StreamNames()
+        self.known = StreamNames()
         self.scope = Scope(self.names.scope, self.known, self.names)
         self.known |= actuals
         for formal in self.composite.formals:
             if formal.default is not None and formal.name.name not in self.known:
                 self.known[formal.name.name] = self._actual(formal, formal.default, self.source, self.scope)
+        for port, type_ in zip(self.composite.inputs, inputs, strict=False):
+            self.known.heads[port.name.name] = lambda port=port, type_=type_: self._come(port, type_)
+        self._declare_streams()
         for definition in self.composite.types:
             type_ = type_of(definition.type, self.scope, self.source, self.mistakes)
             self.scope.declare_type(definition.name.name, type_)
-        for port, type_ in zip(self.composite.inputs, inputs, strict=False):
-            own = type_ if port.type is None else self._tuple(port.type)
-            if port.type is not None and own != type_ and _NOTHING not in (own, type_):
-                message = f"{port.name} of {self.composite.name} has the type {own}, and {type_} comes"
-                self.report("CDISP0457E", message, port.name)
-            self.known[port.name.name] = StreamName(own)
-        self._declare_streams()
+        for port in self.composite.inputs:
+            self.known.get(port.name.name)
+
+    def _come(self, port: Any, type_: Tuple) -> Tuple:
+        """Return the type of an input port of the composite; another type than that of its stream is reported."""
+        own = type_ if port.type is None else self._tuple(port.type)
+        if port.type is not None and own != type_ and NOTHING not in (own, type_):
+            message = f"{port.name} of {self.composite.name} has the type {own}, and {type_} comes"
+            self.report("CDISP0457E", message, port.name)
+        return own
 
     def _declare_streams(self) -> None:
         seen = {port.name.name for port in self.composite.inputs}
@@ -102,11 +92,23 @@ class _Body:
                 if name in seen:
                     self.report("CDISP0029E", f"the stream {name} is defined twice", output.stream)
                 seen.add(name)
-                self.known.heads[name] = lambda written=output.type: self._tuple(written)
+                self.known.heads[name] = lambda of=invocation, written=output.type: self._head(of, written)
 
-    def _tuple(self, written: tree.Type) -> Tuple:
-        type_: Type = type_of(written, self.scope, self.source, self.mistakes)
-        return type_ if isinstance(type_, Tuple) else _NOTHING
+    def _head(self, invocation: Invocation, written: tree.Type) -> Tuple:
+        """Return the type of an output stream, which may name aliases of input ports of its invocation."""
+        aliases = StreamNames()
+        for port in invocation.inputs:
+            if port.alias is not None:
+                aliases.heads[port.alias.name] = lambda stream=port.streams[0]: self._stream(stream)
+        return self._tuple(written, Scope(self.scope, aliases, self.names) if aliases.heads else self.scope)
+
+    def _stream(self, stream: tree.Name) -> Tuple:
+        meaning = self.scope.find(stream.name, stream.namespace)
+        return meaning.type if isinstance(meaning, StreamName) else NOTHING
+
+    def _tuple(self, written: tree.Type, scope: Scope | None = None) -> Tuple:
+        type_: Type = type_of(written, scope or self.scope, self.source, self.mistakes)
+        return type_ if isinstance(type_, Tuple) else NOTHING
 
     def _actual(self, formal: Formal, values: Any, source: Source, scope: Scope) -> Actual:
         kind = None if formal.type is None else type_of(formal.type, self.scope, self.source, self.mistakes)
@@ -149,7 +151,10 @@ class _Body:
         reader = Reader(self.source, self.scope, self.mistakes)
         if isinstance(operator, CompositeOperator):
             entries["operator"] = self._composite(operator, invocation, inputs)
-            bindings: list[Any] = [[stream.name for stream in port.streams] for port in invocation.inputs]
+            bindings: list[Any] = [
+                {"streams": [stream.name for stream in port.streams], "name": port.alias and port.alias.name}
+                for port in invocation.inputs
+            ]
         else:
             kind = "Custom" if operator is None else operator.kind
             entries["operator"] = kind
@@ -210,17 +215,17 @@ class _Body:
                 self.report("CDISP0053E", f"there is no stream {stream}", stream)
                 continue
             types.append(meaning.type)
-            if meaning.type != types[0] and _NOTHING not in (meaning.type, types[0]):
+            if meaning.type != types[0] and NOTHING not in (meaning.type, types[0]):
                 self.report(
                     "CDISP0457E", f"the stream {stream} has the type {meaning.type}, and the port {types[0]}", stream
                 )
         names = tuple(stream.name for stream in port.streams)
         alias = () if port.alias is None else (port.alias.name,)
-        return Port(self._label(port), types[0] if types else _NOTHING, (*alias, *names))
+        return Port(self._label(port), types[0] if types else NOTHING, (*alias, *names))
 
     def _output(self, port: OutputPort) -> Port:
         meaning = self.known.get(port.stream.name)
-        type_ = meaning.type if isinstance(meaning, StreamName) else _NOTHING
+        type_ = meaning.type if isinstance(meaning, StreamName) else NOTHING
         alias = () if port.alias is None else (port.alias.name,)
         return Port((port.alias or port.stream).name, type_, (*alias, port.stream.name), mutable=True)
 
@@ -302,7 +307,7 @@ class _Body:
                 isinstance(made, StreamName)
                 and isinstance(wanted, StreamName)
                 and made.type != wanted.type
-                and _NOTHING not in (made.type, wanted.type)
+                and NOTHING not in (made.type, wanted.type)
             ):
                 message = f"{output.stream} has the type {wanted.type}, and {operator.kind} gives {made.type}"
                 self.report("CDISP0457E", message, output.stream)

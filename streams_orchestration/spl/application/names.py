@@ -11,7 +11,7 @@ from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Composite, Definition, Function, FunctionParameter
 from streams_orchestration.spl.models.operators import OperatorModel
 from streams_orchestration.spl.toolkits.search import Toolkits
-from streams_orchestration.spl.toolkits.standard import IMPLICIT, is_standard
+from streams_orchestration.spl.toolkits.standard import COMPILED_ONLY, IMPLICIT, is_standard
 from streams_orchestration.spl.toolkits.units import LoadedUnit
 from streams_orchestration.spl.types.types import RSTRING, UNKNOWN, Enumeration, Type
 from streams_orchestration.spl.typing.checking import type_of
@@ -114,7 +114,8 @@ class FileNames:
         for namespace in (*named, *own, *wild):
             given = self.files.natives.given.get(f"{namespace}::{name.name}") if namespace else None
             prototypes = self.files.toolkits.native_functions(namespace, name.name)
-            if given is not None or any(each.public or namespace == self.unit.namespace for each in prototypes):
+            java = self.files.toolkits.has_java(namespace, name.name)
+            if java or given is not None or any(each.public or namespace == self.unit.namespace for each in prototypes):
                 return Signature(namespace, name.name, (), UNKNOWN, native=True, pure=given is not None and given.pure)
         for namespace in (*named, *wild):
             if namespace not in IMPLICIT and not self.files.toolkits.lists_natives(namespace):
@@ -231,6 +232,11 @@ class FileNames:
             missing = not self.files.toolkits.lists_natives(use.namespace) and use.namespace not in IMPLICIT
             if use.name == "*" and missing and not name.namespace:
                 return PrimitiveOperator(use.namespace, name.name, standard=False)
+        if not name.namespace and self.files.toolkits.has_java(self.unit.namespace, name.name):
+            return PrimitiveOperator(self.unit.namespace, name.name, standard=False)
+        home = COMPILED_ONLY.get(name.name)
+        if home is not None and name.namespace in ("", home):
+            return PrimitiveOperator(home, name.name, standard=False)
         return None
 
     def _places(self, name: tree.Name) -> Iterator[tuple[str, bool]]:

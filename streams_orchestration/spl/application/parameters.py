@@ -168,7 +168,8 @@ class ParameterWriter:
 
     def _without_model(self, invocation: Invocation, scope: Scope, typed: list[Node]) -> dict[str, Any]:
         """Return the parameters of an operator whose model is not known: words, constants and expressions."""
-        parameters = {each.label.name: self._argument(each, scope, typed) for each in invocation.arguments}
+        assumed = with_assumed_functions(scope, *(each.values for each in invocation.arguments))
+        parameters = {each.label.name: self._argument(each, assumed, typed) for each in invocation.arguments}
         outputs = self._outputs(invocation.assignments, scope, typed)
         return parameters if outputs is None else parameters | {"output": outputs}
 
@@ -236,7 +237,7 @@ class ParameterWriter:
             return None
         maps: list[dict[str, Any]] = [{} for _ in self.outputs]
         for clause in clauses:
-            inner = with_assumed_functions(scope, clause)
+            inner = with_assumed_functions(scope, *(each.value for each in clause.assignments))
             number = next(
                 (n for n, port in enumerate(self.outputs) if clause.port.name in (port.label, *port.names)), None
             )

@@ -231,24 +231,23 @@ def with_output_functions(scope: Scope, kind: OutputPorts | None) -> Scope:
     return scope.child({name: FunctionName(tuple(each), "output") for name, each in functions.items()})
 
 
-def with_assumed_functions(scope: Scope, clause: definitions.OutputClause) -> Scope:
-    """Return a scope in which unknown functions that assignments call are output functions without known types."""
+def with_assumed_functions(scope: Scope, *values: object) -> Scope:
+    """Return a scope in which unknown functions that values call are those of the operator, without known types."""
     called = {
-        name.name
-        for each in clause.assignments
-        for name in _called(each.value)
-        if not name.namespace and scope.find(name.name) is None
+        name.name for each in values for name in _called(each) if not name.namespace and scope.find(name.name) is None
     }
     return scope.child({name: FunctionName((), "output") for name in called})
 
 
 def _called(node: object) -> Iterator[tree.Name]:
+    if isinstance(node, tuple):
+        for each in cast("tuple[object, ...]", node):
+            yield from _called(each)
+        return
     if isinstance(node, tree.Call) and isinstance(node.function, tree.Name):
         yield node.function
     for name in getattr(node, "__dataclass_fields__", {}):
-        value: Any = getattr(node, name)
-        for each in cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,):
-            yield from _called(each)
+        yield from _called(getattr(node, name))
 
 
 def _expressions(argument: definitions.Argument) -> tuple[tree.Expression, ...] | None:

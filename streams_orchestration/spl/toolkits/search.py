@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,6 +11,13 @@ from streams_orchestration.spl.language.definitions import Definition
 from streams_orchestration.spl.models.operators import OperatorModel
 from streams_orchestration.spl.models.reading import ModelError, Prototype, read_functions, read_model, read_toolkit
 from streams_orchestration.spl.toolkits.units import LoadedUnit, load
+
+_JAVA = Path("impl", "java", "src")
+_ANNOTATION = re.compile(
+    r"@(?:PrimitiveOperator|Function)\b(?:\s*\((?P<keys>(?:[^()\"]|\"(?:[^\"\\]|\\.)*\")*)\))?"
+    r"[^;{}]*?(?:\bclass\s+(?P<type>\w+)|\b(?P<method>\w+)\s*\()"
+)
+_NAME = re.compile(r'\bname\s*=\s*"(\w+)"')
 
 
 class Toolkits:
@@ -28,6 +36,7 @@ class Toolkits:
         self._namespaces: dict[str, tuple[LoadedUnit, ...]] = {}
         self._models: dict[Path, OperatorModel | None] = {}
         self._indexes: dict[Path, dict[str, OperatorModel]] = {}
+        self._java: dict[Path, frozenset[str]] = {}
         self._functions: dict[Path, tuple[Prototype, ...]] = {}
 
     def add(self, unit: LoadedUnit) -> None:
@@ -68,6 +77,20 @@ class Toolkits:
         """
         having = [root for root in self.roots if any(each.is_dir() for each in _directories(root, namespace))]
         return bool(having) and not any(_is_unbuilt(root) for root in having)
+
+    def has_java(self, namespace: str, name: str) -> bool:
+        """Return True if a toolkit that has a namespace has an operator or a function of a name in its Java sources.
+
+        Only toolkits that are not built are searched: a built one has models.
+        """
+        having = (root for root in self.roots if any(each.is_dir() for each in _directories(root, namespace)))
+        return any(name in self._java_names(root) for root in having if _is_unbuilt(root))
+
+    def _java_names(self, root: Path) -> frozenset[str]:
+        if root not in self._java:
+            texts = (path.read_text("utf-8", "replace") for path in sorted((root / _JAVA).rglob("*.java")))
+            self._java[root] = frozenset(name for text in texts for name in _annotated(text))
+        return self._java[root]
 
     def definitions(self, namespace: str, name: str) -> list[tuple[LoadedUnit, Definition]]:
         """Return the definitions of a name in a namespace; those of the first toolkit that has any."""
@@ -121,8 +144,19 @@ def _directories(root: Path, namespace: str) -> list[Path]:
     return list(dict.fromkeys((root / namespace.replace(".", os.sep), root / namespace))) if namespace else [root]
 
 
+def _annotated(text: str) -> Iterator[str]:
+    """Yield the names of the operators and functions that a file of Java defines.
+
+    >>> list(_annotated('@PrimitiveOperator(name="Join2", namespace="a") public class B { @Function() int c(int d) {'))
+    ['Join2', 'c']
+    """
+    for match in _ANNOTATION.finditer(text):
+        named = _NAME.search(match["keys"] or "")
+        yield named[1] if named is not None else match["type"] or match["method"]
+
+
 def _is_unbuilt(root: Path) -> bool:
-    return (root / "impl" / "java" / "src").is_dir() and not (root / "toolkit.xml").is_file()
+    return (root / _JAVA).is_dir() and not (root / "toolkit.xml").is_file()
 
 
 def _files(root: Path, namespace: str) -> Iterator[Path]:

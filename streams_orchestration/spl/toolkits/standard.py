@@ -24,6 +24,9 @@ IMPLICIT = (
 """The namespaces that every file uses."""
 OPERATORS = {name: namespace for namespace, names in _NAMESPACES.items() for name in names}
 
+COMPILED_ONLY = {"EndpointSink": "spl.endpoint", "EndpointSource": "spl.endpoint", "ReplayableStart": "spl.utility"}
+"""Operators of the toolkit `spl` that no standard operator here replaces, with their namespaces."""
+
 
 def is_standard(namespace: str, name: str) -> bool:
     """Return True for a standard operator of a namespace, or of any if that is empty.

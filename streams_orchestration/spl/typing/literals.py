@@ -78,14 +78,14 @@ class LiteralTyping(CallTyping):
         first = elements[0] if elements else None
         if isinstance(written, tree.ListLiteral):
             values = [self.value(each, first) for each in written.elements]
-            type_ = self._shared(values, written.elements, EMPTY_LIST.elements[0])
+            type_ = self._shared(values, written.elements, EMPTY_LIST.elements[0], first)
             return ListOf(span, Collection("list", (type_,)), self._each(values, type_))
         if not written.entries:
             return MapOf(span, EMPTY_BRACES, ())
         if all(_attribute_name(entry) is not None for entry in written.entries):
             return self._tuple(written, wanted)
         keys = [self.value(entry.key, first) for entry in written.entries]
-        key_type = self._shared(keys, tuple(entry.key for entry in written.entries), UNKNOWN)
+        key_type = self._shared(keys, tuple(entry.key for entry in written.entries), UNKNOWN, first)
         written_values = tuple(entry.value for entry in written.entries if entry.value is not None)
         if not written_values:
             return SetOf(span, Collection("set", (key_type,)), self._each(keys, key_type))
@@ -93,7 +93,7 @@ class LiteralTyping(CallTyping):
             self.report("CDISP0009E", "a map has a value behind ':' for each key, a set for none", written)
             return self.wrong(written)
         values = [self.value(each, elements[-1] if elements else None) for each in written_values]
-        value_type = self._shared(values, written_values, UNKNOWN)
+        value_type = self._shared(values, written_values, UNKNOWN, elements[-1] if elements else None)
         entries = tuple(zip(self._each(keys, key_type), self._each(values, value_type), strict=True))
         return MapOf(span, Collection("map", (key_type, value_type)), entries)
 
@@ -115,8 +115,13 @@ class LiteralTyping(CallTyping):
         type_ = Tuple(tuple(Attribute(name, value.type) for name, value in values.items()))
         return TupleOf(self.span(written), type_, tuple(values.items()))
 
-    def _shared(self, values: list[Expression], written: tuple[tree.Expression, ...], empty: Type) -> Type:
-        """Return the type of all elements of a literal; an element that does not go with the others is a mistake."""
+    def _shared(
+        self, values: list[Expression], written: tuple[tree.Expression, ...], empty: Type, wanted: Type | None
+    ) -> Type:
+        """Return the type of all elements of a literal; an element that does not go with the others is a mistake.
+
+        Nulls alone have the type that is wanted.
+        """
         shared = empty
         for value, each in zip(values, written, strict=True):
             together = common(shared, value.type) if shared != empty else value.type
@@ -124,6 +129,8 @@ class LiteralTyping(CallTyping):
                 self.report("CDISP0046E", f"the elements before this are {shared}, and this is {value.type}", each)
                 return UNKNOWN
             shared = together or UNKNOWN
+        if shared == NULL and isinstance(wanted, Optional):
+            return wanted
         if shared == NULL:
             self.report("CDISP0863E", "a literal of nulls alone has no type; cast one of them", written[0])
             return UNKNOWN

@@ -33,6 +33,7 @@ from streams_orchestration.spl.typing.checking import ExpressionTyping
 from streams_orchestration.spl.typing.scopes import (
     Port,
     Scope,
+    StreamName,
     VariableName,
     function_scope,
     logic_scope,
@@ -120,7 +121,8 @@ def check_logic(
         outputs: the output ports.
         submits: True for Custom, the only operator whose logic may submit.
     """
-    known = scope.child()
+    streams = {name: StreamName(port.type) for port in (*inputs, *outputs) for name in (port.label, *port.names)}
+    known = scope.child({name: stream for name, stream in streams.items() if scope.find(name) is None}).child()
     state = StatementTyping(source, known, mistakes)
     variables: list[Declare] = []
     attributes = {each.name: port for port in inputs for each in port.type.attributes}
