@@ -38,7 +38,8 @@ def event_time(
         confirmations: the number of suspect times in a row that move the watermark; the default is 3.
         ahead_of: the attribute from which the distance is measured in place of the watermark.
         on_null: `fail` or `ignore` for tuples without a time; the default is `fail`.
-        max_drift: the seconds beyond the least watermark of the graph from which on a source is not read.
+        max_drift: the seconds beyond the least watermark of the graph from which on a source is not read; None for no
+            limit.
     """
     values = {
         "eventTimeAttribute": attribute,

@@ -200,6 +200,19 @@ class PeProgram:
         """True if the PE holds the operator that triggers its region."""
         return any(operator.region is not None and operator.region.trigger for operator in self.operators.values())
 
+    @cached_property
+    def drifting(self) -> dict[str, EventTimeRole]:
+        """The roles of the sources that are not read while they are too far ahead of their graph (EV65), by name."""
+        sources = (self.operators[index] for index in self.sources)
+        roles = ((each.name, each.event_time) for each in sources)
+        return {name: role for name, role in roles if role is not None and role.max_drift is not None}
+
+    @cached_property
+    def awaited_sources(self) -> frozenset[str]:
+        """The sources of other PEs for which the sources of this one may have to wait (EV65)."""
+        own = {self.operators[index].name for index in self.sources}
+        return frozenset(peer for role in self.drifting.values() for peer in role.peers) - own
+
     @property
     def imports(self) -> tuple[tuple[int, int], ...]:
         """(operator, port) of its Imports. A PE with Imports never ends: more may be exported later (rule 24)."""

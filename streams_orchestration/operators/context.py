@@ -40,6 +40,11 @@ def _assigns_nothing(names: Collection[str]) -> None:
     """Ignore partitions. This is the default, and stays so outside of event-time graphs."""
 
 
+def _nothing_ahead(_names: Collection[str]) -> frozenset[str]:
+    """Return no partitions. This is the default, and stays so outside of event-time graphs."""
+    return frozenset()
+
+
 def _drop_punctuation(port: int, mark: Punctuation) -> None:
     """Drop a mark. This is the default outside of a PE."""
 
@@ -101,6 +106,8 @@ class OperatorContext:
     set_watermark: Callable[[int], None] = _sets_no_watermark
     assign: Callable[[Collection[str]], None] = _assigns_nothing
     """Take the names of all partitions that a source reads from now on."""
+    too_far_ahead: Callable[[Collection[str]], frozenset[str]] = _nothing_ahead
+    """Return the partitions of a source that it must not read now (EV65), among the given ones."""
     away: bool = False
     """True while the server of a source cannot be reached, so that the source cannot become idle (EV51)."""
     make_consistent: Callable[[], None] = not_the_trigger

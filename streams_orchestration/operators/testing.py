@@ -95,6 +95,7 @@ class OperatorHarness:
             )
             self.context.set_watermark = self._set_watermark
             self.context.assign = self._assign
+            self.context.too_far_ahead = self._too_far_ahead
         self.consistent = 0
         if trigger:
             self.context.region = RegionRole(0, start=True, trigger=True)
@@ -123,6 +124,9 @@ class OperatorHarness:
 
     def _assign(self, names: Collection[str]) -> None:
         self._watermarks.assign(names)
+
+    def _too_far_ahead(self, names: Collection[str]) -> frozenset[str]:
+        return self._watermarks.too_far_ahead(names)
 
     def _send_watermarks(self, port: int, steps: Watermarks) -> None:
         schema = self.context.outputs[port] or pa.schema([])

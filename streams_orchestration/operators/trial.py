@@ -82,6 +82,10 @@ class TrialWatermarks:
         if self._own is not None:
             self._sent(self._own.assign(names))
 
+    def too_far_ahead(self, names: Collection[str]) -> frozenset[str]:
+        """Return the partitions of a source that it must not read now (EV65)."""
+        return frozenset() if self._own is None else self._own.too_far_ahead(names)
+
     def call(self, operator: Operator, process: Callable[[TupleBatch], None], batch: TupleBatch, port: int) -> None:
         """Call an operator with tuples and watermarks that arrive at a port, and send its results and watermarks on."""
         if self._own is None:

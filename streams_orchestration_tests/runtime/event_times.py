@@ -68,13 +68,20 @@ class Lines(SourceOperator):
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         done = offset.get("lines", 0)
         lines = Path(self.parameters.file).read_text().splitlines()[done : done + limit]
+        if self.until is not None:
+            lines = lines[: self.until["lines"] - done]
         rows = [line.split() for line in lines if line != "end"]
         self.at_its_end = len(lines) < limit
         if rows:
             at, k, n = zip(*rows, strict=True)
             columns = {"at": [*map(int, at)], "k": [*k], "n": [*map(int, n)]}
             self.submit(TupleBatch.from_columns(columns, self.context.output_schema()), partitions=[*k])
-        return ProducedTo({"lines": done + len(rows)}, exhausted="end" in lines)
+        done += len(rows)
+        over = "end" in lines or (self.until is not None and done == self.until["lines"])
+        return ProducedTo({"lines": done}, exhausted=over)
+
+    def available(self, offset: Offset) -> Offset:
+        return {"lines": len(Path(self.parameters.file).read_text().splitlines())}
 
 
 OPERATORS = {
@@ -108,9 +115,9 @@ def timed(name: str, path: Path, **event_time: Any) -> dict[str, Any]:
     }
 
 
-def lines(name: str, path: Path) -> dict[str, Any]:
+def lines(name: str, path: Path, **event_time: Any) -> dict[str, Any]:
     """A source of a file that grows, whose tuples have event times."""
-    note = {"eventTimeAttribute": "at", "minimumGap": 0.0}
+    note = {"eventTimeAttribute": "at", "minimumGap": 0.0, **event_time}
     return {
         "name": name,
         "operator": "Lines",

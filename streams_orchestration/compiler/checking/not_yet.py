@@ -69,7 +69,7 @@ def _of_annotation(operator: LogicalOperator) -> Iterator[str]:
         return
     values = {
         "idleAfter of eventTime of an operator that is no source": annotation.idle_after if operator.inputs else None,
-        "maxDrift of eventTime": annotation.max_drift,
+        "maxDrift of eventTime of an operator that is no source": annotation.max_drift if operator.inputs else None,
     }
     yield from (key for key, value in values.items() if value is not None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from streams_orchestration.compiler.deployment.errors import CannotRunError
 from streams_orchestration.compiler.deployment.pe_graph import PeGraph
 from streams_orchestration.compiler.deployment.pe_streams import PeStreams, stream_name
-from streams_orchestration.compiler.event_time.roles import role_of
+from streams_orchestration.compiler.event_time.roles import role_in
 from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
 from streams_orchestration.compiler.pe_program import Delivery, Direct, Exchange, OperatorProgram, Remote, Split
 from streams_orchestration.compiler.stage_results import PeOutputPort
@@ -68,7 +68,7 @@ class OperatorPrograms:
         found = self.graph.event_time.get(index)
         if found is None:
             return None
-        return role_of(found, self.graph.compilation.event_time, self.graph.physical, self.graph.compilation.logical)
+        return role_in(self.graph.compilation, found)
 
     def _entries(self, index: int) -> dict[int, str]:
         """Return the numbers of the operator's event-time connections, with the names of their streams."""

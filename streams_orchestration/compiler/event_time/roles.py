@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.event_time.attributes import TimeAttribute
 from streams_orchestration.compiler.logical_graph import EventTimeAnnotation, LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
-from streams_orchestration.compiler.stage_results import EventTimeMap, EventTimeOperator
+from streams_orchestration.compiler.stage_results import EventTimeMap, EventTimeOperator, RegionMap
 from streams_orchestration.operators.event_time.role import EventTimeRole, whole_ticks_up
 
 
@@ -39,7 +42,40 @@ def role_of(
         max_ahead=None if own.max_ahead is None else whole_ticks_up(own.max_ahead, ticks),
         confirmations=own.confirmations,
         ahead_of=own.ahead_of,
+        max_drift=None if own.max_drift is None else whole_ticks_up(own.max_drift, ticks),
+        peers=_peers(operator, graphs, physical, logical),
     )
+
+
+def role_in(compilation: Compilation, operator: EventTimeOperator) -> EventTimeRole:
+    """Return the role with which a replica runs: that of `role_of`, without a `maxDrift` for the trigger of a region.
+
+    Only the trigger ends the epochs of its region. If it waited for a source whose consumers wait for such an end,
+    neither would go on (EV65).
+    """
+    role = role_of(operator, compilation.event_time, compilation.physical, compilation.logical)
+    return replace(role, max_drift=None) if triggers_region(operator.operator, compilation.regions) else role
+
+
+def triggers_region(operator: int, regions: RegionMap) -> bool:
+    """Return True if a replica of an operator is the trigger of an operator-driven region."""
+    if regions.region_of[operator] < 0:
+        return False
+    region = regions.expanded[regions.region_of[operator]]
+    return region.trigger == "operatorDriven" and operator in region.starts
+
+
+def _peers(
+    operator: EventTimeOperator, graphs: EventTimeMap, physical: PhysicalGraph, logical: LogicalGraph
+) -> tuple[str, ...]:
+    """Return the names of the other sources of a source's graph; none if no source of the graph has a `maxDrift`."""
+    annotations = {source: logical.operators[source].event_time for source in graphs.graphs[operator.graph].sources}
+    sources = {source for source in annotations if not logical.operators[source].inputs}
+    drifts = any(each is not None and each.max_drift is not None for each in annotations.values())
+    if not drifts or physical.operators[operator.operator].logical not in sources:
+        return ()
+    found = (physical.operators[each.operator] for each in graphs.operators if each.graph == operator.graph)
+    return tuple(each.name for each in found if each.index != operator.operator and each.logical in sources)
 
 
 def roles_by_operator(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streams_orchestration.compiler.event_time.attributes import TimeAttribute
+from streams_orchestration.compiler.event_time.roles import triggers_region
 from streams_orchestration.compiler.explain.explanation import Fact, count, listed
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.logical_graph import LogicalOperator
@@ -33,6 +34,7 @@ def event_time_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
     yield Fact(f"{role.mode}: {text}", rule)
     if model.event_time is not None:
         yield _annotation(model)
+        yield from _drift(lookup, operator)
     else:
         yield from _reached(lookup, model, role)
     yield from (Fact(end.text, end.rule) for end in lookup.event_time.ends(model.index))
@@ -65,6 +67,17 @@ def _annotation(model: LogicalOperator) -> Fact:
     assert annotation is not None
     text = f"it is annotated with eventTime, lag {annotation.lag:g} s, minimumGap {annotation.minimum_gap:g} s"
     return Fact(text, "EV4", str(annotation.location or ""))
+
+
+def _drift(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
+    """Say how far ahead of its graph a source is read."""
+    model = lookup.model(operator)
+    if model.event_time is None or model.event_time.max_drift is None:
+        return
+    text = f"it is not read while it is more than {model.event_time.max_drift:g} s ahead of its graph's slowest source"
+    if triggers_region(operator, lookup.compilation.regions):
+        text = "its maxDrift has no effect, since the epochs of its region end only by its tuples"
+    yield Fact(text, "EV65")
 
 
 def _reached(lookup: CompilationIndex, model: LogicalOperator, role: EventTimeOperator) -> Iterator[Fact]:

@@ -36,6 +36,8 @@ class Holder:
     """The number of connections or partitions."""
     idle: int = 0
     """The number of them that are idle."""
+    waiting: int = 0
+    """The number of partitions that are not read, since they are too far ahead (EV65)."""
 
     def document(self, watermark: int | None, ticks: int) -> dict[str, Any]:
         """Return the holder with the watermark as JSON, times in unix seconds.
@@ -52,6 +54,7 @@ class Holder:
             "tuples": self.tuples,
             "inputs": self.inputs,
             "idle": self.idle,
+            "waiting": self.waiting,
         }
 
 

@@ -13,6 +13,7 @@ from streams_orchestration.operators.event_time.decision import Decision
 from streams_orchestration.operators.event_time.holder import Holder
 from streams_orchestration.operators.event_time.partition_time import NO_TIME, Guard, PartitionTime, least_steps
 from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.watermarks import END
 
 WHOLE = ""
 """The name of the only partition of a source that names none."""
@@ -146,6 +147,33 @@ class Partitions:
         name = min(active, key=lambda each: active[each].greatest)
         time = None if active[name].greatest == NO_TIME else active[name].greatest
         return Holder("source" if name == WHOLE else "partition", name, time, active[name].count, inputs, idle)
+
+    @property
+    def rests(self) -> bool:
+        """True while no partition is active (EV51)."""
+        return self._rests
+
+    def too_far_ahead(self, names: Iterable[str], drift: int, slowest: int | None) -> frozenset[str]:
+        """Return the partitions that are not read now, since they are too far ahead of the others (EV65).
+
+        Idle partitions and those without a time do not count. A partition is read up to the place at which a decision
+        from before a reset has to be repeated, since others may wait for that.
+
+        Args:
+            names: the partitions that have or may get further tuples.
+            drift: the ticks beyond the least watermark up to which a partition is read.
+            slowest: the least watermark of the other sources of the graph; None without any.
+        """
+        members = {name: self._members[name] for name in names if name in self._members}
+        times = {name: each.greatest for name, each in members.items() if not each.idle and each.greatest != NO_TIME}
+        bound = min((*times.values(), *(() if slowest is None else (slowest + self._lag,))), default=END) + drift
+        awaited = {
+            name
+            for decision in self.pending
+            for name, count in decision.counts.items()
+            if name in members and members[name].count < count
+        }
+        return frozenset(name for name, time in times.items() if time > bound and name not in awaited)
 
     @property
     def decided(self) -> int:

@@ -58,3 +58,8 @@ class EventTimeRole:
     """The attribute from which the distance is measured in place of the watermark (EV53)."""
     imports: tuple[int, ...] = ()
     """The input ports to which Imports bring watermarks (EV48), ascending."""
+    max_drift: int | None = None
+    """The ticks beyond the least watermark of the graph up to which a source or partition is read (EV65); None stands
+    for no limit."""
+    peers: tuple[str, ...] = ()
+    """The names of the graph's other sources; empty for operators with inputs, and in graphs without `maxDrift`."""

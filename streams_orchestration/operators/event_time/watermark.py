@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Any
 
 from streams_orchestration.operators.batch import TupleBatch
@@ -45,6 +46,10 @@ class OperatorWatermark:
         self.jumped: str | None = None
         """The warning about the first tuple that moved the watermark by more than a day; None without such a tuple, and
         empty after the warning was taken."""
+        self.slowest: int | None = None
+        """The least watermark of the other sources of a source's graph, if its drift is limited (EV65)."""
+        self._waiting = 0
+        """The number of partitions that were too far ahead to be read."""
         self._sent: int | None = None
         """The watermark sent last in the modes `heldInput` and `manual`."""
         self._reached: int | None = None
@@ -139,7 +144,9 @@ class OperatorWatermark:
     def holder(self) -> Holder:
         """The connection, partition or kept tuple that keeps the watermark from rising."""
         if self.clock is not None:
-            return Holder("end") if self.clock.emitted == END else self.clock.partitions.holder()
+            if self.clock.emitted == END:
+                return Holder("end")
+            return replace(self.clock.partitions.holder(), waiting=self._waiting)
         found = self.entries.holder()
         if self.role.mode == "manual" and self._sent != END:
             return Holder("operator", ticks=self._sent, inputs=found.inputs, idle=found.idle)
@@ -229,6 +236,14 @@ class OperatorWatermark:
     def assign(self, names: Collection[str]) -> Watermarks | None:
         """Return the watermarks that follow when a source reads other partitions from now on; None without any."""
         return None if self.clock is None else self.clock.assign(names)
+
+    def too_far_ahead(self, names: Collection[str]) -> frozenset[str]:
+        """Return the partitions, among those that have or may get tuples, that a source must not read now (EV65)."""
+        found = frozenset[str]()
+        if self.clock is not None and self.role.max_drift is not None:
+            found = self.clock.partitions.too_far_ahead(names, self.role.max_drift, self.slowest)
+        self._waiting = len(found)
+        return found
 
     def dump(self) -> dict[str, Any]:
         """Return the state as JSON (EV43)."""

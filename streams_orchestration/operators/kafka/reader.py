@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 from streams_orchestration import world
@@ -54,6 +54,8 @@ class KafkaReader:
         self._cluster = Cluster(parameters)
         self._at: dict[Partition, int] = {}
         """The position of the library in each partition."""
+        self._others: dict[Partition, int] = {}
+        """The positions of partitions that are not read now."""
         self._waits: set[Partition] = set()
         """Partitions that have returned no message since reading began there."""
         self.ended: set[Partition] = set()
@@ -144,28 +146,36 @@ class KafkaReader:
         from confluent_kafka import TopicPartition
 
         behind = 0
-        for partition, next in self._at.items():
+        for partition, next in (*self._at.items(), *self._others.items()):
             _, end = self._consumer.get_watermark_offsets(TopicPartition(*partition), cached=True)
             behind += max(end - next, 0)
         return behind
 
-    def read(self, positions: dict[Partition, int], limit: int, *, patient: bool = False) -> Generator[list[Any]]:
+    def read(
+        self, positions: dict[Partition, int], limit: int, *, patient: bool = False,
+        waiting: Collection[Partition] = (),
+    ) -> Generator[list[Any]]:  # fmt: skip
         """Yield the next messages in pieces, and advance `positions` past each piece.
 
         Args:
             positions: the next offset of each partition; changed in place.
             limit: the largest number of messages.
             patient: wait a little for each further piece, because more is known to exist.
+            waiting: partitions that are not read now.
 
         Raises:
             OutOfRangeError: a position does not exist. Other positions may have advanced.
         """
         if not positions:
             return
+        wanted = {each: next for each, next in positions.items() if each not in waiting}
         wait = WAIT_SECONDS
-        if self._at != positions:
-            self._assign(positions)
+        if self._at != wanted:
+            self._assign(wanted)
             wait = FIRST_SECONDS
+        self._others = {each: next for each, next in positions.items() if each in waiting}
+        if not wanted:
+            return
         count, until = 0, world.monotonic() + wait
         with uncollected():  # looking at new messages would take longer than making them
             while count < limit:
@@ -185,12 +195,22 @@ class KafkaReader:
     def _assign(self, positions: dict[Partition, int]) -> None:
         from confluent_kafka import KafkaException, TopicPartition
 
+        known = self._at
+        goes_on = known.keys() & positions.keys()
         self._at = {}
         try:
-            self._consumer.assign([TopicPartition(*each, offset) for each, offset in positions.items()])
+            if goes_on and all(known[each] == positions[each] for each in goes_on):  # keep what was read ahead of these
+                begun = positions.keys() - goes_on
+                if gone := known.keys() - goes_on:
+                    self._consumer.incremental_unassign([TopicPartition(*each) for each in gone])
+                if begun:
+                    self._consumer.incremental_assign([TopicPartition(*each, positions[each]) for each in begun])
+            else:
+                goes_on, begun = frozenset[Partition](), positions.keys()
+                self._consumer.assign([TopicPartition(*each, offset) for each, offset in positions.items()])
         except KafkaException as error:
             raise self._cluster.translated(error) from None
-        self._at, self._waits, self.ended = dict(positions), set(positions), set()
+        self._at, self._waits, self.ended = dict(positions), self._waits & goes_on | begun, self.ended & goes_on
 
     def _taken(self, limit: int, *, patient: bool) -> tuple[list[Any], bool]:
         """Return messages that the library has or gets soon, and True if it returned nothing at all."""

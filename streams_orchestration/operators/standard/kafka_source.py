@@ -113,7 +113,7 @@ class KafkaSource(SourceOperator):
             DataError: a message cannot be decoded, offsets are lost, or the cluster or registry refuses permanently.
         """
         try:
-            taken = self._taken(offset, limit)
+            taken = self._taken(offset, limit, self._waiting(offset))
         except RefusedError as error:
             raise DataError(str(error)) from error
         except KafkaAwayError as error:
@@ -134,7 +134,7 @@ class KafkaSource(SourceOperator):
         offset = taken.positions.offset()
         produced = ProducedTo(offset if self.until is None else self.continued(offset), taken.positions.exhausted())
         if lag > limit // 2 and not produced.exhausted:
-            self._read_ahead(produced.offset, limit)
+            self._read_ahead(produced.offset, limit, self._waiting(produced.offset))
         return produced
 
     def available(self, offset: Offset) -> Offset | None:
@@ -174,7 +174,16 @@ class KafkaSource(SourceOperator):
         """Divide the partitions among the new channels."""
         return divided([dict(state) for state in states], route.width)
 
-    def _taken(self, offset: Offset, limit: int) -> Taken:
+    def _waiting(self, offset: Offset) -> frozenset[Partition]:
+        """Return the partitions that are too far ahead to be read now (EV65), without those at the end of a run."""
+        if self.context.event_time is None or self.context.event_time.max_drift is None or not offset:
+            return frozenset()
+        next, end = Positions.of(offset).next, Positions.of(offset if self.until is None else self.until).end
+        going_on = [each for each in next if end is None or next[each] < end.get(each, next[each])]
+        found = self.context.too_far_ahead([partition_name(each) for each in going_on])
+        return frozenset(each for each in going_on if partition_name(each) in found)
+
+    def _taken(self, offset: Offset, limit: int, waiting: frozenset[Partition]) -> Taken:
         """Return the next messages, from the background read if it began at this offset."""
         if self.ahead is not None:
             (begin, reading), self.ahead = self.ahead, None
@@ -182,14 +191,14 @@ class KafkaSource(SourceOperator):
                 return next(reading)
             with contextlib.suppress(Exception):  # it is not wanted; the reader is, when that has ended
                 next(reading)
-        return self._take(offset, limit)
+        return self._take(offset, limit, waiting)
 
-    def _read_ahead(self, offset: Offset, limit: int) -> None:
+    def _read_ahead(self, offset: Offset, limit: int, waiting: frozenset[Partition]) -> None:
         """Start to read the next batch in the background."""
-        read = partial(self._take, offset, limit, patient=True)
+        read = partial(self._take, offset, limit, waiting, patient=True)
         self.ahead = (offset, ReadAhead(self.background, iter([read]), lambda read: read(), Taken.nbytes))
 
-    def _take(self, offset: Offset, limit: int, *, patient: bool = False) -> Taken:
+    def _take(self, offset: Offset, limit: int, waiting: frozenset[Partition], *, patient: bool = False) -> Taken:
         reader = self._opened()
         positions = Positions.of(offset or self._beginning(reader))
         if self.until is not None:
@@ -203,7 +212,7 @@ class KafkaSource(SourceOperator):
         before = dict(positions.next)
         pieces: list[Piece] = []
         try:
-            with contextlib.closing(reader.read(positions.next, limit, patient=patient)) as read:
+            with contextlib.closing(reader.read(positions.next, limit, patient=patient, waiting=waiting)) as read:
                 pieces += (
                     self._piece(messages, positions) for each in read if (messages := positions.before_end(each))
                 )

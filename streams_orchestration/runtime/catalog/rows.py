@@ -30,6 +30,7 @@ class StoredPosition(TypedDict):
     watermarks: NotRequired[dict[str, dict[str, int]]]
     idle: NotRequired[dict[str, list[dict[str, Any]]]]
     connected: NotRequired[dict[str, dict[str, bool]]]
+    clocks: NotRequired[dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True)

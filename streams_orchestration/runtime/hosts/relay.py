@@ -1,6 +1,7 @@
 """Wakes the planners of a host: one connection to the database listens for all of them.
 
-A planner is woken by a change of its PE's unit, or of the unit of a PE from which it reads or to which it writes.
+A planner is woken by a change of its PE's unit, or of the unit of a PE from which it reads or to which it writes, or
+whose sources its own ones wait for (EV65).
 Changes of other applications are not distinguished, so a PE that exports or imports is woken by every change.
 """
 
@@ -66,5 +67,9 @@ def units_awaited_by(program: PeProgram, programs: Mapping[int, PeProgram]) -> f
         return None
     others = {stream.producer for stream in program.inputs}
     others |= {pe for consumers in program.consumers.values() for pe in consumers}
+    if awaited := program.awaited_sources:
+        others |= {
+            pe for pe, each in programs.items() if any(each.operators[index].name in awaited for index in each.sources)
+        }
     units = {program.unit, *(programs[pe].unit for pe in others)}
     return frozenset(f"{program.application}/{unit}" for unit in units)

@@ -13,8 +13,11 @@ from typing import Any, NamedTuple
 from streams_orchestration.compiler.brief import moment, plural
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.pe_streams import stream_name
+from streams_orchestration.compiler.event_time.roles import role_in
 from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.operators.event_time.holder import HolderKind
+from streams_orchestration.operators.event_time.role import EventTimeRole
+from streams_orchestration.runtime.queries.drift import source_behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,10 @@ class OperatorEventTime:
     """The Imports that bring it watermarks."""
     holder_untimed: bool = False
     """True if the holder is a stream of another application that has no event time, so that it never moves (EV48)."""
+    ahead_of: str = ""
+    """The source for which it waits without being read, since it is too far ahead (EV65); empty if it is read."""
+    waiting: int = 0
+    """The number of partitions of a source that are not read, since they are too far ahead (EV65)."""
     path: tuple[str, ...] = ()
     """The operators upstream that hold it, up to the one where the cause is; empty if that is the operator itself."""
     held_by: str = ""
@@ -72,6 +79,8 @@ class EventTimeInput:
     """Stream -> the operator that sends it, for each event-time connection."""
     imports: tuple[str, ...] = ()
     """The Imports that bring it watermarks (EV48)."""
+    drifting: EventTimeRole | None = None
+    """The role of a source whose drift is limited (EV65); None for other operators."""
 
 
 class ImportedStream(NamedTuple):
@@ -96,7 +105,10 @@ def event_time_inputs(compilation: Compilation) -> tuple[EventTimeInput, ...]:
             producers[stream_name(compilation, output)] = physical.operators[c.source].name
         name = physical.operators[each.operator].name
         imports = tuple(dict.fromkeys(physical.imports[number].name for number in each.imports))
-        found.append(EventTimeInput(name, compilation.fusion.pe_of[each.operator], producers, imports))
+        model = compilation.logical.operators[physical.operators[each.operator].logical].event_time
+        drifting = role_in(compilation, each) if model is not None and model.max_drift is not None else None
+        pe = compilation.fusion.pe_of[each.operator]
+        found.append(EventTimeInput(name, pe, producers, imports, drifting))
     return tuple(found)
 
 
@@ -105,6 +117,7 @@ def event_times(
     reported: Mapping[str, Mapping[str, Any]],
     now: float,
     imported: Mapping[str, ImportedStream] | None = None,
+    clocks: Mapping[str, int] | None = None,
 ) -> tuple[OperatorEventTime, ...]:
     """Return the watermark of every operator in an event-time graph, with what holds it.
 
@@ -114,9 +127,14 @@ def event_times(
             never called, or got no watermark.
         now: unix seconds.
         imported: key of a connection with another application -> its stream.
+        clocks: the watermarks of sources in ticks, for those whose drift is limited.
     """
     links = imported or {}
     known = {each.operator: _read(each, reported.get(each.operator), now, links) for each in inputs}
+    for each in inputs:
+        if each.drifting is not None:
+            peer = source_behind(each.operator, each.drifting, clocks or {})
+            known[each.operator] = replace(known[each.operator], ahead_of=peer or "")
     return tuple(_explained(each, known) for each in known.values())
 
 
@@ -156,6 +174,7 @@ def _read(
         producers=place.producers,
         imports=place.imports,
         holder_untimed=link is not None and not link.timed,
+        waiting=document.get("waiting", 0),
     )
 
 
@@ -185,6 +204,8 @@ def _path(each: OperatorEventTime, known: Mapping[str, OperatorEventTime]) -> It
 
 
 def _short(each: OperatorEventTime) -> str:
+    if each.ahead_of:
+        return f"maxDrift, ahead of {each.ahead_of}"
     match each.holder:
         case "connection":
             return f"stream {each.holder_name}"
@@ -204,6 +225,8 @@ def _short(each: OperatorEventTime) -> str:
 
 def _why(each: OperatorEventTime) -> str:
     time = "" if each.holder_time is None else moment(each.holder_time)
+    if each.ahead_of:
+        return f"is not read, since it is further ahead of {each.ahead_of} than its maxDrift"
     match each.holder:
         case "connection" if each.holder_untimed:
             return f"waits for stream {each.holder_name}, which has no event time"
@@ -212,7 +235,10 @@ def _why(each: OperatorEventTime) -> str:
             return f"waits for stream {each.holder_name}{at if time else ', which has no watermark yet'}"
         case "partition":
             seen = f"whose greatest time is {time}" if time else _nothing(each.tuples)
-            return f"waits for partition {each.holder_name}, {seen}"
+            others = (
+                f"; {plural(each.waiting, 'partition')} further ahead than maxDrift not read" if each.waiting else ""
+            )
+            return f"waits for partition {each.holder_name}, {seen}{others}"
         case "source":
             return f"its greatest time is {time}" if time else f"waits for its first time: {_nothing(each.tuples)}"
         case "tuple":

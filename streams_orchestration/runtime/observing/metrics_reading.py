@@ -31,6 +31,7 @@ from streams_orchestration.runtime.observing.metrics import (
     stream_metrics,
 )
 from streams_orchestration.runtime.programs.counts import Counts
+from streams_orchestration.runtime.queries.drift import stored_clocks
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog
 
@@ -75,7 +76,11 @@ def read_metrics(home: Home, application: str, now: float | None = None) -> Appl
             connections=tuple(metrics for each in recorded for metrics in connection_metrics(each)),
             event_time=(
                 event_times(
-                    _event_time_inputs(row.compilation), reported, now, read_timed_imports(connection, application)
+                    _event_time_inputs(row.compilation),
+                    reported,
+                    now,
+                    read_timed_imports(connection, application),
+                    _clocks(connection, application, row.bounded),
                 )
                 if reported
                 else ()
@@ -90,6 +95,13 @@ def _event_time_inputs(compilation: bytes) -> tuple[EventTimeInput, ...]:
         return event_time_inputs(load(Compilation, compilation))
     except ValidationError:
         return ()
+
+
+def _clocks(connection: Connection, application: str, run: str | None) -> dict[str, int]:
+    """Return the watermarks of the sources for which others may have to wait (EV65)."""
+    p = tables.pe
+    positions = connection.scalars(select(p.c.position).where(p.c.application == application, p.c.feeds))
+    return {name: value for position in positions for name, value in stored_clocks(position, run).items()}
 
 
 def _recorded(connection: Connection, application: str, now: float) -> tuple[Recorded, ...]:

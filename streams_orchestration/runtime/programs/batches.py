@@ -49,6 +49,11 @@ class Position:
     `IDLE` stands for a connection without a watermark, and `END` for one that has ended. A sink that marks directories
     has its own watermark under the empty name.
     """
+    clocks: dict[str, int] = field(default_factory=dict[str, int])
+    """Source operator -> its watermark in ticks, if a source of its graph may have to wait for it (EV65).
+
+    `IDLE` stands for a source that is idle, and `END` for one that has ended.
+    """
     wake: float | None = None
     """The unix time at which an operator wants to be called without input; None for never."""
     connected: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])
@@ -100,6 +105,8 @@ class TaskInput:
     """Stream -> the condition that its tuples must meet."""
     bounds: dict[str, dict[str, Any]] | None = None
     """Source operator -> the end of the bounded run, if it is known; None for an unbounded run."""
+    slowest: dict[str, int] = field(default_factory=dict[str, int])
+    """Source operator with a limited drift -> the least watermark of its graph's other sources, in ticks (EV65)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +185,8 @@ class TaskResult:
     files: tuple[SinkFile, ...] = ()
     watermarks: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """The watermarks of operators without output ports, as in `Position`."""
+    clocks: dict[str, int] = field(default_factory=dict[str, int])
+    """The watermarks of sources, as in `Position`."""
     copies: dict[int, int] = field(default_factory=dict[int, int])
     """Connection -> batches copied by the sender."""
     enqueued: dict[int, int] = field(default_factory=dict[int, int])

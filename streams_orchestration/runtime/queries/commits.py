@@ -249,10 +249,11 @@ def _is_made(connection: Connection, key: dict[str, Any], token: str) -> bool:
 
 def _advance(plan: BatchPlan, results: Sequence[TaskResult]) -> Position:
     sources, exhausted = dict(plan.position.sources), set(plan.position.exhausted)
-    idle = dict(plan.position.idle)
+    idle, clocks = dict(plan.position.idle), dict(plan.position.clocks)
     for result in results:
         sources |= result.sources
         idle |= result.idle
+        clocks |= result.clocks
         exhausted |= set(result.exhausted)
     through = {name: plan.bounded for result in results for name in result.reached if plan.bounded is not None}
     watermarks = {name: dict(reached) for name, reached in plan.position.watermarks.items()}
@@ -267,6 +268,7 @@ def _advance(plan: BatchPlan, results: Sequence[TaskResult]) -> Position:
         reached=plan.position.reached | through,
         watermarks=watermarks,
         idle=idle,
+        clocks=clocks,
         wake=min((result.wake for result in results if result.wake is not None), default=None),
     )
 

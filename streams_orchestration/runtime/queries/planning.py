@@ -16,6 +16,7 @@ from streams_orchestration.compiler.pe_program import InputStream, PeProgram, Ta
 from streams_orchestration.operators.event_time.watermark import OWN
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.programs.batches import BatchPlan, Position, Segment, StoredState, TaskInput
+from streams_orchestration.runtime.queries.drift import counted_clocks, slowest_peer, source_behind
 from streams_orchestration.runtime.queries.pacing import FIRST
 
 
@@ -68,6 +69,8 @@ class PeView:
     """The id of the bounded run, which reads only the input that existed when it began; None for an unbounded run."""
     bounds: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """Source operator -> the end of the bounded run, as far as it is known."""
+    clocks: dict[str, int] = field(default_factory=dict[str, int])
+    """The watermarks of the sources of other PEs that the PE's own ones may have to wait for (EV65)."""
     outstanding: int = 0
     """The largest backlog behind the PE, for back-pressure.
 
@@ -114,7 +117,11 @@ def plan_batch(
     taken = {s.stream: _readable(view, s)[: counts[s.stream]] for s in streams}
     names = {source: program.operators[source].name for source in program.sources}
     through = {name for name, run in view.position.reached.items() if run == view.bounded}
-    producing = {s: name for s, name in names.items() if name not in through.union(view.position.exhausted)}
+    passed = through.union(view.position.exhausted)
+    clocks = view.clocks | counted_clocks(view.position.clocks, passed)
+    ahead = {name for name, role in program.drifting.items() if source_behind(name, role, clocks) is not None}
+    slowest = {name: slowest_peer(role, clocks) for name, role in program.drifting.items()}
+    producing = {s: name for s, name in names.items() if name not in passed.union(ahead)}
     closing_foreign = _ended_streams(program, view, taken)
     exhausted = tuple(sorted({*view.position.exhausted, *closing_foreign}))
     work = bool(producing and sources_due and not still) or any(taken.values()) or exhausted != view.position.exhausted
@@ -146,6 +153,7 @@ def plan_batch(
             ),
             filters={stream.stream: stream.filter for stream in _imported(view, task) if stream.filter is not None},
             bounds=None if view.bounded is None else view.bounds,
+            slowest={names[s]: clocks[peer] for s in task.sources if (peer := slowest.get(names[s])) is not None},
         )
         for task in program.levels[0]
     )
@@ -156,6 +164,7 @@ def plan_batch(
         outputs=dict(view.position.outputs),
         reached={name: run for name, run in view.position.reached.items() if run == view.bounded},
         watermarks=_reached(program, view, connected),
+        clocks=view.position.clocks,
         idle={
             name: [each for each in decisions if each.epoch is None or each.epoch > view.completed_epoch]
             for name, decisions in view.position.idle.items()

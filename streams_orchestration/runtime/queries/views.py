@@ -15,6 +15,7 @@ from streams_orchestration.runtime.catalog.rows import SegmentRow
 from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.limits import SEGMENTS_LIMIT
 from streams_orchestration.runtime.programs.batches import Position, Segment
+from streams_orchestration.runtime.queries.drift import stored_clocks
 from streams_orchestration.runtime.queries.planning import PeView, StreamView, uncommitted_streams
 from streams_orchestration.runtime.sinks.sinks import late_outputs
 from streams_orchestration.runtime.tasks.stored_states import newest_states
@@ -102,11 +103,19 @@ def read_view(catalog: Catalog, program: PeProgram, generation: int | None = Non
             ),
             bounded=row.bounded,
             bounds=row.bounds["ends"] if row.bounds is not None and row.bounds["run"] == row.bounded else {},
+            clocks=_clocks(connection, program, row.bounded) if program.awaited_sources else {},
             outstanding=max(
                 outstanding(connection, program, position, row.completed_epoch, shown),
                 late_outputs(connection, program.application, program.pe, shown) if program.sinks else 0,
             ),
         )
+
+
+def _clocks(connection: Connection, program: PeProgram, run: str | None) -> dict[str, int]:
+    """Return the watermarks of the sources of other PEs for which the sources of a PE may have to wait (EV65)."""
+    feeding = select(_p.c.position).where(_p.c.application == program.application, _p.c.feeds, _p.c.id != program.pe)
+    found = [stored_clocks(position, run) for position in connection.scalars(feeding)]
+    return {name: value for each in found for name, value in each.items() if name in program.awaited_sources}
 
 
 def _has_begun(connection: Connection, program: PeProgram) -> bool:

@@ -15,6 +15,7 @@ from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment, StateMove
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.watermarks import IDLE
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
 from streams_orchestration.runtime.programs.batches import StoredState
@@ -49,6 +50,8 @@ class CommonCut:
     """Source operator -> its offset."""
     watermarks: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """Operators without output ports -> the watermarks of their connections, as in `Position`."""
+    clocks: dict[str, int] = field(default_factory=dict[str, int])
+    """Source operator -> its watermark, as in `Position`."""
     exhausted: frozenset[str] = frozenset()
     """Sources that have ended."""
     ended: frozenset[tuple[int, str]] = frozenset()
@@ -83,6 +86,7 @@ def read_cut(
         outputs={stream: number for row in pes for stream, number in row.position["outputs"].items()},
         sources={source: offset for row in pes for source, offset in row.position["sources"].items()},
         watermarks={name: each for row in pes for name, each in row.position.get("watermarks", {}).items()},
+        clocks={name: value for row in pes for name, value in row.position.get("clocks", {}).items()},
         exhausted=frozenset(name for row in pes for name in _exhausted(row, "sources")),
         ended=frozenset((row.id, name) for row in pes for name in _exhausted(row, "inputs")),
         finished=frozenset(name for row in pes if row.final for name in row.operators),
@@ -104,6 +108,8 @@ class Carried:
     offsets: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     exhausted: set[str] = field(default_factory=set[str])
     """Sources that have ended."""
+    clocks: dict[str, int] = field(default_factory=dict[str, int])
+    """The watermarks of sources, as in `Position`."""
 
 
 class Carrier:
@@ -166,6 +172,8 @@ class Carrier:
             carried.offsets[operator] = self._cut.sources[former]
             if former in self._cut.exhausted:
                 carried.exhausted.add(operator)
+            if former in self._cut.clocks:
+                carried.clocks[operator] = self._cut.clocks[former]
         stored = self._cut.states.get(former)
         if stored is None:
             return
@@ -190,6 +198,8 @@ class Carrier:
         divided = dict(zip(targets, divided_states(operator, move, states), strict=True))
         if move.source:
             carried.offsets.update(divided)
+            reached = [value for name in names if (value := self._cut.clocks.get(name, IDLE)) != IDLE]
+            carried.clocks.update(dict.fromkeys(targets if reached else (), min(reached, default=IDLE)))
             clocks = [state for name in names if (state := self._read(name))]
             for target in targets:
                 if watermark := common_watermark(clocks, self._programs[target][1]):

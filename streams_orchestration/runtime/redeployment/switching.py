@@ -207,6 +207,11 @@ def _position(pe: DeployedPe, cut: CommonCut, carried: Carried) -> Position:
         exhausted=tuple(sorted(ended)),
         outputs={stream: cut.outputs[stream] for stream in program.consumers if stream in cut.outputs},
         watermarks={name: reached for name, reached in cut.watermarks.items() if name in own},
+        clocks={
+            operator.name: carried.clocks[operator.name]
+            for operator in program.operators.values()
+            if operator.name in carried.clocks and operator.event_time is not None and operator.event_time.peers
+        },
         # what its states say of a time is asked in a first batch
         wake=0.0 if any(map(goes_by_clock, program.operators.values())) else None,
     )

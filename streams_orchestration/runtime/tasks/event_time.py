@@ -11,10 +11,11 @@ from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, SourceOperator
 from streams_orchestration.operators.event_time.calling import call_between
+from streams_orchestration.operators.event_time.decision import Decision
 from streams_orchestration.operators.gathering import is_marking
 from streams_orchestration.operators.implementation import timers_of
 from streams_orchestration.operators.reaching import looks_at_watermark, reach_steps
-from streams_orchestration.operators.watermarks import END, Watermarks
+from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
@@ -107,6 +108,21 @@ class EventTimeCalls:
         if instance.watermark is not None:
             self.submit(program, instance.watermark.assign(names), instance.outputs)
 
+    @staticmethod
+    def begin(source: Instance, decisions: list[Decision], slowest: int | None) -> None:
+        """Prepare a source in an event-time graph for producing tuples.
+
+        Args:
+            source: the source.
+            decisions: the decisions that a reset may repeat, and those before them (EV51).
+            slowest: the least watermark of the other sources of the graph (EV65); None without any.
+        """
+        if source.watermark is not None:
+            source.watermark.slowest = slowest
+            source.operator.context.too_far_ahead = source.watermark.too_far_ahead
+        if source.idleness is not None:
+            source.idleness.repeat(decisions)
+
     def produced(self, program: OperatorProgram, instance: Instance, *, moved: bool) -> None:
         """Send the watermarks that result from the time in which a source had no tuples (EV51).
 
@@ -126,6 +142,20 @@ class EventTimeCalls:
             at_end = set(everything) if named is None else {str(each) for each in named}
         for steps in idleness.look(world.monotonic(), at_end):
             self.submit(program, steps, instance.outputs)
+
+    @staticmethod
+    def clocks(program: PeProgram, instances: Mapping[int, Instance]) -> dict[str, int]:
+        """Return the watermarks of sources for which others may have to wait, as in `Position` (EV65)."""
+        found: dict[str, int] = {}
+        for index, instance in instances.items():
+            watermark = instance.watermark
+            if watermark is not None and watermark.clock is not None and watermark.role.peers:
+                value = watermark.value
+                if value != END and watermark.clock.partitions.rests:
+                    value = IDLE
+                if value is not None:
+                    found[program.operators[index].name] = value
+        return found
 
     @staticmethod
     def report(instance: Instance) -> None:

@@ -20,12 +20,7 @@ from streams_orchestration.compiler.pe_program import (
 )
 from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import (
-    Operator,
-    ProducedTo,
-    Punctuation,
-    SourceOperator,
-)
+from streams_orchestration.operators.contract import Offset, Operator, ProducedTo, Punctuation, SourceOperator
 from streams_orchestration.operators.encoding import forget
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.event_time.decision import Decision
@@ -116,7 +111,7 @@ class TaskRun:
                     if bound is not None:
                         bounds[name] = bound
                 known = None if inputs.bounds is None else inputs.bounds | bounds
-                produced = self._produce(name, offset, known)
+                produced = self._produce(name, offset, known, inputs.slowest.get(name))
                 sources[name] = produced.offset
                 if (idleness := self.instances[self._source(name)[0].index].idleness) is not None:
                     idle[name] = idleness.decisions(self.plan.epoch)
@@ -149,6 +144,7 @@ class TaskRun:
             self.task.level, self.task.partition, self.rows_in, written, self.bytes_in, 0.0, sources, tuple(exhausted),
             bounds, tuple(reached), pauses, idle, segments, tuple(checkpoint.states), tuple(checkpoint.files),
             self._event_time.reached_by_sinks(self.program, self.instances),
+            self._event_time.clocks(self.program, {index: self.instances[index] for index in self.prepared}),
             dict(self.outbox.copies), dict(self.outbox.enqueued), self.consistent, wake=self._clock.wakes(),
         )  # fmt: skip
 
@@ -188,15 +184,14 @@ class TaskRun:
         program, source = self._source(name)
         return self._calls.call(program, lambda: check_available(source.available(offset)))
 
-    def _produce(self, name: str, offset: dict[str, Any], bounds: dict[str, dict[str, Any]] | None) -> ProducedTo:
+    def _produce(self, name: str, offset: Offset, bounds: dict[str, Offset] | None, slowest: int | None) -> ProducedTo:
         program, source = self._source(name)
         source.until = None if bounds is None else bounds.get(name)
         if bounds is not None and source.until is None:
             return ProducedTo(offset, exhausted=False)
         self.changed.add(program.index)
         instance = self.instances[program.index]
-        if instance.idleness is not None:
-            instance.idleness.repeat(self.plan.position.idle.get(name, []))
+        self._event_time.begin(instance, self.plan.position.idle.get(name, []), slowest)
         submit = source.context.submit
         self.meter.produces(program.index)
         count = last = 0

@@ -12,6 +12,7 @@ from streams_orchestration.compiler.compilation import CompileError
 from streams_orchestration.compiler.compiling import violations
 from streams_orchestration.compiler.drawing.drawing import EVENT_TIME, draw_svg, draw_text
 from streams_orchestration.compiler.drawing.picture import picture
+from streams_orchestration.compiler.event_time.roles import role_in
 from streams_orchestration.compiler.explain.decisions import decisions
 from streams_orchestration.compiler.explain.questions import explain
 from streams_orchestration.compiler.logical_graph import EventTimeAnnotation
@@ -253,7 +254,6 @@ def test_a_fault_of_a_window_is_reported_once(window: str):
 @pytest.mark.parametrize(
     ("note", "parameters", "part"),
     [
-        ({"maxDrift": 5}, {}, "maxDrift of eventTime"),
         ({}, {"sortBy": ["v"], "window": "timeInterval, intervalDuration(5.0)"}, "the window timeInterval of Sort"),
         ({}, {"sortBy": ["v"], "window": "session, gap(5.0)"}, "the window session of Sort"),
     ],
@@ -270,6 +270,30 @@ def test_parts_that_do_not_run_yet_are_refused_when_deployed(
     done = sound({"graph": graph})
     refused = [each for each in check_operators(done) if each.code == "SO5012"]
     assert [each.message for each in refused] == [f"{part} compiles, and does not run yet"]
+
+
+@pytest.mark.parametrize("key", ["idleAfter", "maxDrift"])
+def test_what_only_a_source_can_do_is_refused_of_others(key: str):
+    graph = [source("A"), through("F", "A", annotations={"eventTime": {**AT, key: 5}}), sink("K", "F")]
+    refused = [each for each in check_operators(sound({"graph": graph})) if each.code == "SO5012"]
+    message = f"{key} of eventTime of an operator that is no source compiles, and does not run yet"
+    assert [(each.operator, each.message) for each in refused] == [("F", message)]
+    others = check_operators(sound({"graph": [source("A", {**AT, key: 5}), sink("K", "A")]}))
+    assert not [each for each in others if each.code == "SO5012"]
+
+
+def test_sources_know_the_others_of_their_graph_if_one_of_them_has_a_maximum_drift():
+    graph = [source("A", AT), source("B", {**AT, "maxDrift": 0.0005}), source("C", AT), sink("K", "A", "B")]
+    graph += [sink("L", "C")]
+    done = sound({"graph": graph})
+    roles = {done.physical.operators[each.operator].name: role_in(done, each) for each in done.event_time.operators}
+    assert {name: (role.max_drift, role.peers) for name, role in roles.items()} == {
+        "A": (None, ("B",)),
+        "B": (1, ("A",)),
+        "C": (None, ()),
+        "K": (None, ()),
+        "L": (None, ()),
+    }
 
 
 QUERY = {"name": "Q", "operator": "Sql", "outputs": [{"stream": "Q", "schema": "T"}]}

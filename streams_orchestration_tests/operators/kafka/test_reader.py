@@ -79,3 +79,18 @@ def test_the_collector_works_again_when_reading_fails(reader: KafkaReader):
         while True:
             list(reader.read({(TOPIC, 0): 10 * MESSAGES}, 1))
     assert gc.isenabled()
+
+
+def test_partitions_that_wait_are_not_read_and_go_on_where_they_were(reader: KafkaReader):
+    positions = {(TOPIC, number): 0 for number in range(4)}
+    read: list[int] = []
+    for turn in range(10_000):
+        waiting = {(TOPIC, number) for number in range(4) if turn % 4 in (number, 3)}
+        before = dict(positions)
+        for piece in reader.read(positions, 100, waiting=waiting):
+            read += [int(message.value()) for message in piece]
+        assert all(positions[each] == before[each] for each in waiting)
+        if sum(positions.values()) == MESSAGES:
+            break
+    for partition in range(4):
+        assert [each for each in read if each % 4 == partition] == list(range(partition, MESSAGES, 4))

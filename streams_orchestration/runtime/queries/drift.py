@@ -1,0 +1,59 @@
+"""The drift of sources: one that is too far ahead of its event-time graph is not read (EV65).
+
+Each commit has the watermarks of the sources in graphs with a `maxDrift`. A planner compares those of its own sources
+with those of their graphs. The slowest source of a graph never waits, so a graph always goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from streams_orchestration.operators.event_time.role import EventTimeRole
+from streams_orchestration.operators.watermarks import END, IDLE
+from streams_orchestration.runtime.catalog.rows import StoredPosition
+
+
+def counted_clocks(clocks: Mapping[str, int], passed: Collection[str]) -> dict[str, int]:
+    """Return the watermarks of the sources for which others wait: neither idle ones nor those without further input.
+
+    Args:
+        clocks: the watermarks of sources, as in `Position`.
+        passed: the sources that are exhausted, or have reached the end of the bounded run.
+    """
+    return {name: value for name, value in clocks.items() if value not in (IDLE, END) and name not in passed}
+
+
+def stored_clocks(position: StoredPosition, run: str | None) -> dict[str, int]:
+    """Return the watermarks of a PE's sources that others wait for.
+
+    Args:
+        position: the position of the PE.
+        run: the id of the bounded run; None for an unbounded run.
+    """
+    through = {name for name, reached in position.get("reached", {}).items() if reached == run}
+    return counted_clocks(position.get("clocks", {}), through.union(position["exhausted"]))
+
+
+def slowest_peer(role: EventTimeRole, clocks: Mapping[str, int]) -> str | None:
+    """Return the other source of a source's graph that has the least watermark; None if none has one."""
+    return min((peer for peer in role.peers if peer in clocks), key=clocks.__getitem__, default=None)
+
+
+def source_behind(source: str, role: EventTimeRole, clocks: Mapping[str, int]) -> str | None:
+    """Return the source for which another one waits, since it is too far ahead; None if it is read.
+
+    >>> role = EventTimeRole("at", 1, "outputEventTime", 0, 0, max_drift=10, peers=("Left", "Right"))
+    >>> source_behind("Own", role, {"Own": 31, "Left": 20, "Right": 25})
+    'Left'
+    >>> source_behind("Own", role, {"Own": 30, "Left": 20, "Right": 25}) is None
+    True
+
+    Args:
+        source: the name of the source.
+        role: its role.
+        clocks: the watermarks of sources that count; without one of its own a source is read.
+    """
+    slowest = slowest_peer(role, clocks)
+    if slowest is None or role.max_drift is None or source not in clocks:
+        return None
+    return slowest if clocks[source] - clocks[slowest] > role.max_drift else None
