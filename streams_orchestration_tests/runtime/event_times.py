@@ -136,14 +136,19 @@ def through(name: str, operator: str, *streams: str | list[str], schema: str = "
     } | more
 
 
-def in_event_time(graph: list[dict[str, Any]], composites: dict[str, Any] | None = None, **options: Any) -> Compilation:
+def in_event_time(
+    graph: list[dict[str, Any]],
+    composites: dict[str, Any] | None = None,
+    operators: dict[str, Any] | None = None,
+    **options: Any,
+) -> Compilation:
     document = {
         "specVersion": 1,
         "application": "app",
         "schemas": SCHEMAS,
-        "operators": OPERATORS,
-        "graph": graph,
+        "operators": OPERATORS | (operators or {}),
         "composites": composites or {},
+        "graph": graph,
     }
     return compile_application(application_from_mapping(document), Options(**options))
 

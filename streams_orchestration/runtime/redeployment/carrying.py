@@ -24,6 +24,7 @@ from streams_orchestration.runtime.redeployment.rescaling import (
     carried_state,
     common_watermark,
     divided_states,
+    floors_of,
 )
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
@@ -195,7 +196,8 @@ class Carrier:
                 states = list(pool.map(self._read, names))
         operator = self._operator(self._programs[move.targets[0].operator][1])
         targets = [place.operator for place in move.targets]
-        divided = dict(zip(targets, divided_states(operator, move, states), strict=True))
+        floors = None if move.source else floors_of(operator, move, states, self._programs[targets[0]][1])
+        divided = dict(zip(targets, divided_states(operator, move, states, floors), strict=True))
         if move.source:
             carried.offsets.update(divided)
             reached = [value for name in names if (value := self._cut.clocks.get(name, IDLE)) != IDLE]

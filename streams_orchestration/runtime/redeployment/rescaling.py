@@ -9,16 +9,18 @@ from typing import Any
 from streams_orchestration import world
 from streams_orchestration.compiler.brief import without_channels
 from streams_orchestration.compiler.pe_program import OperatorProgram, Split
-from streams_orchestration.compiler.redeployment.outcome import StateMove
+from streams_orchestration.compiler.redeployment.outcome import StateMove, StateRouting
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.event_time.partitions import merged_clocks
 from streams_orchestration.operators.states.conversion import ConversionError, converted
 from streams_orchestration.operators.states.rescaling import RescaleError
 from streams_orchestration.operators.states.state import State
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.watermarks import END, IDLE
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.proof import prove
 from streams_orchestration.runtime.redeployment.routes import SplitterRoute
+from streams_orchestration.runtime.tasks.clock_calls import goes_by_clock
+from streams_orchestration.runtime.tasks.floors import FLOORS, Floors, floored_state
 from streams_orchestration.runtime.tasks.instances import OF_CONNECTIONS, OF_RUNTIME, SPLITTERS, WATERMARK
 
 REPLICAS_AT_ONCE = 4
@@ -49,6 +51,7 @@ def carried_state(
     Raises:
         StateRefusedError: the state cannot be converted to the operator's types.
     """
+    _refuse_floors(program.name, [state])
     own = {name: part for name, part in state.items() if name not in OF_RUNTIME}
     converted = dict(_converted(operator, own)) if own else {}
     before, after = (dict(_round_robins(each)) for each in (former, program))
@@ -61,7 +64,9 @@ def carried_state(
     return converted | ({SPLITTERS: kept} if kept else {}) | watermark
 
 
-def divided_states(operator: Operator, move: StateMove, states: Sequence[State]) -> list[dict[str, Any]]:
+def divided_states(
+    operator: Operator, move: StateMove, states: Sequence[State], floors: Floors | None = None
+) -> list[dict[str, Any]]:
     """Divide the states of a move among its targets, and return them in the targets' order. Round robins start anew.
 
     Args:
@@ -69,6 +74,7 @@ def divided_states(operator: Operator, move: StateMove, states: Sequence[State])
         move: the move, with the old and the new splitters.
         states: the stored state of each replica in `move.sources`, in order; empty for a replica without one. For a
             source operator, these are its offsets.
+        floors: the watermarks of the old channels. With them, each target keeps apart what comes from each old channel.
 
     Raises:
         MisplacedKeysError: a key is not in the channel of its tuples, before or after the division.
@@ -79,18 +85,68 @@ def divided_states(operator: Operator, move: StateMove, states: Sequence[State])
         message = "a move without splitters divides nothing"
         raise ValueError(message)
     name = operator.context.name
+    _refuse_floors(name, states)
     before, after = SplitterRoute(move.before), SplitterRoute(move.after)
     plain: list[State] = [{part: value for part, value in state.items() if part not in OF_RUNTIME} for state in states]
     own: list[State] = plain if move.source else [_converted(operator, state) if state else {} for state in plain]
     _prove(operator, [place.operator for place in move.sources], own, before)
-    try:
-        divided = list(operator.rescale(own, after))
-    except RescaleError as error:
-        raise StateRefusedError(name, str(error)) from error
-    if len(divided) != len(move.targets):
-        raise StateRefusedError(name, f"was divided into {len(divided)} parts for {len(move.targets)} channels")
-    _prove(operator, [place.operator for place in move.targets], divided, after)
-    return [dict(state) for state in divided]
+    targets = [place.operator for place in move.targets]
+    together = [own] if floors is None else [[state] if state else [] for state in own]
+    divided: list[list[State]] = []
+    for each in together:
+        try:
+            parts: list[State] = list(operator.rescale(each, after)) if each else [{} for _ in targets]
+        except RescaleError as error:
+            raise StateRefusedError(name, str(error)) from error
+        if len(parts) != len(targets):
+            raise StateRefusedError(name, f"was divided into {len(parts)} parts for {len(targets)} channels")
+        _prove(operator, targets, parts, after)
+        divided.append(parts)
+    if floors is None:
+        return [dict(state) for state in divided[0]]
+    return [floored_state(each, floors) for each in zip(*divided, strict=True)]
+
+
+def floors_of(operator: Operator, move: StateMove, states: Sequence[State], program: OperatorProgram) -> Floors | None:
+    """Return the watermarks of old channels, by which tuples of their keys are judged for a while (EV46).
+
+    Return None if the watermarks are equal, or keys do not decide about channels. A channel that has ended gets no
+    tuples any more, so its watermark does not count.
+
+    Args:
+        operator: any replica of the new plan, after `setup`.
+        move: the move, with the old splitters.
+        states: the stored state of each replica in `move.sources`, in order.
+        program: the program of a replica of the new plan.
+    """
+    if move.before is None or not program.entries or goes_by_clock(program):
+        return None
+    reached = [state.get(WATERMARK, {}).get("watermark") if state else END for state in states]
+    known = [IDLE if each is None else each for each in reached if each != END]
+    if len(set(known)) < 2 or not all(_is_keyed(operator, state, move.before) for state in states if state):
+        return None
+    watermarks = tuple(max(known) if each == END else IDLE if each is None else each for each in reached)
+    levels = (
+        tuple((level.width, level.feed.attributes) for level in port if level.width > 1) for port in move.before.ports
+    )
+    return Floors(watermarks, tuple(levels))
+
+
+def _is_keyed(operator: Operator, state: State, routing: StateRouting) -> bool:
+    """Return True if the keys of a state decide about the channel of their tuples."""
+    route = SplitterRoute(routing)
+    attributes = [route.attributes(port) for port in range(len(routing.ports))]
+    own = {name: part for name, part in state.items() if name not in OF_RUNTIME}
+    keys = list(operator.keys_of(own)) if own else []
+    known = all(set(attributes[port] or ()) <= set(values.schema.names) for port, values in keys)
+    return all(attributes) and known and bool(keys or not own)
+
+
+def _refuse_floors(operator: str, states: Sequence[State]) -> None:
+    """Refuse states that still hold the watermarks of channels before an earlier redeploy."""
+    if any(FLOORS in state for state in states):
+        reason = "still has another watermark for each channel of an earlier redeploy; wait until event time has passed"
+        raise StateRefusedError(operator, f"{reason} all of them")
 
 
 def common_watermark(states: Sequence[State], program: OperatorProgram) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from streams_orchestration.compiler.redeployment.outcome import StateRouting
-from streams_orchestration.runtime.tasks.routing import hash_channels
+from streams_orchestration.runtime.tasks.routing import nested_channels
 
 
 class SplitterRoute:
@@ -35,8 +35,5 @@ class SplitterRoute:
         if self.attributes(port) is None:
             message = f"the tuples of input port {port} are not split by their attributes"
             raise ValueError(message)
-        channels = np.zeros(tuples.num_rows, np.int64)
-        for level in self._routing.ports[port] if self._routing.ports else ():
-            if level.width > 1:
-                channels = channels * level.width + hash_channels(tuples, level.feed.attributes, level.width)
-        return channels
+        levels = self._routing.ports[port] if self._routing.ports else ()
+        return nested_channels(tuples, ((each.width, each.feed.attributes) for each in levels if each.width > 1))

@@ -13,6 +13,7 @@ from streams_orchestration.runtime.programs.batches import BatchPlan, SinkFile, 
 from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.storage.waiting import hand_over
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
+from streams_orchestration.runtime.tasks.floors import FlooredOperator
 from streams_orchestration.runtime.tasks.instances import SPLITTERS, WATERMARK, Instance
 from streams_orchestration.runtime.tasks.state_files import state_data, write_state_file
 
@@ -58,6 +59,8 @@ class Checkpoint:
                 self.files.append(SinkFile(program.name, pending, final, file.rows, file.size, checksum))
         if program.stateful and changed:
             state = dict(self._calls.call(program, lambda: check_state(operator.checkpoint())))
+            if isinstance(operator, FlooredOperator) and operator.passed:  # the state of one operator, with other parts
+                instance.state, instance.plain = None, b""
             if instance.round_robin:
                 state[SPLITTERS] = dict(instance.round_robin)
             if instance.watermark is not None:
@@ -67,7 +70,7 @@ class Checkpoint:
                 stored = self._calls.meter.charge(self._calls.meter.operators[program.index], store)
                 if stored is not None:
                     self.states.append(stored)
-        instance.dirty = False
+        instance.dirty = isinstance(operator, FlooredOperator) and operator.passed  # the next batch makes it anew
 
     def _store(self, program: OperatorProgram, state: dict[str, Any], instance: Instance) -> StoredState | None:
         """Store the state, and return it; None if it has not changed since it was stored."""

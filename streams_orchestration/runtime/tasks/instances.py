@@ -17,6 +17,7 @@ from streams_orchestration.operators.states.state import plain_digest
 from streams_orchestration.runtime.logs import operator_logger
 from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState
 from streams_orchestration.runtime.storage.directories import Directories
+from streams_orchestration.runtime.tasks.floors import FLOORS, FlooredOperator, Floors
 from streams_orchestration.runtime.tasks.state_files import read_state
 
 SPLITTERS = "@splitters"
@@ -25,7 +26,7 @@ WATERMARK = "@watermark"
 """Key in an operator's state for its watermark and those of its connections (EV43)."""
 OF_CONNECTIONS = frozenset(("entries", "idle", "rests"))
 """Keys of a stored watermark for the connections, which another plan does not keep (EV45)."""
-OF_RUNTIME = frozenset((SPLITTERS, WATERMARK))
+OF_RUNTIME = frozenset((SPLITTERS, WATERMARK, FLOORS))
 """Keys in an operator's state for parts that the runtime adds."""
 
 
@@ -85,7 +86,12 @@ def make_instance(program: OperatorProgram, stored: StoredState | None, director
     context = operator_context(program, directories)
     context.logger = operator_logger(program.name, directories.log, directories.log_size)
     remember_values(program.parameters)
-    operator = make_operator(implementation, context, implementation.Parameters.model_validate(program.parameters))
+    parameters = implementation.Parameters.model_validate(program.parameters)
+    state = {} if stored is None else read_state(directories.store, stored)
+    if FLOORS in state:
+        operator = FlooredOperator(implementation, context, parameters, Floors.of(state[FLOORS]))
+    else:
+        operator = make_operator(implementation, context, parameters)
     role = program.event_time
     watermark = None if role is None else OperatorWatermark(role, program.entries.values())
     idleness = None
@@ -93,7 +99,6 @@ def make_instance(program: OperatorProgram, stored: StoredState | None, director
         idleness = Idleness(watermark.clock, role.idle_after)
     if stored is None:
         return Instance(operator, watermark=watermark, idleness=idleness)
-    state = read_state(directories.store, stored)
     plain = plain_digest(state)
     positions = state.pop(SPLITTERS, {})
     reached = state.pop(WATERMARK, None)

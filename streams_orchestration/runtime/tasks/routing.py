@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +35,19 @@ def hash_channels(batch: pa.RecordBatch, attributes: tuple[str, ...], width: int
     """
     slices = [batch.slice(start, _ROWS) for start in range(0, batch.num_rows or 1, _ROWS)]
     return np.concatenate([_channels(each, attributes, width) for each in slices])
+
+
+def nested_channels(batch: pa.RecordBatch, levels: Iterable[tuple[int, tuple[str, ...]]]) -> np.ndarray:
+    """Return the number of every tuple's channel among all channels of parallel regions within each other.
+
+    Args:
+        batch: the tuples.
+        levels: for each region, from the outermost one, the number of channels, and the attributes of its splitter.
+    """
+    channels: Any = np.zeros(batch.num_rows, np.int64)
+    for width, attributes in levels:
+        channels = channels * width + hash_channels(batch, attributes, width)
+    return channels
 
 
 def _channels(batch: pa.RecordBatch, attributes: tuple[str, ...], width: int) -> np.ndarray:
