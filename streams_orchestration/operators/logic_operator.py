@@ -55,6 +55,7 @@ class LogicOperator(Operator):
     def use(self, logic: Logic) -> None:
         """Take the logic, which sees tuples one after the other."""
         self.logic = logic
+        logic.begin()
         self.places_watermarks = self.pure = False
         self.heeds_marks = True
 

@@ -184,8 +184,22 @@ class Logic:
 
     def reset(self) -> None:
         """Give every variable its first value."""
-        self.state = self.program.initial_state()
+        self._state: dict[str, Any] | None = None
         self._kept: dict[str, DictState] = {}
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The values of the variables by name; the first use runs their initialisers.
+
+        A check of the logic does not run them, since they may call native functions.
+        """
+        if self._state is None:
+            self._state = self.program.initial_state()
+        return self._state
+
+    def begin(self) -> None:
+        """Run the initialisers of the variables, unless they have run."""
+        _ = self.state
 
     # --- running
 
@@ -256,7 +270,7 @@ class Logic:
 
     def restore(self, state: State) -> None:
         """Restore the variables."""
-        self.state = restored(self.program.variables, state, self.program.initial_state(), self._kept)
+        self._state = restored(self.program.variables, state, self.program.initial_state(), self._kept)
 
 
 def state_signature(logic: SplLogic | None) -> str:

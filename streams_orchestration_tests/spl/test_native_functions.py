@@ -302,3 +302,67 @@ def test_functions_of_python_cannot_change_values_of_spl():
     python = to_python(type_of_text("tuple<list<list<int32>> a>"))(value)
     python["a"][0].append(2)
     assert value == {"a": [[1]]}
+
+
+RECORDS = """use com.acme::*;
+composite Main {
+  graph
+    stream<int32 n> Src = Beacon() { param iterations : 2; output Src : n = (int32) IterationCount(); }
+    stream<rstring name, list<int32> all, int32 first> Records = Custom(Src) {
+      logic state : int32 first = begin();
+            onTuple Src : {
+              mutable tuple<rstring name, list<int32> all> record = {};
+              fill(record, n);
+              submit({name = record.name, all = record.all, first = first}, Records);
+            }
+    }
+    () as Out = FileSink(Records) { param file : "records.csv"; }
+}
+"""
+FILLING = """BEGUN = []
+
+
+def begin():
+    BEGUN.append(1)
+    return len(BEGUN)
+
+
+def fill(record, n):
+    assert record == {"name": "", "all": []}
+    return {"name": f"number {n}", "all": [n]}
+"""
+
+
+def test_initialisers_run_once_and_no_check_runs_them(tmp_path: Path):
+    main = tmp_path / "Main.spl"
+    main.write_text(RECORDS)
+    (tmp_path / "natives_that_begin.py").write_text(FILLING)
+    main.with_name("Main.spl.yaml").write_text(
+        """functions:
+  com.acme::begin: {python: "natives_that_begin:begin", signature: "int32 begin()"}
+  com.acme::fill:
+    python: natives_that_begin:fill
+    signature: void fill(mutable tuple<rstring name, list<int32> all> record, int32 n)
+"""
+    )
+    deployable(compile_read(read_application(main)))
+    assert __import__("natives_that_begin").BEGUN == []
+    assert sorted(results(main)["Out"], key=str) == [
+        {"name": "number 0", "all": [0], "first": 1},
+        {"name": "number 1", "all": [1], "first": 1},
+    ]
+
+
+def test_empty_braces_are_a_tuple_of_defaults(tmp_path: Path):
+    (tmp_path / "Main.spl").write_text(
+        """composite Main {
+  graph
+    stream<int32 n> Src = Beacon() { param iterations : 1; }
+    stream<int32 n, rstring s, list<int32> l> Made = Custom(Src) {
+      logic onTuple Src : { submit({}, Made); mutable Made made = {}; made.n = 5; submit(made, Made); }
+    }
+    () as Out = FileSink(Made) { param file : "made.csv"; }
+}
+"""
+    )
+    assert results(tmp_path / "Main.spl")["Out"] == [{"n": 0, "s": "", "l": []}, {"n": 5, "s": "", "l": []}]

@@ -152,6 +152,7 @@ class Custom(Operator):
         """Import the functions, or compile the logic."""
         self.logic = None if self.parameters.spl is None else Logic(self.context, self.parameters.spl, submits=True)
         if self.logic is not None:
+            self.logic.begin()
             return
         self.functions = self._functions(self.parameters)
         self.takes = {name: tuple(inspect.signature(f).parameters) for name, f in self.functions.items()}

@@ -216,7 +216,7 @@ class Expressions:
             case typed.MapOf(entries=entries), Collection(elements=(key, value)):
                 keys = [self.key(one, key) for one, _ in entries]
                 return writer.placed(ast.Dict(keys, [self.stored(other, value) for _, other in entries]))
-            case typed.TupleOf(attributes=attributes), Tuple():
+            case typed.TupleOf(attributes=attributes), Tuple() if attributes:
                 keys = [writer.constant(name) for name, _ in attributes]
                 return writer.placed(ast.Dict(keys, [self.stored(each, each.type) for _, each in attributes]))
             case _:  # an empty literal whose type its context gives

@@ -238,7 +238,7 @@ class _PortWriting(Statements):
             return super().submitted(expression)
         attributes = self.environment.outputs[port].attributes
         match value:
-            case typed.TupleOf(attributes=written):
+            case typed.TupleOf(attributes=written) if written:
                 parts = {name: self.stored(each, each.type) for name, each in written}
             case typed.PortTuple(port=name):
                 parts = {
