@@ -192,6 +192,7 @@ def DeDuplicate(
     discard_age: float | Reference | None = None,
     reset_on_duplicate: bool | Reference | None = None,
     flush_on_punctuation: bool | Reference | None = None,
+    output: Mapping[str, Any] | None = None,
 ) -> Use:
     """Passes a tuple to output port 0 if its key is not remembered, otherwise to port 1 if that is connected.
 
@@ -206,6 +207,7 @@ def DeDuplicate(
         discard_age: Seconds behind the watermark from which a tuple is too late to be judged; goes with within.
         reset_on_duplicate: Remember a key from its last duplicate on, instead of from its first tuple.
         flush_on_punctuation: Forget all keys at a window marker.
+        output: Maps an attribute of output port 0 to an expression. Other attributes keep their values.
     """
     return named_use(
         "DeDuplicate",
@@ -220,6 +222,7 @@ def DeDuplicate(
             "discardAge": discard_age,
             "resetOnDuplicate": reset_on_duplicate,
             "flushOnPunctuation": flush_on_punctuation,
+            "output": output,
         },
     )
 
@@ -1337,6 +1340,7 @@ def Sort(
     order: Literal["ascending", "descending"] | Sequence[Any] | None = None,
     partition_by: Sequence[Any] | None = None,
     time_attribute: str | None = None,
+    output: Mapping[str, Any] | None = None,
     at_end: Literal["submit", "drop"] | None = None,
 ) -> Use:
     """Sorts windows. A tumbling window is submitted in order when it closes, followed by a window marker.
@@ -1348,6 +1352,7 @@ def Sort(
         order: ascending or descending, for all sort keys or for each.
         partition_by: Attributes whose values each have their own window.
         time_attribute: Timestamp attribute by which time(...) windows are ordered.
+        output: Maps an attribute to an expression. Other attributes keep their values.
         at_end: Tumbling windows that are open when the stream ends: submit or drop them. Sliding windows are submitted.
     """
     return named_use(
@@ -1359,6 +1364,7 @@ def Sort(
             "order": order,
             "partitionBy": partition_by,
             "timeAttribute": time_attribute,
+            "output": output,
             "atEnd": at_end,
         },
     )
@@ -1377,7 +1383,7 @@ def Split(
 
     Args:
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        index: An expression for the port number, modulo the number of ports. A tuple with a negative or null number is dropped.
+        index: An expression for the port number, or a list of numbers, modulo the number of ports. A tuple with a negative or null number is dropped.
         file: CSV file of keys with their ports: `UA,0,2`, `default,1`.
         key: An expression whose value, as text, is looked up in the file.
         repeat: Send a tuple to a port as often as index, or the line of the file, names the port.

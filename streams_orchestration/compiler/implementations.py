@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from streams_orchestration.compiler.logical_graph import LogicalOperator
+from streams_orchestration.model.programs import has_process
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.implementation import ImplementationError, import_operator
 from streams_orchestration.operators.import_path import import_from
-from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS
+from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS, WITH_PROCESS
 
 
 def implementation_name(operator: LogicalOperator) -> str:
@@ -17,7 +18,8 @@ def implementation_name(operator: LogicalOperator) -> str:
     Raises:
         ImplementationError: the operator is compile-only.
     """
-    name = operator.implementation or (WITH_INPUTS if operator.inputs else {}).get(operator.kind)
+    others = WITH_INPUTS if operator.inputs else WITH_PROCESS if has_process(operator.parameters) else {}
+    name = operator.implementation or others.get(operator.kind)
     name = name or STANDARD.get(operator.kind)
     if name is None:
         message = (

@@ -63,6 +63,9 @@ def read_tree(file: Path) -> tuple[Any, list[Diagnostic]]:
     """Return the document of a file, or None and the reason."""
     if is_python(file):
         return read_python(file)
+    if file.suffix == ".splmm":
+        message = f"{file.name} is mixed mode: Perl that writes SPL; expand it, and give the file of SPL that it makes"
+        return None, [Diagnostic.of("SO0704", message, location=f"{file}:1")]
     if file.suffix == ".spl":
         return document_of_spl(file, spl_options.get())
     return _compiled(file) if file.suffix in _COMPILED else read_document(file)

@@ -40,6 +40,12 @@ def is_fixed(key: object, value: Any) -> bool:
     return key == LOGIC and is_mapping(value)
 
 
+def has_process(parameters: Any) -> bool:
+    """Return True if the parameters of an operator have logic with `onProcess`, so that it is a source."""
+    logic = parameters.get(LOGIC) if is_mapping(parameters) else None
+    return is_mapping(logic) and bool(logic.get("onProcess"))
+
+
 def has_variables(parameters: Any) -> bool:
     """Return True if the parameters of an operator have logic with variables, so that it keeps state."""
     logic = parameters.get(LOGIC) if is_mapping(parameters) else None

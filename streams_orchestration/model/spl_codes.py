@@ -33,6 +33,10 @@ SPL_CODES: dict[str, Code] = {
     "CDISP0302E": error("A name stands for no value.", "Write a variable, an attribute, or a literal."),
     "CDISP0690E": error("A tuple or an enumeration has a name twice.", "Give one of the two another name."),
     "CDISP0743E": error("A variable of state has the name of an attribute.", "Give the variable another name."),
+    "CDISP0542E": error("A namespace of the language is reserved.", "Choose another namespace."),
+    "CDISP0760W": warning(
+        "A `use` names a namespace that no toolkit has.", "Add the toolkit with `--toolkit`, or remove the line."
+    ),
     # types
     "CDISP0030E": error("A parameter has too many or too few values.", "Give as many as it takes."),
     "CDISP0037E": error(
@@ -48,6 +52,7 @@ SPL_CODES: dict[str, Code] = {
     "CDISP0049E": error("An operator does not take the type of its operand.", "Cast the operand, or remove the sign."),
     "CDISP0398E": error("A function returns a value of another type than its own.", _TYPE),
     "CDISP0490E": error("The bound of a type is no constant of at least 1.", "Write a number, such as list<int32>[8]."),
+    "CDISP0143E": error("A constant has no value, as by a division by 0.", "Correct the constant."),
     "CDISP0503E": error(
         "A number is outside of its type, or there is no type with its suffix.",
         "Give it a suffix of a wider type: 5l is an int64, 5ul a uint64, 1.0w a float32.",
@@ -83,6 +88,16 @@ SPL_CODES: dict[str, Code] = {
     "CDISP0373E": error("A parameter of an operator is no value.", "Write an expression with a value."),
     "CDISP0544E": error("`output` names no attribute of the stream.", "Correct the name, or add it to the type."),
     "CDISP0545E": error("An output attribute is assigned twice.", "Remove one of the two assignments."),
+    "CDISP0177E": error("A property of an Export has a type that properties do not have.", "Write a text, 5l, or 5.0."),
+    "CDISP0531E": error(
+        "A submission-time value has two defaults in one composite.", "Write the same default at both places."
+    ),
+    "CDISP0728E": error(
+        "onProcess stands in an operator with input ports, or in none that is a Custom.",
+        "Use onTuple, or a Custom without input ports.",
+    ),
+    "CDISP9068E": error("A Join has another number of output ports than its algorithm.", "Correct one of the two."),
+    "CDISP9071E": error("The keys of two sides do not go together.", "Give both sides as many keys of equal types."),
     # variables and functions
     "CDISP0019E": error("`break` stands outside of a loop.", "Move it into a loop, or use `return`."),
     "CDISP0023E": error("`continue` stands outside of a loop.", "Move it into a loop, or use `return`."),
@@ -118,8 +133,15 @@ SPL_CODES: dict[str, Code] = {
         "A toolkit is not there, or the directory of a file does not spell its namespace.",
         "Move the file to a directory that is called as its namespace, nested or dotted, or correct the directory.",
     ),
+    "SO0704": error(
+        "A file of SPL is in mixed mode, Perl that writes SPL.", "Expand it, and compile the file of SPL that it makes."
+    ),
     "SO0705": error(
         "A parameter of a composite is missing.", "Give it in the `param` clause; it has no default in the composite."
+    ),
+    "SO0706": error(
+        "A window is none, or none that the operator takes.",
+        "Write a window of a kind and with policies that the operator has.",
     ),
     "SO0710": warning(
         "A native operator has no class in Python. It compiles, and keeps the application from being deployed.",
@@ -139,11 +161,26 @@ SPL_CODES: dict[str, Code] = {
     "SO0720": warning(
         "A stream has an attribute of a type that only compiles.", "Leave the attribute out, or use another type."
     ),
+    "SO0721": warning(
+        "Logic in a consistent region uses the clock or random numbers, which differ in a replay.",
+        "Draw the values in front of the region, or keep them in an attribute.",
+    ),
     "SO0723": warning(
         "An annotation or config of SPL is read and has no effect here.", "Nothing has to be done; it may be removed."
     ),
     "SO0724": error(
-        "An operator has logic or functions of SPL that do not run in it.",
+        "An operator has logic of SPL that does not run in it.",
         "Move the logic to a Custom in front of the operator, or behind it; Functor and Filter run it, too.",
+    ),
+    "SO0730": warning(
+        "@catch is read and has no effect: an exception ends the PE, which goes back to its cut.",
+        "Test in the logic what may fail.",
+    ),
+    "SO0733": error(
+        "Logic in a consistent region uses files, waits, or ends the PE.",
+        "Do that in front of the region or behind it.",
+    ),
+    "SO0734": error(
+        "A function reaches into the run time of Streams. It compiles, and does not run.", "Remove the call."
     ),
 }

@@ -199,9 +199,7 @@ STREAMS_CODES: dict[str, Code] = {
     "CDISP9255E": error("A DirectoryScan that moves files cannot be in a periodic region.", "Drop moveToDirectory."),
     "CDISP9257E": error("Parse with format block does not go with a region.", "Use another format."),
     # event time
-    "CDISP0747W": warning(
-        "The parts of a window of event time are out of order.", "Write the kind first, and `partitioned` last."
-    ),
+    "CDISP0747W": warning("The parts of a window are out of order.", "Write the kind first, and `partitioned` last."),
     "CDISP0866E": error(
         "A length of time in a window of event time is an attribute.", "Write a number of seconds, such as 10.0."
     ),

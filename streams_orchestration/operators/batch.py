@@ -258,6 +258,18 @@ class TupleBatch:
         """Return the tuples without watermarks."""
         return self if self.watermarks is None else self.with_watermarks(None)
 
+    def selected(self, schema: pa.Schema | None) -> TupleBatch:
+        """Return the tuples with the attributes of a schema only, if they have all of these."""
+        if schema is None or schema == self.schema:
+            return self
+        if any(
+            name not in self.schema.names or field.type != self.schema.field(name).type
+            for name, field in zip(schema.names, schema, strict=True)
+        ):
+            return self
+        columns = [self.arrow.column(name) for name in schema.names]
+        return TupleBatch(pa.RecordBatch.from_arrays(columns, schema=schema), watermarks=self.watermarks)
+
     def with_watermarks(self, watermarks: Watermarks | None) -> TupleBatch:
         """Return the tuples with other watermarks; the tuples may be written to if they could be before."""
         return TupleBatch(self.arrow, mutable=self._mutable, nbytes=self._bytes, watermarks=watermarks)

@@ -12,6 +12,7 @@ from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.expressions import parse_expression
 from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.spl_text import text_or_program
 
 
 def constants(texts: Mapping[str, Any], schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> dict[str, pa.Array]:
@@ -33,9 +34,13 @@ def constants(texts: Mapping[str, Any], schema: pa.Schema, parameter: str, zone:
         if name not in schema.names:
             message = f"{parameter}: the stream has no attribute {name}{nearest(name, schema.names)}"
             raise UnknownAttributeError(message)
-        text = "null" if given is None else str(given).lower() if isinstance(given, bool) else str(given)
+        text = text_or_program(given, _text)
         kind = schema.field(name).type
         constant = parse_expression(text, pa.schema([]), f"{parameter}.{name}", zone).assigned(kind)
         value = nothing.value(constant)
         values[name] = value if value.type == kind else value.cast(kind)
     return values
+
+
+def _text(given: Any) -> str:
+    return "null" if given is None else str(given).lower() if isinstance(given, bool) else str(given)

@@ -13,12 +13,10 @@ from streams_orchestration.expressions.times import UTC
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.programs import CONSTANTS, LOGIC, is_native, is_program
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl_natives import NativeEntry, native_functions
-from streams_orchestration.operators.spl_text import SplText, call_of, place_of
-from streams_orchestration.operators.spl_types import tuple_type, written_tuple_type
+from streams_orchestration.operators.spl_natives import NativeEntry
+from streams_orchestration.operators.spl_text import SplText, call_of
 
 FUNCTIONS = "functions"
 
@@ -52,10 +50,9 @@ class Evaluable:
             raise ValueError(message)
         shared = logic or {}
         written = [*program.get(FUNCTIONS, ()), *shared.get(FUNCTIONS, ())]
-        natives = tuple(NativeEntry.model_validate(each) for each in written if is_native(each))
-        self._texts = tuple(str(each) for each in written if not is_native(each))
-        self._constants = {name: str(value) for name, value in shared.get(CONSTANTS, {}).items()}
-        self._program = SplText(self.text, self.at, dict(types), natives)
+        functions = tuple(NativeEntry.model_validate(each) if is_native(each) else str(each) for each in written)
+        constants = {**shared.get(CONSTANTS, {}), **program.get(CONSTANTS, {})}
+        self._program = SplText(self.text, self.at, dict(types), functions, constants)
         self.arguments: tuple[Evaluable, ...] = self._arguments(program, shared) if self.function else ()
 
     def _arguments(self, program: Mapping[str, Any], shared: Mapping[str, Any]) -> tuple[Evaluable, ...]:
@@ -73,39 +70,11 @@ class Evaluable:
 
     @functools.lru_cache(maxsize=8)  # noqa: B019  an operator has few of them, and one schema
     def _compiled(self, schema: pa.Schema) -> Any:
-        if not self._texts and not self._constants:
-            expression: Expression = parse_expression(self._program, schema, "parameter", UTC)
-            return lambda batch: evaluate(expression, batch)
-        from streams_orchestration.spl.programs.logic import LogicTexts, read_logic
-        from streams_orchestration.spl.programs.outcome import FailedError
-        from streams_orchestration.spl.programs.run import Run
-
-        place = place_of(self.at)
-        port = next(
-            ((label, written_tuple_type(written, schema)) for label, written in self._program.types.items()),
-            ("In", tuple_type(schema)),
-        )
-        program = read_logic(
-            LogicTexts(("", place, ()), {}, {}, tuple((text, place, ()) for text in self._texts)),
-            [port],
-            [],
-            Run(constants=self._constants),
-            {0: [(self.text, place, None)]},
-            natives=native_functions(self._program.functions),
-        )
-
-        def run(batch: pa.RecordBatch) -> pa.Array:
-            try:
-                return program.on_tuples(0, {}, batch)[1][0]
-            except FailedError as error:
-                values = {name: batch.column(name)[error.position].as_py() for name in batch.schema.names}
-                message = f"{error}; the tuple is {values}"
-                raise DataError(message) from error
-
-        return run
+        expression: Expression = parse_expression(self._program, schema, "parameter", UTC)
+        return lambda batch: evaluate(expression, batch)
 
     def _key(self) -> tuple[Any, ...]:
-        return (self._program, self.function, self._texts, tuple(sorted(self._constants.items())))
+        return (self._program, self.function)
 
     def __eq__(self, other: object) -> bool:
         """Compare programs, not places, so that a moved program is the same."""

@@ -20,6 +20,7 @@ from streams_orchestration.operators.watermarks import Watermarks
 
 if TYPE_CHECKING:
     from streams_orchestration.expressions.vectors import SelectedTuples
+    from streams_orchestration.operators.assignments import Assignments
 
 OnError = Annotated[
     Literal["fail", "skip", "route"],
@@ -168,14 +169,21 @@ class Sieve:
         return {} if self._action == "fail" else _nulls(tuples, self._context.required_at(port), port)
 
     def distribute(
-        self, batch: TupleBatch, masks: Sequence[np.ndarray], sifted: tuple[Evaluated, dict[int, str]]
+        self,
+        batch: TupleBatch,
+        masks: Sequence[np.ndarray],
+        sifted: tuple[Evaluated, dict[int, str]],
+        assignments: Assignments | None = None,
     ) -> None:
-        """Submit tuples unchanged; set aside those that failed or have a null that their output port does not allow.
+        """Submit tuples with the attributes of each port, unchanged but for `assignments`.
+
+        Tuples that failed, or have a null that their output port does not allow, are set aside.
 
         Args:
             batch: the tuples from which `sift` made `sifted`, without a condition.
             masks: for each output port, which of the tuples that passed go to it, or how often each goes to it.
             sifted: the tuples that passed, and the reasons of the others.
+            assignments: the output of port 0, if it computes any attribute.
         """
         (tuples, failures), fits = sifted, True
         unfit: dict[int, str] = {}
@@ -190,10 +198,12 @@ class Sieve:
         self.set_aside(batch.arrow, failures, batch.watermarks)
         for port, mask in enumerate(masks):
             if mask.dtype == bool:
-                self._operator.submit(tuples.batch.filter(mask & fits), port)
+                passed = tuples.batch.filter(mask & fits)
             else:
-                places = np.repeat(np.arange(len(tuples)), mask * fits)
-                self._operator.submit(tuples.batch.take(places), port)
+                passed = tuples.batch.take(np.repeat(np.arange(len(tuples)), mask * fits))
+            if assignments is not None and port == 0:
+                passed = assignments.of(Evaluated(passed))
+            self._operator.submit(passed.selected(self._context.outputs[port]), port)
 
     def set_aside(
         self, tuples: pa.RecordBatch, failures: Mapping[int, str], watermarks: Watermarks | None = None

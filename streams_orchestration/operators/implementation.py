@@ -11,6 +11,7 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract import Operator, OperatorContext, SourceOperator
 from streams_orchestration.operators.errors import ResultError
 from streams_orchestration.operators.import_path import ImplementationError, import_name, is_class
+from streams_orchestration.operators.spl_surroundings import setting_up
 from streams_orchestration.operators.states.timers import Timers
 
 log = logging.getLogger("streams.operator")
@@ -95,7 +96,8 @@ def make_operator(kind: type[Operator], context: OperatorContext, parameters: An
         raise ResultError(message)
     if isinstance(operator, SourceOperator):
         load(operator)  # it may read ahead on threads of its own
-    operator.setup()
+    with setting_up(context):
+        operator.setup()
     if timers_of(operator) is not None:
         _check_timers(operator)
     return operator

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 from pydantic import Field
 
@@ -11,7 +12,9 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.key_columns import KeyColumns, has_expressions, names_of
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.spl_text import ExpressionText
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema
 from streams_orchestration.operators.states.rescaling import Sharding
@@ -25,11 +28,19 @@ _RANK = "@rank"
 class MatchingParameters(Parameters):
     """The parameters of operators that match the tuples of their ports."""
 
-    partition_by: list[str] | list[list[str]] = Field(
+    partition_by: list[ExpressionText] | list[list[ExpressionText]] = Field(
         default_factory=list[str],
         alias="partitionBy",
         description="Attributes whose values match tuples: one list for all ports, or a list for each port.",
     )
+
+    def keyed(self, columns: KeyColumns) -> Self:
+        """Return the parameters with names of columns for the expressions among the keys of the ports."""
+        nested = [names for names in self.partition_by if not isinstance(names, str)]
+        if not has_expressions(*nested):
+            return self
+        names = [columns.names(port, "partitionBy", keys) for port, keys in enumerate(nested)]
+        return self.model_copy(update={"partition_by": names})
 
     def keys_of(self, schemas: Sequence[pa.Schema]) -> list[list[str]]:
         """Return the key attributes of each port.
@@ -60,7 +71,7 @@ class MatchingParameters(Parameters):
 
     def mentioned(self) -> list[str]:
         """Return the attributes that every port must have."""
-        return [name for name in self.partition_by if isinstance(name, str)]
+        return names_of([name for name in self.partition_by if isinstance(name, str)])
 
 
 class MatchingOperator(Operator):
@@ -75,6 +86,10 @@ class MatchingOperator(Operator):
 
     def setup(self) -> None:
         """Start without waiting tuples."""
+        self.columns = KeyColumns(self.context)
+        self.parameters = self.parameters.keyed(self.columns)
+        self.context.inputs = self.columns.inputs
+        self.compile_outputs()
         self.matching = Matching(self.context.inputs, self.parameters.keys_of(self.context.inputs))
 
     def reset_to_initial_state(self) -> None:
@@ -83,9 +98,13 @@ class MatchingOperator(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Submit complete matches."""
-        matched = self.matching.arrive(port, batch.arrow)
+        matched = self.matching.arrive(port, self.columns.extended(port, batch).arrow)
         if matched[0].num_rows:
             self.submit_matched(matched)
+
+    def compile_outputs(self) -> None:
+        """Compile what the operator submits, over the tuples of its ports with the columns of their keys."""
+        raise NotImplementedError
 
     def submit_matched(self, matched: Sequence[pa.RecordBatch]) -> None:
         """Submit matched tuples: one batch for each port, with partners at the same positions."""

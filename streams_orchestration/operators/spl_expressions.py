@@ -16,11 +16,14 @@ from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.expression import Expression, note
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.spl_natives import native_functions
+from streams_orchestration.operators.spl_surroundings import run_of_expression
 from streams_orchestration.operators.spl_text import SplText, place_of
 from streams_orchestration.operators.spl_types import tuple_type, written_tuple_type
 from streams_orchestration.spl.programs.errors import ProgramError, RunError
+from streams_orchestration.spl.programs.logic import read_functions
 from streams_orchestration.spl.programs.natives import NativeFunction
 from streams_orchestration.spl.programs.reading import ProgramTextError, labels_in, read_expression, tree_of
+from streams_orchestration.spl.programs.run import Run
 from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing import typed
 
@@ -36,11 +39,15 @@ class SplExpression(Expression):
         program: its typed tree.
         natives: the native functions that it calls.
         port: the name and the type of the port.
+        functions: the functions of the application that it calls.
+        run: the surroundings of the operator.
     """
 
     program: typed.Expression | None = None
     port: tuple[str, Tuple] = ("", Tuple(()))
     natives: tuple[NativeFunction, ...] = ()
+    functions: tuple[typed.Function, ...] = ()
+    run: Run | None = None
 
     @functools.cached_property
     def type(self) -> Type:  # type: ignore[override]
@@ -63,7 +70,7 @@ class SplExpression(Expression):
         from streams_orchestration.spl.programs.expression import compiled
 
         assert self.program is not None
-        return compiled(self.program, self.port, natives=self.natives)
+        return compiled(self.program, self.port, self.run, natives=self.natives, functions=self.functions)
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -115,10 +122,16 @@ def read_spl(text: SplText, schema: pa.Schema, parameter: str, _zone: dt.tzinfo)
     place = place_of(text.at)
     try:
         port = _port(text, schema)
-        natives = native_functions(text.functions)
-        program = read_expression(text.text, [port], place, natives)
+        natives = native_functions(text.natives)
+        scope, functions = read_functions(text.own_functions, place, natives)
+        program = read_expression(text.text, [port], place, around=scope)
         expression = SplExpression(
-            text, parameter, Literal(None, VOID), UTC, program=program, port=port, natives=natives
+            *(text, parameter, Literal(None, VOID), UTC),
+            program=program,
+            port=port,
+            natives=natives,
+            functions=tuple(functions),
+            run=run_of_expression(text.constants),
         )
         _ = expression.names
     except (ProgramTextError, ProgramError, RunError, ValueError) as error:

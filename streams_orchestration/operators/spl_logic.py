@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from streams_orchestration.operators.import_path import ImplementationError
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.spl_natives import NativeEntry, native_functions
 from streams_orchestration.operators.spl_state import restored, stored
+from streams_orchestration.operators.spl_surroundings import run_of
 from streams_orchestration.operators.spl_text import SplText, place_of
 from streams_orchestration.operators.spl_types import written_tuple_type
 from streams_orchestration.operators.states.dict_state import DictState
@@ -23,7 +25,6 @@ from streams_orchestration.operators.states.state import State
 from streams_orchestration.spl.programs.errors import ProgramError, RunError
 from streams_orchestration.spl.programs.logic import LogicTexts, Program, read_logic
 from streams_orchestration.spl.programs.reading import ProgramTextError
-from streams_orchestration.spl.programs.run import Run
 from streams_orchestration.spl.types.types import BOOLEAN
 from streams_orchestration.spl.types.written import WrittenTypeError
 
@@ -66,6 +67,9 @@ class SplLogic(BaseModel):
     state: _Text = Field(default=_Body(spl=""), description="Declarations of variables that live with the operator.")
     on_tuple: dict[int, _Text] = Field(default={}, alias="onTuple")
     on_punct: dict[int, _Text] = Field(default={}, alias="onPunct")
+    on_process: _Text | None = Field(
+        default=None, alias="onProcess", description="A program of a Custom without input ports, which is a source."
+    )
     functions: tuple[_Function, ...] = Field(default=(), description="Functions in SPL, and native ones.")
     constants: dict[str, Any] = Field(default={}, description="Submission-time values by name.")
     inputs: dict[str, str] = Field(
@@ -73,6 +77,10 @@ class SplLogic(BaseModel):
         description="Names of input ports, each with the tuple type in SPL of attributes whose columns do not say it.",
     )
     outputs: dict[str, str] = Field(default={}, description="The same of the output ports.")
+    ordered: bool = Field(
+        default=False,
+        description="Keep the order of tuples over all output ports, for operators that get tuples of several of them.",
+    )
     at: str = Field(default="", exclude=True)
 
     @property
@@ -88,6 +96,7 @@ class SplLogic(BaseModel):
             {port: placed(body) for port, body in self.on_tuple.items()},
             {port: placed(body) for port, body in self.on_punct.items()},
             tuple(placed(each) for each in self.functions if isinstance(each, _Body)),
+            None if self.on_process is None else placed(self.on_process),
         )
 
     @property
@@ -120,20 +129,7 @@ class Logic:
             FaultyExpressionError: the logic has mistakes, or cannot be run here.
         """
         self.context = context
-        self.run = Run(
-            operator=context.name,
-            zone=context.time_zone,
-            channel=context.channel,
-            max_channels=context.max_channels,
-            local_channel=context.local_channel,
-            local_max_channels=context.local_max_channels,
-            pe=context.pe,
-            constants={name: _text(value) for name, value in logic.constants.items()},
-            data_directory=str(context.base),
-            application_directory=str(context.base),
-            print=self._print,
-            log=self._log,
-        )
+        self.run = run_of(context, logic.constants)
         try:
             self.program = self._read(logic, expressions or {}, submits=submits)
         except (ProgramTextError, ProgramError, WrittenTypeError, RunError, ImplementationError) as error:
@@ -146,7 +142,6 @@ class Logic:
                     where = f"{text.at}: " if text.at else ""
                     message = f"{where}filter: {text.text!r} is {tree.type}; a condition is boolean"
                     raise FaultyExpressionError(message, "filter", text)
-        self._line = ""
         self.reset()
 
     def _read(
@@ -168,7 +163,7 @@ class Logic:
             (label, written_tuple_type(logic.outputs.get(label, ""), context.output_schema(at)))
             for at, label in enumerate(labels)
         ]
-        called = [each for texts in expressions.values() for text, _, _ in texts for each in text.functions]
+        called = [each for texts in expressions.values() for text, _, _ in texts for each in text.natives]
         return read_logic(
             logic.texts,
             inputs,
@@ -180,6 +175,7 @@ class Logic:
             },
             submits=submits,
             natives=native_functions((*logic.natives, *called)),
+            ordered=logic.ordered and len(outputs) > 1,
         )
 
     def reset(self) -> None:
@@ -230,7 +226,13 @@ class Logic:
             raise DataError(str(error)) from error
 
     def submit(self, operator: Operator, outputs: Sequence[PortOutput]) -> None:
-        """Submit the outputs of a program, port by port. Marks keep their positions among the tuples of their port."""
+        """Submit the outputs of a program, port by port. Marks keep their positions among the tuples of their port.
+
+        Of an ordered program tuples and marks of all ports are submitted in their order.
+        """
+        if self.program.ordered:
+            self._submit_in_order(operator, outputs)
+            return
         for port, output in enumerate(outputs):
             if not len(output) and not output.marks:
                 continue
@@ -244,6 +246,24 @@ class Logic:
             if begin < len(batch):
                 operator.submit(batch.slice(begin) if begin else batch, port)
 
+    def _submit_in_order(self, operator: Operator, outputs: Sequence[PortOutput]) -> None:
+        batches = [self._batch(port, output) if len(output) else None for port, output in enumerate(outputs)]
+        sent, marked = [0] * len(outputs), [0] * len(outputs)
+        for port, run in itertools.groupby(outputs[0].order or ()):
+            output, left = outputs[port], sum(1 for _ in run)
+            while left:
+                marks, done = output.marks[marked[port] :], sent[port]
+                count = min(left, (marks[0][0] if marks else len(output)) - done)
+                batch = batches[port]
+                if count and batch is not None:
+                    operator.submit(batch.slice(done, count), port)
+                    sent[port] += count
+                    left -= count
+                if left:
+                    operator.punctuate(_MARKS[marks[0][1]], port)
+                    marked[port] += 1
+                    left -= 1
+
     def _batch(self, port: int, output: PortOutput) -> TupleBatch:
         schema = self.context.output_schema(port)
         arrays = self.program.arrays(output)
@@ -252,15 +272,6 @@ class Logic:
         except (pa.ArrowInvalid, TypeError) as error:
             message = f"the tuples of output port {port} do not fit its stream: {error}"
             raise DataError(message) from error
-
-    def _print(self, text: str) -> None:
-        *lines, self._line = (self._line + text).split("\n")
-        for line in lines:
-            self.context.logger.info("%s", line, extra={"printed": True})
-
-    def _log(self, level: str, text: str) -> None:
-        levels = {"error": self.context.logger.error, "warn": self.context.logger.warning}
-        levels.get(level, self.context.logger.info)("%s", text)
 
     # --- state
 
@@ -280,7 +291,3 @@ def state_signature(logic: SplLogic | None) -> str:
     from streams_orchestration.spl.programs.logic import declared
 
     return "; ".join(f"{type_} {name}" for name, type_ in declared(logic.texts))
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -19,7 +19,8 @@ class _Written(BaseModel):
     spl: str
     at: str = ""
     types: dict[str, str] = {}
-    functions: tuple[NativeEntry, ...] = ()
+    functions: tuple[NativeEntry | str, ...] = ()
+    constants: dict[str, Any] = {}
 
 
 class SplText(str):
@@ -28,29 +29,39 @@ class SplText(str):
     Attributes:
         at: the place in the source, `file:line:column`.
         types: for an input port by its name, the tuple type of attributes whose columns do not say their types.
-        functions: the native functions that it calls.
+        functions: the functions that the expression calls: texts of those of the application, and native ones.
+        constants: the submission-time values that the expression reads, by name.
     """
 
-    __slots__ = ("at", "functions", "types")
+    __slots__ = ("at", "constants", "functions", "types")
     at: str
     types: dict[str, str]
-    functions: tuple[NativeEntry, ...]
+    functions: tuple[NativeEntry | str, ...]
+    constants: dict[str, Any]
 
     def __new__(
-        cls, text: str, at: str = "", types: dict[str, str] | None = None, functions: tuple[NativeEntry, ...] = ()
+        cls,
+        text: str,
+        at: str = "",
+        types: dict[str, str] | None = None,
+        functions: tuple[NativeEntry | str, ...] = (),
+        constants: dict[str, Any] | None = None,
     ) -> SplText:
         """Return a text with its place."""
         made = super().__new__(cls, text)
         made.at = at
         made.types = types or {}
         made.functions = functions
+        made.constants = constants or {}
         return made
 
     def __eq__(self, other: object) -> bool:
-        """Compare texts, types and functions, not places, so that a moved program is the same."""
-        if not isinstance(other, SplText):
-            return False
-        return (self.text, self.types, self.functions) == (other.text, other.types, other.functions)
+        """Compare everything but places, so that a moved program is the same."""
+        return isinstance(other, SplText) and self._compared == other._compared
+
+    @property
+    def _compared(self) -> tuple[object, ...]:
+        return self.text, self.types, self.functions, self.constants
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -68,7 +79,17 @@ class SplText(str):
 
     def with_text(self, text: str, types: dict[str, str] | None = None) -> SplText:
         """Return another text with the same place and functions, and with the same types unless others are given."""
-        return SplText(text, self.at, self.types if types is None else types, self.functions)
+        return SplText(text, self.at, self.types if types is None else types, self.functions, self.constants)
+
+    @property
+    def natives(self) -> tuple[NativeEntry, ...]:
+        """The native functions that the expression calls."""
+        return tuple(each for each in self.functions if not isinstance(each, str))
+
+    @property
+    def own_functions(self) -> tuple[str, ...]:
+        """The texts of the functions of the application that the expression calls."""
+        return tuple(each for each in self.functions if isinstance(each, str))
 
 
 def text_or_program(value: Any, handler: Callable[[Any], Any]) -> Any:
@@ -81,9 +102,9 @@ def text_or_program(value: Any, handler: Callable[[Any], Any]) -> Any:
         written = _Written.model_validate(value)
     except ValidationError as error:
         names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
-        message = f"an expression of SPL has the keys spl, at, types and functions; {names} is wrong"
+        message = f"an expression of SPL has the keys spl, at, types, functions and constants; {names} is wrong"
         raise ValueError(message) from None
-    return SplText(written.spl, written.at, written.types, written.functions)
+    return SplText(written.spl, written.at, written.types, written.functions, written.constants)
 
 
 ExpressionText = Annotated[str, WrapValidator(text_or_program)]

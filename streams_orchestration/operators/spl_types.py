@@ -26,7 +26,8 @@ def tuple_type(schema: pa.Schema) -> Tuple:
     Raises:
         ValueError: an attribute has a type that SPL does not have.
     """
-    return Tuple(tuple(Attribute(field.name, spl_type(field.name, field.type)) for field in schema))
+    own = (field for field in schema if not field.name.startswith("@"))  # columns of keys are no attributes
+    return Tuple(tuple(Attribute(field.name, spl_type(field.name, field.type)) for field in own))
 
 
 def written_tuple_type(written: str, schema: pa.Schema) -> Tuple:
@@ -86,24 +87,23 @@ def columns_of_ports(
     return dict(zip(attributes, names, strict=True))
 
 
-def over_ports(texts: Mapping[str, str], columns: Mapping[tuple[str, str], str], schema: pa.Schema) -> dict[str, str]:
+def over_ports(texts: Mapping[str, str], columns: Mapping[tuple[str, str], str]) -> dict[str, str]:
     """Return expressions of SPL over the joined columns of several ports. Expressions in SQL are not changed.
 
     Args:
         texts: the expressions by attribute.
         columns: the column of each attribute, by the names of port and attribute.
-        schema: the columns.
     """
-    return {name: _over_columns(text, columns, schema) for name, text in texts.items()}
+    return {name: _over_columns(text, columns) for name, text in texts.items()}
 
 
-def _over_columns(text: str, columns: Mapping[tuple[str, str], str], schema: pa.Schema) -> str:
+def _over_columns(text: str, columns: Mapping[tuple[str, str], str]) -> str:
     if not isinstance(text, SplText):
         return text
-    types = {each.name: each.type for each in tuple_type(schema).attributes}
+    types: list[Attribute] = []
     for label, written in text.types.items():
         given = type_of_text(written)
         for each in given.attributes if isinstance(given, Tuple) else ():
             if (label, each.name) in columns:
-                types[columns[label, each.name]] = each.type
-    return over_columns(text, columns, str(Tuple(tuple(Attribute(name, each) for name, each in types.items()))))
+                types.append(Attribute(columns[label, each.name], each.type))
+    return over_columns(text, columns, str(Tuple(tuple(types))) if types else "")

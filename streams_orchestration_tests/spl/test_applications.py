@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.model.spl_options import SplOptions, spl_options
 from streams_orchestration_tests.spl.applications import CASES, EXPECTED, MISTAKES, of_kind
 
+PLACE = re.compile(r"^.*\.spl(mm)?:")
+"""The name of a file in front of its place."""
 UNREAD = "SO0110"
 """A warning about a stream that nobody reads."""
 
@@ -115,7 +118,7 @@ def test_the_mistakes_of_an_application_are_found(case: dict[str, Any], tmp_path
         (tmp_path / name).write_text(text)
     spl_options.set(SplOptions(main=case.get("main")))
     found = findings(tmp_path / next(iter(case["files"])), case.get("found", "reading"))
-    listed = [f"{each.location.partition('.spl:')[2]} {each.code}" for each in found if each.code != UNREAD]
+    listed = [f"{PLACE.sub('', each.location)} {each.code}" for each in found if each.code != UNREAD]
     assert listed == case["findings"]
 
 

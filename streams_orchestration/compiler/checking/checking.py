@@ -14,6 +14,7 @@ from streams_orchestration.compiler.checking.external_streams import check_exter
 from streams_orchestration.compiler.checking.incomplete_parameters import missing_in, with_examples
 from streams_orchestration.compiler.checking.natives import faulty_natives, without_class
 from streams_orchestration.compiler.checking.not_yet import not_yet, refusals, refused_queries
+from streams_orchestration.compiler.checking.spl_calls import refused_calls
 from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.event_time.roles import roles_by_operator
 from streams_orchestration.compiler.implementations import (
@@ -60,6 +61,7 @@ def check_parameters(done: Stages) -> list[Diagnostic]:
     import_beside(logical.file)
     checked = _checked(logical, done.physical)
     wrong = [fault for each in checked for fault in faulty_natives(each.operator, deploys=False)]
+    wrong += [fault for each in checked for fault in refused_calls(each.operator, done.regions, deploys=False)]
     standard = [each for each in checked if is_standard(each.operator) and not not_yet(each.operator)]
     found = [finding.diagnostic for each in standard for finding in _findings(each, None) if finding.anywhere]
     native = [each for each in checked if each.operator.is_native and each.operator.implementation is not None]
@@ -97,8 +99,12 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
         if not_yet(operator):
             diagnostics += refusals(operator)
             continue
+        refused = refused_calls(operator, done.regions, deploys=True)
+        diagnostics += refused
         if natives := faulty_natives(operator, deploys=True):
             diagnostics += natives
+            continue
+        if any(each.code == "SO0734" for each in refused):
             continue
         with noted() as found:
             diagnostics += (finding.diagnostic for finding in _findings(each, places))
@@ -244,14 +250,12 @@ def _found(checked: _Checked, places: dict[Path | str, LogicalOperator] | None) 
 def _foreign_logic(
     operator: LogicalOperator, implementation: type[Operator], written: Mapping[str, Any]
 ) -> _Finding | None:
-    """Return the finding of logic or functions of SPL in a standard operator that does not run them."""
+    """Return the finding of logic of SPL in a standard operator that does not run it."""
     logic = written.get("spl")
     if not isinstance(logic, dict) or "spl" in implementation.Parameters.model_fields:
         return None
     clauses = [name for name in ("state", "onTuple", "onPunct", "onProcess") if name in logic]
-    if is_standard(operator):
-        clauses += ["functions"] * ("functions" in logic)
-    elif not clauses:
+    if not clauses and not is_standard(operator):
         return None
     text = f"{operator.kind} does not run {', '.join(clauses) or 'spl'} of SPL; Custom, Functor and Filter do"
     return _Finding(_diagnostic("SO0724", operator, text, "spl"), anywhere=True)

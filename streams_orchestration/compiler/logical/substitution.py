@@ -68,7 +68,7 @@ class Substitution:
         if isinstance(value, str):
             return self._text(value, element, path, operator, channels=channels)
         if is_program(value):
-            return value
+            return self._logic(value, element, *path, operator=operator)
         if is_mapping(value):
             return {
                 str(key): self._logic(entry, element, *path, str(key), operator=operator)
@@ -84,7 +84,7 @@ class Substitution:
         return value
 
     def _logic(self, value: dict[str, Any], element: Element, *path: str | int, operator: str) -> dict[str, Any]:
-        """Return the logic of SPL with the submission-time values among its constants."""
+        """Return logic, or an expression, of SPL with the submission-time values among its constants."""
         constants = value.get(CONSTANTS)
         if constants is None:
             return value

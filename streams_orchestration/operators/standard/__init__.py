@@ -53,3 +53,5 @@ STANDARD: dict[str, str] = {
 
 WITH_INPUTS: dict[str, str] = {"FileSource": "streams_orchestration.operators.standard.named_files:NamedFiles"}
 """Map each source kind that has a different class when it has an input port to that class."""
+WITH_PROCESS: dict[str, str] = {"Custom": "streams_orchestration.operators.standard.custom_source:CustomSource"}
+"""Map each kind that has a different class when its logic in SPL has `onProcess` to that class."""

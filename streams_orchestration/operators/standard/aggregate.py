@@ -9,6 +9,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.failed_tuples import Sieve
+from streams_orchestration.operators.key_columns import KeyColumns, expressions_of, has_expressions, names_of
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.spl_text import SplText
@@ -49,7 +50,8 @@ class Aggregate(Operator):
     def state_attributes(cls, parameters: AggregateParameters) -> Collection[str] | None:
         """Return the attributes that tumbling windows use; None for sliding windows, `takeLast`, and SPL."""
         window = aggregate_window(parameters.window)
-        if any(isinstance(each, SplText) for each in parameters.output.values()):
+        keys = (*parameters.group_by, *parameters.partition_by)
+        if any(isinstance(each, SplText) for each in (*parameters.output.values(), *keys)):
             return None
         if parameters.take_last or (isinstance(window, Window) and not window.tumbling):
             return None
@@ -64,6 +66,8 @@ class Aggregate(Operator):
         punctuation closes can be divided in any way. A window over all tuples cannot be divided.
         """
         window = aggregate_window(parameters.window)
+        if has_expressions(parameters.partition_by):
+            return Sharding(refusal="is windows of partitions by expressions; those by attributes could be divided")
         if not isinstance(window, Window):
             keys = tuple(parameters.partition_by)
             return Sharding(keys=(keys,)) if keys else Sharding(anyhow=True)
@@ -90,8 +94,10 @@ class Aggregate(Operator):
     @classmethod
     def mentions(cls, parameters: AggregateParameters) -> Mentions:
         """Return the attributes that groups, windows and functions name, and the output attributes of the functions."""
-        return Mentions.of(output=parameters.output)._replace(
-            inputs=[*parameters.group_by, *parameters.partition_by, *cls._attributes_of_window(parameters)]
+        found, keys = Mentions.of(output=parameters.output), (parameters.group_by, parameters.partition_by)
+        return found._replace(
+            inputs=[*names_of(*keys), *cls._attributes_of_window(parameters)],
+            expressions=[*found.expressions, *expressions_of(*keys)],
         )
 
     @staticmethod
@@ -105,10 +111,15 @@ class Aggregate(Operator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: AggregateParameters) -> None:
         """Raise ValueError if the window, an attribute or a function does not fit."""
-        compile_aggregate(context, parameters)
+        columns = KeyColumns(context)
+        parameters = parameters.keyed(columns)
+        compile_aggregate(columns.context, parameters)
 
     def setup(self) -> None:
         """Parse the window and the functions."""
+        self.columns = KeyColumns(self.context)
+        self.parameters = self.parameters.keyed(self.columns)
+        self.context.inputs = self.columns.inputs
         compiled = compile_aggregate(self.context, self.parameters)
         self.measures = compiled.measures
         self.sieve = Sieve(self, [each for measure in self.measures.values() for each in measure.expressions])
@@ -163,6 +174,7 @@ class Aggregate(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Add the tuples to their windows."""
+        batch = self.columns.extended(port, batch)
         tuples, failures = self.sieve.sift(batch) if len(batch) else (Evaluated(batch), {})
         if self.timed is not None:
             self.timed.process(tuples)

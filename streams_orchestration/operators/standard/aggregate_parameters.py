@@ -14,6 +14,7 @@ from streams_orchestration.operators.event_time.clause import (
     parse_event_time_window,
 )
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
+from streams_orchestration.operators.key_columns import KeyColumns
 from streams_orchestration.operators.spl_text import ExpressionText
 from streams_orchestration.operators.standard.streams_functions import Functions
 from streams_orchestration.operators.windows.clause import Window, parse_window
@@ -39,10 +40,10 @@ class AggregateParameters(ExpressionParameters):
     """The parameters of `Aggregate`."""
 
     window: str = Field(examples=["tumbling, punct()"], description="Window clause, such as tumbling, punct().")
-    group_by: list[str] = Field(
+    group_by: list[ExpressionText] = Field(
         default_factory=list, alias="groupBy", description="Attributes whose values form a group."
     )
-    partition_by: list[str] = Field(
+    partition_by: list[ExpressionText] = Field(
         default_factory=list, alias="partitionBy", description="Attributes whose values each have their own window."
     )
     output: dict[str, ExpressionText] = Field(
@@ -116,6 +117,10 @@ class AggregateParameters(ExpressionParameters):
             )
             raise ValueError(message)
         return self
+
+    def keyed(self, columns: KeyColumns) -> AggregateParameters:
+        """Return the parameters with names of columns for the expressions among groups and partitions."""
+        return columns.named(self, {"group_by": 0, "partition_by": 0})
 
     @property
     def full_only(self) -> bool:

@@ -12,6 +12,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.faults import reported
+from streams_orchestration.operators.key_columns import KeyColumns
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.matching import MatchingOperator, MatchingParameters
 from streams_orchestration.operators.mentions import Mentions
@@ -49,9 +50,11 @@ class Barrier(MatchingOperator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: BarrierParameters) -> None:
         """Raise ValueError if the streams do not fit each other, or an expression does not fit."""
+        columns = KeyColumns(context)
+        parameters = parameters.keyed(columns)
         with reported():
-            parameters.keys_of(context.inputs)
-        cls._compile(context, parameters)
+            parameters.keys_of(columns.inputs)
+        cls._compile(columns.context, parameters)
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: BarrierParameters) -> tuple[pa.Schema, Assignments]:
@@ -67,14 +70,13 @@ class Barrier(MatchingOperator):
         )
         check_failure_port(context, parameters, together)
         columns = columns_of_ports(context.ports, context.inputs, together.names)
-        output = over_ports(parameters.output, columns, together)
+        output = over_ports(parameters.output, columns)
         return together, Assignments(output, together, target, context.zone, context.required_at())
 
-    def setup(self) -> None:
+    def compile_outputs(self) -> None:
         """Parse the expressions."""
         self.schema, self.assignments = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, self.assignments.expressions)
-        super().setup()
 
     def submit_matched(self, matched: Sequence[pa.RecordBatch]) -> None:
         """Submit one combined tuple for each match."""

@@ -13,6 +13,7 @@ from streams_orchestration.expressions.naming import attribute_of
 from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import per_second, type_name
+from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
@@ -81,6 +82,10 @@ class DeDuplicateParameters(ExpressionParameters):
     flush_on_punctuation: bool = Field(
         default=False, alias="flushOnPunctuation", description="Forget all keys at a window marker."
     )
+    output: dict[str, ExpressionText] = Field(
+        default_factory=dict,
+        description="Maps an attribute of output port 0 to an expression. Other attributes keep their values.",
+    )
 
     @model_validator(mode="after")
     def _go_together(self) -> DeDuplicateParameters:
@@ -116,7 +121,10 @@ class DeDuplicate(Operator):
     stateful = True
     places_watermarks = True
     free_parameters = frozenset(
-        ("count", "delta", "time_out", "discard_age", "reset_on_duplicate", "flush_on_punctuation", "on_error")
+        (
+            *("count", "delta", "time_out", "discard_age", "reset_on_duplicate", "flush_on_punctuation", "on_error"),
+            "output",
+        )
     )
 
     @classmethod
@@ -156,12 +164,22 @@ class DeDuplicate(Operator):
         """Return the attributes of the keys and of the delta."""
         keys = [parameters.key] if isinstance(parameters.key, str) else parameters.key
         attribute = parameters.delta_attribute
-        return Mentions(inputs=() if attribute is None else (attribute,), expressions=keys)
+        found = Mentions.of(output=parameters.output)
+        return found._replace(inputs=() if attribute is None else (attribute,), expressions=[*found.expressions, *keys])
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DeDuplicateParameters) -> None:
-        """Raise ValueError if a key or `deltaAttribute` does not fit."""
+        """Raise ValueError if a key, `deltaAttribute` or an output does not fit."""
         cls._compile(context, parameters)
+        cls._outputs(context, parameters)
+
+    @staticmethod
+    def _outputs(context: OperatorContext, parameters: DeDuplicateParameters) -> Assignments | None:
+        """Return the assignments of output port 0; None if its tuples are those of the input."""
+        source = context.inputs[0]
+        if not parameters.output:
+            return None
+        return Assignments(parameters.output, source, context.outputs[0] or source, context.zone, context.required_at())
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: DeDuplicateParameters) -> tuple[list[Any], list[pa.DataType]]:
@@ -191,7 +209,8 @@ class DeDuplicate(Operator):
     def setup(self) -> None:
         """Parse the keys."""
         self.keys, self.types = self._compile(self.context, self.parameters)
-        self.sieve = Sieve(self, self.keys)
+        self.assignments = self._outputs(self.context, self.parameters)
+        self.sieve = Sieve(self, [*self.keys, *([] if self.assignments is None else self.assignments.expressions)])
         self.ports = len(own_outputs(self.context, self.parameters))
         self.timed: EventTimeInput | None = None
         """The event time of `within`; None without it."""
@@ -245,7 +264,7 @@ class DeDuplicate(Operator):
                 continue
             fresh[begin:end] = self.seen.add_many(part) if marks is None else self._judge(part, marks)
             self.position += end - begin
-        self.sieve.distribute(batch, [fresh, ~fresh][: self.ports], (tuples, failures))
+        self.sieve.distribute(batch, [fresh, ~fresh][: self.ports], (tuples, failures), self.assignments)
 
     def _judge_in_time(self, batch: TupleBatch, timed: EventTimeInput) -> None:
         """Do the same by event time (EV59)."""
@@ -269,7 +288,7 @@ class DeDuplicate(Operator):
             fresh[judged[begin:end]] = new
         if len(moments.steps):
             self.times.forget(timed.reached(self.times.within))
-        self.sieve.distribute(batch, [fresh, ~fresh & ~late, late][: self.ports], (tuples, failures))
+        self.sieve.distribute(batch, [fresh, ~fresh & ~late, late][: self.ports], (tuples, failures), self.assignments)
 
     def _is_new(self, keys: dict[str, pa.Array], marks: list[Any] | None) -> bool:
         """Return True if the key of a single tuple is not remembered. Changes nothing."""

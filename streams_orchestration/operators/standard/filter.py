@@ -89,8 +89,8 @@ class Filter(LogicOperator):
         """Run the logic for tuples and submit them by the condition."""
         _, values = logic.tuples(0, batch)
         if not values:
-            self.submit(batch, 0)
+            self.submit(batch.selected(self.context.outputs[0]), 0)
             return
-        self.submit(batch.filter(values[0]), 0)
+        self.submit(batch.filter(values[0]).selected(self.context.outputs[0]), 0)
         if self.divides:
-            self.submit(batch.filter(pc.invert(values[0])), 1)
+            self.submit(batch.filter(pc.invert(values[0])).selected(self.context.outputs[1]), 1)

@@ -17,6 +17,7 @@ from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import parse_condition
 from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import reported
+from streams_orchestration.operators.key_columns import KeyColumns, has_expressions
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.spl_types import columns_of_ports, over_ports
@@ -72,6 +73,8 @@ class Join(Operator):
     def sharding(cls, context: OperatorContext, parameters: JoinParameters) -> Sharding:
         """Return how the state is divided: by any attributes, unless windows count the tuples of a channel."""
         keys: list[tuple[str, ...]] = []
+        if has_expressions(*parameters.partitions):
+            return Sharding(refusal="is windows of partitions by expressions; those by attributes could be divided")
         for side, schema in enumerate(context.inputs):
             counts = parameters.window is not None and parameters.eviction(side).kind == "count"
             if counts and not parameters.partitions[side]:
@@ -84,7 +87,9 @@ class Join(Operator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: JoinParameters) -> None:
         """Raise ValueError if a window, an attribute or an expression does not fit."""
-        cls._compile(context, parameters)
+        columns = KeyColumns(context)
+        parameters = parameters.keyed(columns)
+        cls._compile(columns.context, parameters)
 
     @staticmethod
     def _check_equality(context: OperatorContext, parameters: JoinParameters) -> None:
@@ -126,11 +131,9 @@ class Join(Operator):
         check_failure_port(context, parameters, joined)
         zone = context.zone
         columns = columns_of_ports(context.ports, context.inputs, joined.names)
-        written = over_ports({} if parameters.match is None else {"match": parameters.match}, columns, joined)
+        written = over_ports({} if parameters.match is None else {"match": parameters.match}, columns)
         match = parse_condition(written["match"], joined, "match", zone) if written else None
-        assignments = Assignments(
-            over_ports(parameters.output, columns, joined), joined, target, zone, context.required_at()
-        )
+        assignments = Assignments(over_ports(parameters.output, columns), joined, target, zone, context.required_at())
         sides = enumerate(context.inputs if parameters.within is None else ())
         policies = [parameters.eviction(side).resolved(schema, parameters.time_attribute) for side, schema in sides]
         return policies, match, assignments
@@ -177,6 +180,9 @@ class Join(Operator):
 
     def setup(self) -> None:
         """Parse windows and expressions."""
+        self.columns = KeyColumns(self.context)
+        self.parameters = self.parameters.keyed(self.columns)
+        self.context.inputs = self.columns.inputs
         policies, self.match, self.assignments = self._compile(self.context, self.parameters)
         self.joined = _joined_schema(self.context)
         self.matched = Sieve(self, [] if self.match is None else [self.match])
@@ -211,6 +217,7 @@ class Join(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Pair the tuples with the other window, and submit the pairs."""
+        batch = self.columns.extended(port, batch)
         if self.timed is not None:
             self.timed.process(port, batch)
             return

@@ -6,7 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from streams_orchestration.operators.expressions import Condition
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
+from streams_orchestration.operators.key_columns import KeyColumns
 from streams_orchestration.operators.spl_text import ExpressionText
 from streams_orchestration.operators.windows.clause import Policy, parse_window
 
@@ -38,17 +40,17 @@ class JoinParameters(ExpressionParameters):
         allow_inf_nan=False,
         description="Seconds behind the watermark from which a tuple is dropped; goes with within.",
     )
-    equality_lhs: list[str] = Field(
+    equality_lhs: list[ExpressionText] = Field(
         default_factory=list,
         alias="equalityLHS",
         description="Attributes of port 0 that are compared with those of equalityRHS.",
     )
-    equality_rhs: list[str] = Field(
+    equality_rhs: list[ExpressionText] = Field(
         default_factory=list,
         alias="equalityRHS",
         description="Attributes of port 1 that are compared with those of equalityLHS.",
     )
-    match: ExpressionText | None = Field(default=None, description="A further condition that a pair must meet.")
+    match: Condition | None = Field(default=None, description="A further condition that a pair must meet.")
     algorithm: Literal["inner", "leftOuter", "rightOuter", "outer"] = Field(
         default="inner",
         description=(
@@ -56,12 +58,12 @@ class JoinParameters(ExpressionParameters):
             "other side; with more output ports, alone on port 1 (left) or the last one (right)."
         ),
     )
-    partition_by_lhs: list[str] = Field(
+    partition_by_lhs: list[ExpressionText] = Field(
         default_factory=list,
         alias="partitionByLHS",
         description="Attributes of port 0 whose values each have their own window; goes with 'partitioned'.",
     )
-    partition_by_rhs: list[str] = Field(
+    partition_by_rhs: list[ExpressionText] = Field(
         default_factory=list,
         alias="partitionByRHS",
         description="Attributes of port 1 whose values each have their own window; goes with 'partitioned'.",
@@ -132,6 +134,10 @@ class JoinParameters(ExpressionParameters):
                 message = f"partitionBy{side} and a window that is 'partitioned' go together"
                 raise ValueError(message)
         return self
+
+    def keyed(self, columns: KeyColumns) -> JoinParameters:
+        """Return the parameters with names of columns for the expressions among the keys of both sides."""
+        return columns.named(self, {"equality_lhs": 0, "equality_rhs": 1, "partition_by_lhs": 0, "partition_by_rhs": 1})
 
     @property
     def partitions(self) -> tuple[list[str], list[str]]:

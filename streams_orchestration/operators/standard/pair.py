@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from streams_orchestration.operators.assignments import Assignments, assignments_of_ports
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Punctuation
+from streams_orchestration.operators.key_columns import KeyColumns
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.matching import MatchingOperator, MatchingParameters
 from streams_orchestration.operators.mentions import Mentions
@@ -30,17 +31,17 @@ class Pair(MatchingOperator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: MatchingParameters) -> None:
         """Raise ValueError if the streams do not fit each other or the output."""
-        parameters.keys_of(context.inputs)
+        columns = KeyColumns(context)
+        parameters.keyed(columns).keys_of(columns.inputs)
         cls._assignments(context)
 
     @staticmethod
     def _assignments(context: OperatorContext) -> list[Assignments]:
         return assignments_of_ports(context.inputs, context.outputs[0] or context.inputs[0], context.zone)
 
-    def setup(self) -> None:
-        """Start without waiting tuples."""
+    def compile_outputs(self) -> None:
+        """Fit the tuples of each port to the output stream."""
         self.assignments = self._assignments(self.context)
-        super().setup()
 
     def submit_matched(self, matched: Sequence[pa.RecordBatch]) -> None:
         """Submit the tuples of each match in port order, followed by a marker."""

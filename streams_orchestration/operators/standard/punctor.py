@@ -14,6 +14,7 @@ from streams_orchestration.operators.failed_tuples import ExpressionParameters, 
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.spl_text import ExpressionText
 
 
 class PunctorParameters(ExpressionParameters):
@@ -23,7 +24,7 @@ class PunctorParameters(ExpressionParameters):
         examples=["true"], description="A condition. A tuple for which it is true gets a window marker."
     )
     position: Literal["before", "after"] = Field(description="Whether the marker is before or after the tuple.")
-    output: dict[str, str] = Field(
+    output: dict[str, ExpressionText] = Field(
         default_factory=dict, description="Maps an attribute to an expression. Other attributes keep their values."
     )
 

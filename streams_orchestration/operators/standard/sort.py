@@ -21,6 +21,7 @@ from streams_orchestration.operators.event_time_input import check_late_port
 from streams_orchestration.operators.expressions import evaluate, parse_expression
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import report
+from streams_orchestration.operators.key_columns import KeyColumns, expressions_of, names_of
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
@@ -56,11 +57,14 @@ class SortParameters(ExpressionParameters):
     order: Order | list[Order] = Field(
         default="ascending", description="ascending or descending, for all sort keys or for each."
     )
-    partition_by: list[str] = Field(
+    partition_by: list[ExpressionText] = Field(
         default_factory=list, alias="partitionBy", description="Attributes whose values each have their own window."
     )
     time_attribute: str | None = Field(
         default=None, alias="timeAttribute", description="Timestamp attribute by which time(...) windows are ordered."
+    )
+    output: dict[str, ExpressionText] = Field(
+        default_factory=dict, description="Maps an attribute to an expression. Other attributes keep their values."
     )
     at_end: Literal["submit", "drop"] = Field(
         default="submit",
@@ -128,7 +132,7 @@ class Sort(Operator):
 
     Parameters = SortParameters
     stateful = True
-    free_parameters = frozenset(("on_error", "at_end"))
+    free_parameters = frozenset(("on_error", "at_end", "output"))
 
     @classmethod
     def keeps_state(cls, before: SortParameters, after: SortParameters) -> bool:
@@ -147,17 +151,22 @@ class Sort(Operator):
     @classmethod
     def mentions(cls, parameters: SortParameters) -> Mentions:
         """Return the attributes of the expressions, the partitions and the window."""
+        expressions = [*parameters.sort_by, *expressions_of(parameters.partition_by)]
+        outputs = Mentions.of(output=parameters.output)
+        expressions += outputs.expressions
         if parameters.by_time:
-            return Mentions(expressions=parameters.sort_by)
+            return outputs._replace(expressions=expressions)
         window = parse_window(parameters.window)
         attributes = (parameters.time_attribute, window.eviction.attribute)
-        inputs = [*parameters.partition_by, *(each for each in attributes if each is not None)]
-        return Mentions(inputs=inputs, expressions=parameters.sort_by)
+        inputs = [*names_of(parameters.partition_by), *(each for each in attributes if each is not None)]
+        return outputs._replace(inputs=inputs, expressions=expressions)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SortParameters) -> None:
         """Raise ValueError if the window, an attribute or an expression does not fit."""
-        cls._compile(context, parameters)
+        columns = KeyColumns(context)
+        parameters = columns.named(parameters, {"partition_by": 0})
+        cls._compile(columns.context, parameters)
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: SortParameters) -> tuple[Window | None, list[Any], Assignments]:
@@ -179,13 +188,18 @@ class Sort(Operator):
             if pa.types.is_nested(kind):
                 message = f"{text} is {type_name(kind)}, which has no order"
                 key.refuse(message)
-        assignments = Assignments({}, source, context.outputs[0] or source, context.zone, context.required_at())
+        assignments = Assignments(
+            parameters.output, source, context.outputs[0] or source, context.zone, context.required_at()
+        )
         if by_time:
             return None, keys, assignments
         return parse_window(parameters.window).resolved(source, parameters.time_attribute), keys, assignments
 
     def setup(self) -> None:
         """Parse the window and the expressions."""
+        self.columns = KeyColumns(self.context)
+        self.parameters = self.columns.named(self.parameters, {"partition_by": 0})
+        self.context.inputs = self.columns.inputs
         window, self.keys, self.assignments = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, [*self.keys, *self.assignments.expressions])
         order: Order | list[Order] = self.parameters.order
@@ -214,7 +228,7 @@ class Sort(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Add the tuples to their windows."""
-        sifted = self.sieve(batch)
+        sifted = self.sieve(self.columns.extended(port, batch))
         for expression in self.sieve.expressions:  # what has no value must not wait: the application would never go on
             sifted.value(expression)
         if self.timed is not None:

@@ -30,8 +30,8 @@ class SplitParameters(ExpressionParameters):
     index: ExpressionText | int | list[ExpressionText | int] | None = Field(
         default=None,
         description=(
-            "An expression for the port number, modulo the number of ports. A tuple with a negative or null "
-            "number is dropped."
+            "An expression for the port number, or a list of numbers, modulo the number of ports. A tuple with a "
+            "negative or null number is dropped."
         ),
     )
     file: str | None = Field(default=None, description="CSV file of keys with their ports: `UA,0,2`, `default,1`.")
@@ -97,7 +97,8 @@ class Split(Operator):
         texts = parameters.index if isinstance(parameters.index, list) else [parameters.index]
         indexes = [parse_expression(str(text), source, "index", context.zone) for text in texts]
         for text, index in zip(texts, indexes, strict=True):
-            if not pa.types.is_integer(kind := index.arrow_type):
+            kind = index.arrow_type
+            if not pa.types.is_integer(kind.value_type if pa.types.is_list(kind) else kind):
                 message = f"{text!r} is {type_name(kind)}, an integer is wanted; CAST it AS BIGINT"
                 index.refuse(message)
         return indexes, {}
@@ -118,10 +119,20 @@ class Split(Operator):
     def _by_index(self, values: list[pa.Array]) -> np.ndarray:
         counts = np.zeros((self.width, len(values[0])), np.int64)
         for array in values:
+            if pa.types.is_list(array.type):
+                self._count_lists(array, counts)
+                continue
             numbers = pc.fill_null(pc.cast(array, pa.int64()), -1).to_numpy(zero_copy_only=False)
             valid = np.flatnonzero(numbers >= 0)
             counts[numbers[valid] % self.width, valid] += 1
         return counts if self.parameters.repeat else counts > 0
+
+    def _count_lists(self, lists: pa.ListArray, counts: np.ndarray) -> None:
+        """Count how often each list names each port."""
+        numbers = pc.cast(lists.flatten(), pa.int64()).to_numpy(zero_copy_only=False)
+        places = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
+        valid = numbers >= 0
+        np.add.at(counts, (numbers[valid] % self.width, places[valid]), 1)
 
     def _by_key(self, values: pa.Array) -> np.ndarray:
         encoded = pc.cast(values, pa.string()).dictionary_encode(null_encoding="encode")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.model.containers import is_list
 from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
-from streams_orchestration.spl.language import tree
 
 _READ = {"FileSource": "file", "DirectoryScan": "directory"}
 """The parameter of a source that names a file of the data directory if it is relative."""
@@ -36,7 +36,7 @@ _WITHOUT_EFFECT = {
 def adapted(
     kind: str,
     parameters: dict[str, Any],
-    windows: Sequence[Sequence[tree.Expression]],
+    windows: Any,
     data: Path,
     ignored: Callable[[str], None],
 ) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def adapted(
     Args:
         kind: the standard operator.
         parameters: the parameters by the names of Streams.
-        windows: the values of each window.
+        windows: the text of the window, or a list with one for each port.
         data: the directory of relative input files.
         ignored: takes the name of each parameter that has no effect here.
     """
@@ -69,10 +69,10 @@ def adapted(
     return added | parameters
 
 
-def _holds(condition: str, parameters: dict[str, Any], windows: Sequence[Sequence[tree.Expression]]) -> bool:
+def _holds(condition: str, parameters: dict[str, Any], windows: Any) -> bool:
     """Return True if the condition of a difference holds."""
     if condition in ("tumbling", "sliding"):
-        return any(isinstance(each, tree.Name) and each.name == condition for values in windows for each in values)
+        return any(str(each).startswith(condition) for each in (windows if is_list(windows) else [windows]))
     if condition == "outer":
         return parameters.get("algorithm", "inner") != "inner"
     if condition == "file":

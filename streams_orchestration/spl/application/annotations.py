@@ -1,10 +1,13 @@
-"""Annotations and configs of SPL as those of a document."""
+"""Annotations and configs of SPL, as a document has them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from streams_orchestration.model.containers import is_list, is_mapping
+from streams_orchestration.model.document import LocatedList
+from streams_orchestration.spl.application.located import mapping
 from streams_orchestration.spl.application.values import Reader, Unclear
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Annotation, Labelled
@@ -26,9 +29,7 @@ _KNOWN = {
 }
 _TYPES = {"width": "int32", "threads": "int32", "maxConsecutiveResetAttempts": "int32", "elastic": "boolean"}
 """Keys whose submission-time values are no float64."""
-_IGNORED = frozenset(
-    ("view", "catch", "endpoint", "service", "icon", "spl_category", "spl_note", "spl_tags", "spl_function")
-)
+_IGNORED = frozenset(("view", "endpoint", "service", "icon", "spl_category", "spl_note", "spl_tags", "spl_function"))
 _WITHOUT_EFFECT = frozenset(
     (
         *("tracing", "logLevel", "wrapper", "streamViewability", "defaultPoolSize", "applicationScope", "vmArgs"),
@@ -50,22 +51,28 @@ _CALLS = ("byChannel", "byReplica", "getChannel", "getMaxChannels", "getLocalCha
 def annotations_of(annotations: tuple[Annotation, ...], reader: Reader, report: Report) -> dict[str, Any]:
     """Return the annotations of an invocation or composite; those without effect here are reported (SO0723)."""
     found: dict[str, Any] = {}
+    places = {each.name.name: each.name for each in annotations}
     for each in annotations:
         name = each.name.name
         if name == "autonomous":
             found[name] = True
         elif name in _KNOWN:
             found[name] = _entries(each, reader, report)
+        elif name == "catch":
+            message = "@catch has no effect: an exception ends the PE, which goes back to its last cut"
+            report("SO0730", message, each.name)
         elif name in _IGNORED or name.startswith("spl_"):
             report("SO0723", f"@{name} is read and has no effect here", each.name)
         else:
             report("SO0723", f"@{name} is not known and has no effect", each.name)
-    return found
+    return mapping(reader.source, annotations[0].name, found, places) if annotations else found
 
 
 def _entries(annotation: Annotation, reader: Reader, report: Report) -> dict[str, Any]:
     values: dict[str, Any] = {}
+    places: dict[str, tree.Node] = {}
     for key, written in reader.named(annotation.entries).items():
+        places[key] = written if key in _KNOWN[annotation.name.name] else reader.labels(annotation.entries)[key]
         try:
             value = reader.value(written)
         except Unclear:
@@ -73,8 +80,25 @@ def _entries(annotation: Annotation, reader: Reader, report: Report) -> dict[str
                 "CDISP0678E", f"{key} of @{annotation.name.name} is not known when the application is compiled", written
             )
             continue
-        values[key] = value
-    return values
+        values[key] = _placed(written, value, reader)
+    return mapping(reader.source, annotation.name, values, places)
+
+
+def _placed(written: tree.Expression, value: Any, reader: Reader) -> Any:
+    """Return the value of a literal with the places of its parts."""
+    if isinstance(written, tree.BraceLiteral) and is_mapping(value):
+        parts = reader.named(written.entries)
+        placed = {key: _placed(parts[key], each, reader) for key, each in value.items()}
+        return mapping(reader.source, written, placed, parts)
+    if isinstance(written, tree.ListLiteral) and is_list(value):
+        made = LocatedList()
+        for part, each in zip(written.elements, value, strict=True):
+            made.append(_placed(part, each, reader))
+            line, column = reader.source.place(part.first)
+            made.lines.append(line)
+            made.columns.append(column)
+        return made
+    return value
 
 
 def configs_of(configs: tuple[Labelled, ...], reader: Reader, ports: list[str], report: Report) -> dict[str, Any]:
@@ -93,7 +117,7 @@ def configs_of(configs: tuple[Labelled, ...], reader: Reader, ports: list[str], 
             placement = _placement(each, reader, report)
             found["placement"] = found.get("placement", {}) | placement
         elif name == "threadedPort":
-            found["threadedPort"] = [_queue(value, reader, ports) for value in each.values]
+            found["threadedPort"] = [_queue(value, reader, ports, report) for value in each.values]
         elif name in ("restartable", "relocatable"):
             value = _known(each.values[0], reader, report)
             found[name] = value if value is not None else True
@@ -155,9 +179,13 @@ def _tag(written: tree.Expression, reader: Reader, report: Report) -> str:
             return "" if value is None else str(value)
 
 
-def _queue(written: tree.Expression, reader: Reader, ports: list[str]) -> dict[str, Any]:
+def _queue(written: tree.Expression, reader: Reader, ports: list[str], report: Report) -> dict[str, Any]:
     arguments = written.arguments if isinstance(written, tree.Call) else ()
     queue: dict[str, Any] = {"port": 0}
+    first = arguments[0] if arguments else None
+    if isinstance(first, tree.Name) and not first.name.startswith("$") and first.name not in ports:
+        report("CDISP0053E", f"there is no input port {first}", first)
+        arguments = arguments[1:]
     for each in arguments:
         try:
             value = reader.value(each)

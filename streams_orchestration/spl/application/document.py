@@ -11,12 +11,14 @@ from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.model.location import Location
 from streams_orchestration.model.names import application_name_of, nearest
 from streams_orchestration.model.spl_options import SplOptions
+from streams_orchestration.spl.application.annotations import mistake_reporter
 from streams_orchestration.spl.application.companion import companion_of
 from streams_orchestration.spl.application.expansion import Expansion
+from streams_orchestration.spl.application.file_checks import check_file
 from streams_orchestration.spl.application.names import CompositeOperator, Files
 from streams_orchestration.spl.application.native_operators import NativeOperators
 from streams_orchestration.spl.application.natives import Natives
-from streams_orchestration.spl.application.submission import Submission
+from streams_orchestration.spl.application.submission import Submission, check_defaults
 from streams_orchestration.spl.application.values import SUBMISSION, SUBMISSION_LIST, constant, submission_call
 from streams_orchestration.spl.application.values import Unclear as OnlyKnownToARun
 from streams_orchestration.spl.toolkits.search import Toolkits
@@ -74,6 +76,9 @@ def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None,
     operators = NativeOperators(companion.operators, companion.file)
     expansion = Expansion(files, mistakes, submission, data, operators)
     document = expansion.document(main, application_name_of(main.kind), str(path))
+    named = frozenset(name.rpartition("::")[0] for name in (*companion.functions, *companion.operators))
+    check_file(files.names(unit), named, mistake_reporter(unit.source, mistakes))
+    check_defaults(submission, toolkits.loaded, mistakes)
     found = [*diagnostics, *_diagnostics([*mistakes, *natives.mistakes])]
     return (None if any(each.severity == "error" for each in found) else document), found[:MOST_MISTAKES]
 
@@ -157,7 +162,9 @@ def _known(call: Call, options: SplOptions, submission: Submission) -> Expressio
     if name in (SUBMISSION, SUBMISSION_LIST) and isinstance(key, str):
         if len(arguments) > 1:
             try:
-                submission.defaults.setdefault(key, constant(arguments[1]))
+                default = constant(arguments[1])
+                submission.defaults.setdefault(key, default)
+                submission.noted.append((call.span, key, default))
             except OnlyKnownToARun:
                 return None
         submission.types.setdefault(key, "rstring")

@@ -14,13 +14,14 @@ from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.spl.application.adapting import adapted
 from streams_orchestration.spl.application.annotations import annotations_of, configs_of, host_pools, mistake_reporter
 from streams_orchestration.spl.application.located import mapping, sequence
+from streams_orchestration.spl.application.meeting import meet
 from streams_orchestration.spl.application.names import CompositeOperator, FileNames, Files, Operator, PrimitiveOperator
 from streams_orchestration.spl.application.native_operators import NativeOperators, is_mutable
 from streams_orchestration.spl.application.parameters import ParameterWriter
 from streams_orchestration.spl.application.stream_names import NOTHING, StreamNames
 from streams_orchestration.spl.application.submission import Submission, references
 from streams_orchestration.spl.application.values import Reader
-from streams_orchestration.spl.application.windows import window_text
+from streams_orchestration.spl.application.windows import WindowReading
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import (
     Argument,
@@ -62,6 +63,8 @@ class _Body:
         self.mistakes = expansion.mistakes
         self.report = mistake_reporter(self.source, self.mistakes)
         self.known = StreamNames()
+        self.unsuitable: dict[str, str] = {}
+        """The faults of the streams that come, by the names of the input ports."""
         self.scope = Scope(self.names.scope, self.known, self.names)
         self.known |= actuals
         for formal in self.composite.formals:
@@ -77,11 +80,11 @@ class _Body:
             self.known.get(port.name.name)
 
     def _come(self, port: Any, type_: Tuple) -> Tuple:
-        """Return the type of an input port of the composite; another type than that of its stream is reported."""
+        """Return the type of an input port of the composite; note a stream of another type."""
         own = type_ if port.type is None else self._tuple(port.type)
         if port.type is not None and own != type_ and NOTHING not in (own, type_):
             message = f"{port.name} of {self.composite.name} has the type {own}, and {type_} comes"
-            self.report("CDISP0457E", message, port.name)
+            self.unsuitable[port.name.name] = message
         return own
 
     def _declare_streams(self) -> None:
@@ -168,7 +171,7 @@ class _Body:
                 entries["parameters"] = self._parameters(operator, invocation, inputs, outputs, reader)
         entries["inputs"] = bindings
         entries["outputs"] = [
-            self._binding(port, type_.type, invocation) for port, type_ in zip(invocation.outputs, outputs, strict=True)
+            self._binding(port, type_.type) for port, type_ in zip(invocation.outputs, outputs, strict=True)
         ]
         entries["annotations"] = annotations_of(invocation.annotations, reader, self.report)
         ports = [self._label(port) for port in invocation.inputs]
@@ -192,7 +195,9 @@ class _Body:
             if isinstance(scope.definitions, FileNames):
                 names = scope.definitions
         operator = names.operator(written)
-        if operator is None:
+        if operator is None and (mixed := names.mixed(written)):
+            self.report("SO0704", f"{written} is defined in mixed mode, in {mixed}; expand that file first", name)
+        elif operator is None:
             self.report("CDISP0053E", f"there is no operator {written}", name)
         elif isinstance(operator, CompositeOperator):
             foreign = operator.unit.namespace != names.unit.namespace
@@ -229,8 +234,7 @@ class _Body:
         alias = () if port.alias is None else (port.alias.name,)
         return Port((port.alias or port.stream).name, type_, (*alias, port.stream.name), mutable=True)
 
-    def _binding(self, port: OutputPort, type_: Tuple, invocation: Invocation) -> Any:
-        del invocation
+    def _binding(self, port: OutputPort, type_: Tuple) -> Any:
         if not type_.attributes:
             return {"stream": port.stream.name}
         if UNKNOWN in parts_of_type(type_):
@@ -256,27 +260,23 @@ class _Body:
         )
         own: list[Mistake] = []
         writer = ParameterWriter(
-            *(self.names, self.source, self.scope, operator.kind, model, not operator.standard, mutable, outputs, own)
+            *(self.names, self.source, self.scope, operator.kind, model, not operator.standard, mutable, outputs, own),
+            ordered=len(outputs) > 1 and meet(self.composite, [each.stream.name for each in invocation.outputs]),
         )
         parameters = writer.parameters(invocation)
         self.mistakes += own
         self.expansion.submission.use(writer.submission)
+        windows = WindowReading(invocation, model, inputs, reader, self.report)
+        parameters |= windows.of_standard() if operator.standard else windows.of_native()
         if operator.standard:
             labels = {each.label.name: each.label for each in invocation.arguments}
             parameters = adapted(
                 operator.kind,
                 parameters,
-                [each.values for each in invocation.windows],
+                parameters.get("window"),
                 self.expansion.data,
                 lambda name: self.report("SO0723", f"{name} of {operator.kind} has no effect here", labels[name]),
             )
-        if invocation.windows:
-            texts = {each.label.name: window_text(each, reader) for each in invocation.windows}
-            by_port = [
-                next((texts[name] for name in (port.label, *port.names) if name in texts), "") for port in inputs
-            ]
-            several = operator.kind == "Join" or (not operator.standard and len(inputs) > 1)
-            parameters["window"] = by_port if several else next(iter(texts.values()))
         at = {each.label.name: each.label for each in invocation.arguments}
         return mapping(self.source, invocation.operator, parameters, at)
 
@@ -299,6 +299,9 @@ class _Body:
         types = [each.type for each in inputs]
         chain = (*self.chain, operator.kind)
         body = _Body(self.expansion, operator, actuals, types, chain)
+        for port, formal in zip(invocation.inputs, composite.inputs, strict=False):
+            if formal.name.name in body.unsuitable:
+                self.report("CDISP0457E", body.unsuitable[formal.name.name], port.streams[0])
         content = body.body()
         for port, output in zip(composite.outputs, invocation.outputs, strict=False):
             made = body.known.get(port.name.name)

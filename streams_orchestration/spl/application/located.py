@@ -10,7 +10,7 @@ from streams_orchestration.model.document import LocatedList, LocatedMapping
 from streams_orchestration.spl.language.tree import Node
 from streams_orchestration.spl.typing.typed import Source
 
-_KEPT = ("outputs", "mutates")
+_KEPT = ("outputs", "mutates", "parallel")
 """Keys that mean something else when they are left out."""
 
 

@@ -29,7 +29,7 @@ from streams_orchestration.spl.typing.scopes import (
     member_of,
 )
 from streams_orchestration.spl.typing.statements import signature_of
-from streams_orchestration.spl.typing.typed import Call, Constant, Expression, Mistake
+from streams_orchestration.spl.typing.typed import Call, Constant, Expression, Mistake, Span
 
 Known = Callable[[Call], Expression | None]
 SUBMISSION = ("getSubmissionTimeValue", "getSubmissionTimeListValue")
@@ -199,8 +199,22 @@ class FileNames:
         key = id(definition)
         if key not in self._types:
             self._types[key] = UNKNOWN  # for one that refers to itself
+            self._report_itself(definition)
             self._types[key] = type_of(definition.type, self.scope, self.unit.source, self.files.mistakes)
         return self._types[key]
+
+    def _report_itself(self, definition: tree.TypeDefinition) -> None:
+        """Report a type that contains itself, at the name within it."""
+        source, name = self.unit.source, definition.name.name
+        for each in _types_in(definition.type):
+            if each.name.name == name and not each.name.namespace and not each.member:
+                span = Span(source, each.name.first, each.name.last)
+                self.files.mistakes.append(Mistake("CDISP0050E", f"the type {name} contains itself", span))
+
+    def is_damaged(self, function: Function) -> bool:
+        """Return True if reading has found a mistake in the text of a function, so that parts of it are missing."""
+        first, last = (self.unit.source.place(at)[0] for at in (function.first, function.last))
+        return any(first <= each.line <= last for each in self.unit.findings)
 
     def signature(self, function: Function) -> Signature:
         """Return a function of the file as its callers see it."""
@@ -238,6 +252,11 @@ class FileNames:
         if home is not None and name.namespace in ("", home):
             return PrimitiveOperator(home, name.name, standard=False)
         return None
+
+    def mixed(self, name: tree.Name) -> str:
+        """Return the name of the file in mixed mode that seems to define an operator; empty if there is none."""
+        found = (self.files.toolkits.mixed(namespace, name.name) for namespace, _ in self._places(name))
+        return next((path.name for path in found if path is not None), "")
 
     def _places(self, name: tree.Name) -> Iterator[tuple[str, bool]]:
         """Yield the namespaces in which an operator may be, and True where the program names the namespace."""
@@ -284,6 +303,23 @@ class Files:
 
 def _is_private(definition: Definition) -> bool:
     return isinstance(definition, Composite | Function) and not definition.public
+
+
+def _types_in(written: tree.Type) -> Iterator[tree.NamedType]:
+    """Yield the names of types in a type."""
+    match written:
+        case tree.NamedType():
+            yield written
+        case tree.CollectionType(elements=elements):
+            for each in elements:
+                yield from _types_in(each)
+        case tree.OptionalType(content=content):
+            yield from _types_in(content)
+        case tree.TupleType(attributes=attributes, bases=bases):
+            for each in (*(attribute.type for attribute in attributes), *bases):
+                yield from _types_in(each)
+        case _:
+            return
 
 
 def _words(definition: tree.TypeDefinition) -> frozenset[str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from streams_orchestration.spl.application.names import FileNames
+from streams_orchestration.spl.application.operator_checks import check_operator
+from streams_orchestration.spl.application.own_forms import attributes_of, in_order, own_call
 from streams_orchestration.spl.application.values import (
     SUBMISSION,
     SUBMISSION_LIST,
@@ -30,14 +32,13 @@ from streams_orchestration.spl.models.invocations import (
 )
 from streams_orchestration.spl.models.operators import OperatorModel
 from streams_orchestration.spl.types.columns import unsaid
-from streams_orchestration.spl.types.types import INT32, Enumeration, Tuple
+from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing.canonical import canonical_function, canonical_text
 from streams_orchestration.spl.typing.checking import check_expression
 from streams_orchestration.spl.typing.scopes import Actual, Port, Scope, port_scope
 from streams_orchestration.spl.typing.statements import check_function, check_logic
 from streams_orchestration.spl.typing.typed import (
     Call,
-    Cast,
     Constant,
     Expression,
     Logic,
@@ -48,6 +49,7 @@ from streams_orchestration.spl.typing.typed import (
     PortTuple,
     Source,
     Span,
+    TupleOf,
 )
 
 _WORDS = frozenset(
@@ -57,14 +59,12 @@ _WORDS = frozenset(
     )
 )
 """Parameters whose values are words of the operator."""
-_NAMES = frozenset(("equalityLHS", "equalityRHS", "groupBy", "partitionBy", "partitionByLHS", "partitionByRHS"))
-"""Parameters that are lists of attributes here, and expressions in Streams."""
-_LISTS = _NAMES | {"sortBy"}
+_KEYS = frozenset(("equalityLHS", "equalityRHS", "groupBy", "partitionBy", "partitionByLHS", "partitionByRHS")) | {
+    f"partitionBy{number}" for number in range(100)
+}
+"""Parameters that are lists of attributes or expressions."""
+_LISTS = _KEYS | {"sortBy", "key", "addKey", "removeKey"}
 """Parameters that are lists here, also of one value."""
-_BY_FIRST = frozenset(("ArgMin", "ArgMax", "CollectArgMin", "CollectArgMax"))
-"""Output functions whose first argument in Streams, by which values are compared, is the second one here."""
-_ORDERED = frozenset(("Min", "Max", "MinCount", "MaxCount"))
-"""Output functions that compare values."""
 _ATTRIBUTES = frozenset(("deltaAttribute", "timeAttribute", "inputAttribute"))
 """Parameters whose values are names of attributes."""
 
@@ -88,11 +88,16 @@ class ParameterWriter:
     """The number of calls of unknown type before this invocation."""
     submission: dict[str, str] = field(default_factory=dict[str, str])
     """The submission-time values that are used, with their types."""
+    ordered: bool = False
+    """True if tuples of several output ports meet in one operator."""
+    with_logic: bool = False
+    """True if the operator has logic, which names functions and submission-time values for its expressions."""
 
     def parameters(self, invocation: Invocation) -> dict[str, Any]:
         """Return the parameters, with `output`, and `spl` for logic and functions."""
         typed: list[Node] = []
         self._untyped = len(self.names.files.natives.untyped)
+        self.with_logic = bool(invocation.logic)
         logic, known = check_logic(
             invocation.logic,
             self.scope,
@@ -114,14 +119,17 @@ class ParameterWriter:
                 typed.append(logic)
             except ValueError:  # a part has an unknown type: something else is wrong, or a native function
                 program = {"functions": self._untyped_natives()}
-        functions, constants, called = self._used(typed)
-        natives = [*_natives(logic), *called]
-        program |= {
-            "functions": [*functions, *program.get("functions", []), *self._entries(natives)],
-            "constants": constants,
-        }
+        if program:
+            functions, constants, called = self._used(typed)
+            natives = [*_natives(logic), *called]
+            program |= {
+                "functions": [*functions, *program.get("functions", []), *self._entries(natives)],
+                "constants": constants,
+            }
         program = {key: value for key, value in program.items() if value}
         if program:
+            if self.ordered:
+                program["ordered"] = True
             first = invocation.logic[0] if invocation.logic else invocation
             parameters["spl"] = program | self._ports() | {"at": self._place(first)}
         return parameters
@@ -144,12 +152,23 @@ class ParameterWriter:
             check_windows(invocation, model, self.source, self.mistakes)
         parameters: dict[str, Any] = {}
         given = check_parameters(invocation, model, known, self.source, self.mistakes, self.inputs)
+        check_operator(invocation, model.name, given, self._report)
+        for each in invocation.arguments:
+            parameter = model.parameters.get(each.label.name)
+            if parameter is not None and parameter.mode == "Text" and isinstance(each.values, tuple):
+                parameters[parameter.name] = text_of(each.values[0])
         for name, values in given.items():
+            if self.kind == "Export" and name == "properties" and isinstance(values[0], TupleOf):
+                parameters[name] = {each: self.expression(value, typed) for each, value in values[0].attributes}
+                continue
+            if name.startswith("defaultTuple") and isinstance(values[0].type, Tuple):
+                parameters[name] = {each: self.program(value, typed) for each, value in attributes_of(values[0])}
+                continue
             mode = model.parameters[name].mode if name in model.parameters else ""
             written = [
                 each.name
-                if isinstance(each, PortAttribute) and (mode == "Attribute" or (name in _NAMES and not self.native))
-                else self.expression(_in_order(each) if name == "sortBy" and not self.native else each, typed)
+                if isinstance(each, PortAttribute) and (mode == "Attribute" or (name in _KEYS and not self.native))
+                else self._listed(name, each, typed)
                 for each in values
             ]
             is_list = name in _LISTS and not self.native
@@ -159,11 +178,13 @@ class ParameterWriter:
         for number in range(len(self.outputs)):
             kind = model.output(number)
             # Our operators take attributes over by name where there is one input and no function for them.
-            implied = self.native or (kind is not None and kind.default in ("", "AsIs") and len(self.inputs) == 1)
+            implied = kind is not None and kind.default in ("", "AsIs") and len(self.inputs) == 1
+            implied = implied or self.native or (kind is not None and kind.mode == "Nonexistent")
             values = [each for each in assigned.get(number, ()) if each.written or not implied]
             maps.append({each.attribute: self.program(each.value, typed) for each in values})
         if any(maps):
-            parameters["output"] = maps[0] if len(maps) == 1 else maps
+            each_port = len(maps) > 1 and (self.native or self.kind == "Functor")
+            parameters["output"] = maps if each_port else maps[0]
         return parameters
 
     def _without_model(self, invocation: Invocation, scope: Scope, typed: list[Node]) -> dict[str, Any]:
@@ -196,6 +217,12 @@ class ParameterWriter:
         checked = check_expression(written, scope, self.source, self.mistakes)
         return self.expression(checked, typed)
 
+    def _listed(self, name: str, checked: Expression, typed: list[Node]) -> Any:
+        """Return a value of a parameter; those of keys and orders are programs, even constants."""
+        if name not in _LISTS:
+            return self.expression(checked, typed)
+        return self.program(in_order(checked) if name == "sortBy" else checked, typed)
+
     def expression(self, checked: Expression, typed: list[Node]) -> Any:
         """Return an expression as a value if it is constant, else as a program."""
         if submission_name(checked) is None and not _calls_submission(checked):
@@ -213,7 +240,7 @@ class ParameterWriter:
         """Return an expression as a program; None if a part of it is wrong, which was reported."""
         typed.append(checked)
         if isinstance(checked, OutputCall) and not self.native:
-            checked = _own_call(checked)
+            checked = own_call(checked)
         try:
             text = canonical_text(checked)
         except ValueError:
@@ -222,11 +249,13 @@ class ParameterWriter:
         types = {port.label: str(type_) for port in self.inputs if (type_ := _unsaid_reads(checked, port)).attributes}
         if self.native:
             types = {port.label: types.get(port.label, "") for port in self.inputs if _reads(checked, port)}
+        functions, constants, called = ([], {}, []) if self.with_logic else self._used([checked])
         program = {
             "spl": text,
             "at": str(checked.span),
             "types": types,
-            "functions": self._entries(_natives(checked)),
+            "functions": [*functions, *self._entries([*_natives(checked), *called])],
+            "constants": constants,
             "call": checked.name if self.native and isinstance(checked, OutputCall) else "",
         }
         return {key: value for key, value in program.items() if value or key == "spl"}
@@ -302,24 +331,6 @@ class ParameterWriter:
 
     def _report(self, code: str, message: str, node: tree.Node) -> None:
         self.mistakes.append(Mistake(code, message, Span(self.source, node.first, node.last)))
-
-
-def _own_call(call: OutputCall) -> OutputCall:
-    """Return the call of an output function with the arguments of ours; words of enumerations by their order."""
-    if call.name in _BY_FIRST:
-        first, second = call.arguments
-        return replace(call, arguments=(second, _in_order(first)))
-    if call.name not in _ORDERED or not isinstance(call.arguments[0].type, Enumeration):
-        return call
-    [value] = call.arguments
-    if call.name in ("MinCount", "MaxCount"):
-        return replace(call, arguments=(_in_order(value),))
-    return replace(call, name=f"Arg{call.name}", arguments=(value, _in_order(value)))
-
-
-def _in_order(value: Expression) -> Expression:
-    """Return what a value is ordered by: the number of a word of an enumeration, or the value itself."""
-    return Cast(value.span, INT32, value) if isinstance(value.type, Enumeration) else value
 
 
 def _reads(checked: Expression, port: Port) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from streams_orchestration.model.containers import is_list, is_mapping
+from streams_orchestration.spl.toolkits.units import LoadedUnit
+from streams_orchestration.spl.typing.typed import Mistake, Span
 
 
 class Submission:
@@ -15,6 +17,8 @@ class Submission:
     def __init__(self) -> None:
         self.types: dict[str, str] = {}
         self.defaults: dict[str, Any] = {}
+        self.noted: list[tuple[Span, str, Any]] = []
+        """The calls with a default: their place, the name, and the default."""
 
     def use(self, types: dict[str, str]) -> None:
         """Note uses; a value that is used with several types is a text."""
@@ -30,6 +34,22 @@ class Submission:
                 entry["default"] = _typed(self.defaults[name], type_)
             entries[name] = entry
         return entries
+
+
+def check_defaults(submission: Submission, units: Iterable[LoadedUnit], mistakes: list[Mistake]) -> None:
+    """Report a second default of one name in the text of one composite."""
+    composites = [(unit.source.file, each) for unit in units for each in unit.composites()]
+    known: dict[tuple[int, str], Any] = {}
+    for span, name, default in submission.noted:
+        inside = (
+            at
+            for at, (file, each) in enumerate(composites)
+            if file == span.source.file and each.first <= span.first <= each.last
+        )
+        place = next(inside, None)
+        if place is not None and known.setdefault((place, name), default) != default:
+            message = f"{name} has the default {known[place, name]} in this composite, and {default} here"
+            mistakes.append(Mistake("CDISP0531E", message, span))
 
 
 def _typed(text: Any, type_: str) -> Any:

@@ -54,6 +54,15 @@ class Reader:
                     pass
         return found
 
+    def labels(self, entries: tuple[tree.Entry, ...]) -> dict[str, tree.Node]:
+        """Return the names of the entries of an annotation or a tuple literal, by key."""
+        found: dict[str, tree.Node] = {}
+        for entry in entries:
+            label = entry.key.left if isinstance(entry.key, tree.Binary) else entry.key
+            if isinstance(label, tree.Name):
+                found[label.name] = label
+        return found
+
     def value(self, written: tree.Expression) -> Any:
         """Return a value: of a constant, a word, a list, a tuple, or `${name}` for a submission-time value.
 

@@ -1,11 +1,223 @@
-"""Windows of invocations as the texts of a document: `sliding, count(10), count(1), partitioned`."""
+"""Windows of invocations: checked against the operator, and written as the texts of a document."""
 
 from __future__ import annotations
 
-from streams_orchestration.spl.application.values import Reader, Unclear
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from streams_orchestration.spl.application.values import Reader, Unclear, constant
 from streams_orchestration.spl.language import tree
-from streams_orchestration.spl.language.definitions import Labelled
+from streams_orchestration.spl.language.definitions import Invocation, Labelled
 from streams_orchestration.spl.language.printing import text_of
+from streams_orchestration.spl.models.operators import OperatorModel
+from streams_orchestration.spl.types.types import FLOAT64, INTEGERS, REALS, TIMESTAMP, UNKNOWN
+from streams_orchestration.spl.typing.checking import check_expression
+from streams_orchestration.spl.typing.scopes import Port, port_scope
+from streams_orchestration.spl.typing.typed import Expression, PortAttribute
+
+Report = Callable[[str, str, tree.Node], None]
+_KINDS = ("tumbling", "sliding")
+_POLICIES = {"count": 1, "time": 1, "delta": 2, "punct": 0}
+"""The policies with their numbers of arguments."""
+_PARTITIONS = {"partitionAge": 1, "partitionCount": 1, "tupleCount": 1}
+_EVENT_TIME = frozenset(("timeInterval", "session", "calendar", "eventTime"))
+"""Words with which windows of event time begin; the compiler checks these."""
+_KEYS = {
+    "Aggregate": ("partitionBy",),
+    "Sort": ("partitionBy",),
+    "Join": ("partitionByLHS", "partitionByRHS"),
+}
+"""The parameter of each input port by which windows are partitioned."""
+_PLACES = ("kind", "policy", "partitioned", "partitions")
+_CHOICE = "a window is 'tumbling, count(10)', 'sliding, time(60.0), count(1)', or the like"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a window clause: a word, or a policy with its arguments."""
+
+    written: tree.Expression
+    name: str
+    arguments: tuple[tree.Expression, ...] | None
+
+    @property
+    def place(self) -> str:
+        if self.arguments is None:
+            return "kind" if self.name in _KINDS else "partitioned" if self.name == "partitioned" else ""
+        return "policy" if self.name in _POLICIES else "partitions" if self.name in _PARTITIONS else ""
+
+
+class WindowReading:
+    """The windows of one invocation of a primitive operator."""
+
+    def __init__(
+        self,
+        invocation: Invocation,
+        model: OperatorModel | None,
+        inputs: tuple[Port, ...],
+        reader: Reader,
+        report: Report,
+    ) -> None:
+        self.invocation = invocation
+        self.model = model or OperatorModel("")
+        self.inputs = inputs
+        self.reader = reader
+        self.report = report
+
+    def of_standard(self) -> dict[str, Any]:
+        """Return the parameter `window` of a standard operator, if it has any."""
+        texts = self.texts()
+        several = self.model.name == "Join"
+        return {"window": texts if several else next(each for each in texts if each)} if any(texts) else {}
+
+    def of_native(self) -> dict[str, Any]:
+        """Return the parameter `window` of another operator, if it has any: a list if it has several input ports."""
+        texts = {each.label.name: window_text(each, self.reader) for each in self.invocation.windows}
+        by_port = [
+            next((texts[name] for name in (port.label, *port.names) if name in texts), "") for port in self.inputs
+        ]
+        return {"window": by_port if len(by_port) > 1 else next(iter(texts.values()))} if texts else {}
+
+    def texts(self) -> list[str]:
+        """Return the text of the window of each input port, empty for none; report mistakes."""
+        found = [""] * len(self.inputs)
+        missing = True
+        for window in self.invocation.windows:
+            label = window.label
+            number = next((n for n, port in enumerate(self.inputs) if label.name in (port.label, *port.names)), None)
+            if number is None:
+                self.report("CDISP0053E", f"{self.model.name} has no input port {label} here", label)
+                missing = False  # the label may be meant for the port without a window
+                continue
+            kind = self.model.input(number)
+            if kind is not None and kind.windowing == "never":
+                self.report("CDISP0224E", f"{self.model.name} has no window at its input port {label}", label)
+                continue
+            found[number] = self._text(window, number)
+        for number, port in enumerate(self.inputs):
+            kind = self.model.input(number)
+            labels = (port.label, *port.names)
+            if kind is None or kind.windowing != "always" or not missing:
+                continue
+            if not any(window.label.name in labels for window in self.invocation.windows):
+                message = f"{self.model.name} needs a window for its input port {port.label}; {_CHOICE}"
+                self.report("CDISP0224E", message, self.invocation.operator)
+        return found
+
+    def _text(self, window: Labelled, number: int) -> str:
+        parts = [_part(each) for each in window.values]
+        if any(part.name in _EVENT_TIME for part in parts):
+            return window_text(window, self.reader)
+        if False in [self._check_part(part, self.inputs[number]) for part in parts]:
+            return ""
+        policies = [part for part in parts if part.place == "policy"]
+        kinds = [part for part in parts if part.place == "kind"]
+        partitioned = [part for part in parts if part.place == "partitioned"]
+        partitions = [part for part in parts if part.place == "partitions"]
+        kind = kinds[0].name if kinds else "sliding" if len(policies) > 1 else "tumbling"
+        if not policies:
+            self.report("SO0706", f"a {kind} window has a policy, such as count(10)", window.label)
+            return ""
+        limits = ((kinds, 1), (policies, 2 if kind == "sliding" else 1), (partitioned, 1), (partitions, 1))
+        extra = [each for several, most in limits for each in several[most:]]
+        if extra:
+            written = ", ".join(text_of(each) for each in window.values)
+            self.report("SO0706", f"{text_of(extra[0].written)} is one too many in '{written}'", extra[0].written)
+            return ""
+        if partitions and not partitioned:
+            message = f"{partitions[0].name} goes with 'partitioned', which stands in front of it"
+            self.report("SO0706", message, partitions[0].written)
+            return ""
+        places = [_PLACES.index(part.place) for part in parts]
+        if places != sorted(places):
+            self.report("CDISP0747W", "the kind comes first, then policies, then 'partitioned'", parts[0].written)
+        if not (self._suits(kind, kinds, policies, number) and self._goes_with_keys(partitioned, number)):
+            return ""
+        ordered = [*policies, *partitioned, *partitions]
+        return ", ".join([kind, *(_written(part.written, self.reader) for part in ordered)])
+
+    def _check_part(self, part: _Part, port: Port) -> bool:
+        """Return True if a part is known and has the right arguments; report it otherwise."""
+        if not part.place:
+            self.report("SO0706", f"{text_of(part.written)} is no part of a window; {_CHOICE}", part.written)
+            return False
+        if part.arguments is None:
+            return True
+        wanted = (_POLICIES | _PARTITIONS)[part.name]
+        if len(part.arguments) != wanted:
+            given = len(part.arguments)
+            self.report("SO0706", f"{part.name} of a window takes {wanted} arguments, and not {given}", part.written)
+            return False
+        scope = port_scope(self.reader.scope, (port,)) if part.name == "delta" else self.reader.scope
+        before = len(self.reader.mistakes)
+        values = [check_expression(each, scope, self.reader.source, self.reader.mistakes) for each in part.arguments]
+        if len(self.reader.mistakes) > before or UNKNOWN in [each.type for each in values]:
+            return False
+        message = self._wrong_arguments(part, values)
+        if message:
+            self.report("SO0706", message, part.written)
+        return not message
+
+    def _wrong_arguments(self, part: _Part, values: list[Expression]) -> str:
+        """Return the fault of the arguments of a policy, or an empty text."""
+        shown = text_of(part.written)
+        if part.name == "delta":
+            attribute, amount = values
+            if not isinstance(attribute, PortAttribute):
+                return f"{shown}: the first argument is an attribute of the input port"
+            wanted = FLOAT64 if attribute.type == TIMESTAMP else attribute.type
+            if attribute.type not in REALS and attribute.type != TIMESTAMP:
+                return f"{shown}: {attribute.name} is {attribute.type}, and no number or timestamp"
+            return "" if amount.type == wanted else f"{shown}: the amount is {amount.type}, and {wanted} is needed"
+        if not values:
+            return ""
+        [value] = values
+        if value.type not in (REALS if part.name in ("time", "partitionAge") else INTEGERS):
+            return f"{shown}: {value.type} is no {'number' if part.name in ('time', 'partitionAge') else 'integer'}"
+        least = 0 if part.name == "count" and self.model.name == "Join" else 1 if part.name != "time" else 0
+        try:
+            known = constant(value)
+        except Unclear:
+            return ""
+        if isinstance(known, int | float) and known < least:
+            return f"{shown}: the number is at least {least}"
+        return ""
+
+    def _suits(self, kind: str, kinds: list[_Part], policies: list[_Part], number: int) -> bool:
+        """Return True if the operator takes the window; report it otherwise."""
+        name = self.model.name
+        at: tree.Node = kinds[0].written if kinds else policies[0].written
+        message = ""
+        punctuated = next((each for each in policies if each.name == "punct"), None)
+        if kind == "sliding" and punctuated is not None:
+            message, at = "a sliding window has no policy punct()", punctuated.written
+        elif name == "Join" and kind != "sliding":
+            message = "Join has sliding windows only"
+        elif name in ("Join", "Sort") and len(policies) > 1:
+            message, at = f"{name} has no trigger", policies[1].written
+        elif name == "Sort" and kind == "sliding" and policies[0].name != "count":
+            message, at = "a sliding window of Sort is count(n)", policies[0].written
+        elif len(policies) > 1 and policies[1].name == "punct":
+            message, at = "punct() is no trigger", policies[1].written
+        if message:
+            self.report("SO0706", f"{message} (input port {self.inputs[number].label})", at)
+        return not message
+
+    def _goes_with_keys(self, partitioned: list[_Part], number: int) -> bool:
+        """Return True if `partitioned` and the parameter with the keys go together; report it otherwise."""
+        names = _KEYS.get(self.model.name)
+        if names is None or number >= len(names):
+            return True
+        keys = next((each for each in self.invocation.arguments if each.label.name == names[number]), None)
+        if partitioned and keys is None:
+            message = f"{self.model.name} needs the parameter {names[number]}, since its window is partitioned"
+            self.report("CDISP0208E", message, self.invocation.operator)
+        elif keys is not None and not partitioned:
+            self.report("SO0706", f"{names[number]} goes with a window that is partitioned", keys.label)
+        else:
+            return True
+        return False
 
 
 def window_text(window: Labelled, reader: Reader) -> str:
@@ -13,10 +225,16 @@ def window_text(window: Labelled, reader: Reader) -> str:
 
     Formals and constants become numbers, attributes their names.
     """
-    return ", ".join(_part(each, reader) for each in window.values)
+    return ", ".join(_written(each, reader) for each in window.values)
 
 
-def _part(written: tree.Expression, reader: Reader) -> str:
+def _part(written: tree.Expression) -> _Part:
+    if isinstance(written, tree.Call) and isinstance(written.function, tree.Name):
+        return _Part(written, written.function.name, written.arguments)
+    return _Part(written, text_of(written), None)
+
+
+def _written(written: tree.Expression, reader: Reader) -> str:
     if isinstance(written, tree.Call) and isinstance(written.function, tree.Name):
         return f"{written.function.name}({', '.join(_argument(each, reader) for each in written.arguments)})"
     return text_of(written)

@@ -138,9 +138,11 @@ class _Binding:
         return shortened or fits(type_, pattern)
 
     def _takes_variable(self, name: str, type_: Type, *, fixed: bool) -> bool:
+        bound = self.types.get(name)
+        if type_ == NULL and isinstance(bound, Optional) and not self.exact:
+            return True
         if not is_of_class(type_, self.classes[name]):
             return False
-        bound = self.types.get(name)
         if bound is None or bound == type_:
             self.types[name] = type_
             return True

@@ -276,11 +276,13 @@ def _value(
             return typing.wrong(written)
         value = result
     parts = list(_parts(value))
-    reads = any(isinstance(each, PortAttribute | PortTuple) for each in parts)
+    read = next((each for each in parts if isinstance(each, PortAttribute | PortTuple)), None)
+    reads = read is not None
     if parameter.mode == "Attribute" and not isinstance(value, PortAttribute):
         typing.report("CDISP0213E", f"{what} is an attribute of an input port, and nothing else", written)
-    elif parameter.mode == "AttributeFree" and reads:
-        typing.report("CDISP0360E", f"{what} cannot read attributes of tuples", written)
+    elif parameter.mode == "AttributeFree" and read is not None:
+        message = f"{what} cannot read attributes of tuples"
+        typing.mistakes.append(Mistake("CDISP0360E", message, read.span))
     elif parameter.mode == "Constant" and (reads or any(map(_varies, parts))):
         typing.report("CDISP0216E", f"{what} must be known when the application is compiled", written)
     return value

@@ -24,8 +24,16 @@ def compiled(
     port: tuple[str, Tuple],
     run: Run | None = None,
     natives: Sequence[NativeFunction] = (),
+    functions: Sequence[typed.Function] = (),
 ) -> tuple[tuple[str, ...], bool, Evaluation]:
     """Return the attributes that an expression reads, True if it may fail, and its function over columns.
+
+    Args:
+        expression: the expression.
+        port: the name and the type of the port.
+        run: the surroundings of the operator.
+        natives: the native functions that the expression calls.
+        functions: the functions of the application that it calls.
 
     Raises:
         ProgramError: the expression cannot be run here.
@@ -42,7 +50,8 @@ def compiled(
             return found.evaluate(columns, count)
 
         return found.names, False, evaluate
-    program = PortProgram(Environment([port], natives=natives), run or Run(), 0, None, [Value(expression)])
+    environment = Environment([port], functions=functions, natives=natives)
+    program = PortProgram(environment, run or Run(), 0, None, [Value(expression)])
     types = {name: port[1].type_of(name) for name in program.attributes}
 
     def in_a_loop(columns: Mapping[str, pa.Array], count: int) -> pa.Array:

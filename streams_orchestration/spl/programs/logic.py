@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from streams_orchestration.spl.functions.signatures import Signature
@@ -67,6 +67,7 @@ class LogicTexts(NamedTuple):
     on_tuple: Mapping[int, tuple[str, Place, tuple[int, ...]]]
     on_punct: Mapping[int, tuple[str, Place, tuple[int, ...]]]
     functions: tuple[tuple[str, Place, tuple[int, ...]], ...]
+    on_process: tuple[str, Place, tuple[int, ...]] | None = None
 
 
 class _Functions(NativeDefinitions):
@@ -94,6 +95,8 @@ class Program:
         bodies: Mapping[tuple[str, int], typed.Statement],
         values: Mapping[int, Sequence[tuple[typed.Expression, int | None]]],
         natives: Sequence[NativeFunction] = (),
+        *,
+        ordered: bool = False,
     ) -> None:
         """Compile the programs.
 
@@ -103,10 +106,15 @@ class Program:
         from streams_orchestration.spl.programs.loops.ports import Environment, PortProgram, Value
 
         self.inputs, self.outputs = ports
-        environment = Environment(self.inputs, [type_ for _, type_ in self.outputs], state, functions, natives)
+        self.ordered = ordered or ("onProcess", 0) in bodies
+        types = [type_ for _, type_ in self.outputs]
+        environment = Environment(self.inputs, types, state, functions, natives, ordered)
         self.variables = [(each.name, each.type) for each in state]
         self._begin = PortProgram(environment, run, 0, _beginning(state)) if state else None
         self.expressions = {port: [expression for expression, _ in each] for port, each in values.items()}
+        body = bodies.get(("onProcess", 0))
+        pausing = replace(environment, ordered=True, pausing=True)
+        self._process = None if body is None else PortProgram(pausing, run, 0, body)
         self._tuples: dict[int, PortProgram] = {}
         self._marks: dict[int, PortProgram] = {}
         for port in range(len(self.inputs)):
@@ -139,9 +147,9 @@ class Program:
             FailedError: an operation has no value for a tuple.
         """
         from streams_orchestration.spl.programs.columns import array_of, values_of
-        from streams_orchestration.spl.programs.outcome import FailedError, PortOutput
+        from streams_orchestration.spl.programs.outcome import FailedError
 
-        outputs = [PortOutput(type_) for _, type_ in self.outputs]
+        outputs = self._outcome()
         program = self._tuples.get(port)
         if program is None:
             return outputs, []
@@ -167,13 +175,23 @@ class Program:
         Raises:
             FailedError: an operation has no value.
         """
-        from streams_orchestration.spl.programs.outcome import PortOutput
-
-        outputs = [PortOutput(type_) for _, type_ in self.outputs]
+        outputs = self._outcome()
         program = self._marks.get(port)
         if program is not None:
             program(state, {}, 1, outputs, word)
         return outputs
+
+    def _outcome(self) -> list[PortOutput]:
+        from streams_orchestration.spl.programs.outcome import PortOutput
+
+        order: list[int] | None = [] if self.ordered else None
+        return [PortOutput(type_, order=order, number=number) for number, (_, type_) in enumerate(self.outputs)]
+
+    def process(self) -> tuple[list[PortOutput], Iterator[float | None]]:
+        """Start the program of a source; return its outputs, and the steps of its run (see `PortProgram.steps`)."""
+        assert self._process is not None
+        outputs = self._outcome()
+        return outputs, self._process.steps(self.initial_state(), outputs)
 
     def arrays(self, output: PortOutput) -> list[pa.Array]:
         """Return the columns of submitted tuples."""
@@ -206,6 +224,7 @@ def read_logic(
     *,
     submits: bool = False,
     natives: Sequence[NativeFunction] = (),
+    ordered: bool = False,
 ) -> Program:
     """Return the programs of an operator.
 
@@ -218,6 +237,7 @@ def read_logic(
             its condition among them.
         submits: True if the logic may submit.
         natives: the native functions that are called.
+        ordered: True if the order of tuples is kept over all output ports.
 
     Raises:
         ProgramTextError: the texts have mistakes.
@@ -229,13 +249,35 @@ def read_logic(
     handlers = [*(("onTuple", *each) for each in texts.on_tuple.items())]
     handlers += [("onPunct", *each) for each in texts.on_punct.items()]
     bodies = {(event, port): reading.body(event, port, text) for event, port, text in handlers}
+    if texts.on_process is not None:
+        bodies["onProcess", 0] = reading.process(texts.on_process)
     values = {
         port: [(reading.value(port, text, place), guard) for text, place, guard in each]
         for port, each in (expressions or {}).items()
     }
     if reading.mistakes:
         raise ProgramTextError(reading.mistakes, "")
-    return Program((inputs, outputs), run, state, functions, bodies, values, natives)
+    return Program((inputs, outputs), run, state, functions, bodies, values, natives, ordered=ordered)
+
+
+def read_functions(
+    texts: Sequence[str], place: Place, natives: Sequence[NativeFunction] = ()
+) -> tuple[Scope, list[typed.Function]]:
+    """Return functions of a program, with a scope that knows them and native ones.
+
+    Args:
+        texts: the functions, each as a text of a file.
+        place: the place of the expression that calls them, for mistakes.
+        natives: the native functions that are called.
+
+    Raises:
+        ProgramTextError: the texts have mistakes.
+    """
+    reading = _Reading((), (), natives, submits=False)
+    functions = reading.functions([(text, place, ()) for text in texts])
+    if reading.mistakes:
+        raise ProgramTextError(reading.mistakes, "")
+    return reading.scope, functions
 
 
 def declared(texts: LogicTexts) -> list[tuple[str, Type]]:
@@ -287,10 +329,23 @@ class _Reading:
 
     def body(self, event: str, port: int, text: tuple[str, Place, tuple[int, ...]]) -> typed.Statement:
         """Return the statement of a port."""
-        written, (file, line, column), lines = text
         if port >= len(self.inputs):
             message = f"{event}: there is no input port {port}"
             raise ProgramTextError((), message)
+        statements, source = self._statements(text)
+        names = self.submit if event == "onTuple" else (*self.submit, "currentPunct")
+        scope = logic_scope(self.scope, self._labelled(statements), *names)
+        if event == "onTuple":
+            scope = port_scope(scope, (self.inputs[port],))
+        return self._typed(statements, source, scope)
+
+    def process(self, text: tuple[str, Place, tuple[int, ...]]) -> typed.Statement:
+        """Return the statement of a source."""
+        statements, source = self._statements(text)
+        return self._typed(statements, source, logic_scope(self.scope, self._labelled(statements), *self.submit))
+
+    def _statements(self, text: tuple[str, Place, tuple[int, ...]]) -> tuple[list[tree.Statement], LinedSource]:
+        written, (file, line, column), lines = text
         tokens = tokenize(written)
         reader = StatementReader(tokens)
         try:
@@ -299,11 +354,10 @@ class _Reading:
                 statements.append(reader.statement())
         except (FaultError, NestingError) as error:
             raise ProgramTextError((), written) from error
-        names = self.submit if event == "onTuple" else (*self.submit, "currentPunct")
-        scope = logic_scope(self.scope, self._labelled(statements), *names)
-        if event == "onTuple":
-            scope = port_scope(scope, (self.inputs[port],))
-        typing = StatementTyping(LinedSource(file, tokens, line, column, lines), scope, self.mistakes)
+        return statements, LinedSource(file, tokens, line, column, lines)
+
+    def _typed(self, statements: list[tree.Statement], source: LinedSource, scope: Scope) -> typed.Statement:
+        typing = StatementTyping(source, scope, self.mistakes)
         last = statements[-1]
         one = statements[0] if len(statements) == 1 else tree.Block(0, last.last, tuple(statements))
         return typing.statement(one)

@@ -16,11 +16,15 @@ class PortOutput:
 
     Attributes:
         marks: for each mark the number of tuples before it, and its word.
+        order: a list that several ports share: the number of the port for each of their tuples and marks, in order.
+        number: the number of this port.
     """
 
     type: Tuple
     columns: list[list[Any]] = field(default_factory=list[list[Any]])
     marks: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    order: list[int] | None = None
+    number: int = 0
 
     def __post_init__(self) -> None:
         self.columns = self.columns or [[] for _ in self.type.attributes]
@@ -32,10 +36,22 @@ class PortOutput:
         """Add a tuple."""
         for column, attribute in zip(self.columns, self.type.attributes, strict=True):
             column.append(value[attribute.name])
+        if self.order is not None:
+            self.order.append(self.number)
 
     def mark(self, word: str) -> None:
         """Add a punctuation mark."""
         self.marks.append((len(self), word))
+        if self.order is not None:
+            self.order.append(self.number)
+
+    def clear(self) -> None:
+        """Remove all tuples and marks."""
+        for column in self.columns:
+            column.clear()
+        self.marks.clear()
+        if self.order is not None:
+            self.order.clear()
 
     def tuples(self) -> list[dict[str, Any]]:
         """Return the tuples one by one."""

@@ -57,6 +57,7 @@ def read_expression(
     ports: Sequence[tuple[str, Tuple]],
     place: tuple[str, int, int] = ("", 1, 1),
     natives: Sequence[NativeFunction] = (),
+    around: Scope | None = None,
 ) -> typed.Expression:
     """Return the typed tree of an expression over the attributes of ports.
 
@@ -65,6 +66,7 @@ def read_expression(
         ports: the name and type of each input port.
         place: file, line and column of the expression.
         natives: the native functions that it calls.
+        around: a scope with functions of the program.
 
     Raises:
         ProgramTextError: the text has mistakes.
@@ -72,7 +74,8 @@ def read_expression(
     written = tree_of(text)
     source = typed.Source.of(text, *place)
     mistakes: list[typed.Mistake] = []
-    scope = port_scope(Scope(definitions=NativeDefinitions(natives)), [Port(label, type_) for label, type_ in ports])
+    scope = around or Scope(definitions=NativeDefinitions(natives))
+    scope = port_scope(scope, [Port(label, type_) for label, type_ in ports])
     checked = check_expression(written, scope, source, mistakes)
     if mistakes:
         raise ProgramTextError(mistakes, text)

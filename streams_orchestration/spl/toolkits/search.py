@@ -43,6 +43,24 @@ class Toolkits:
         """Take a file that was read already."""
         self._units[unit.path.resolve()] = unit
 
+    @property
+    def loaded(self) -> tuple[LoadedUnit, ...]:
+        """The files that were read so far."""
+        return tuple(each for each in self._units.values() if each is not None)
+
+    def has_directory(self, namespace: str) -> bool:
+        """Return True if a toolkit has a directory of a namespace."""
+        return any(each.is_dir() for root in self.roots for each in _directories(root, namespace))
+
+    def mixed(self, namespace: str, name: str) -> Path | None:
+        """Return the file in mixed mode that seems to define a composite or type of a namespace, if any."""
+        for root in self.roots:
+            for directory in _directories(root, namespace):
+                for path in sorted(directory.glob("*.splmm")) if directory.is_dir() else ():
+                    if re.search(rf"\b(composite|type)\s+{re.escape(name)}\b", path.read_text("utf-8", "replace")):
+                        return path
+        return None
+
     def units_of(self, namespace: str) -> tuple[LoadedUnit, ...]:
         """Return the files of a namespace that can be read; the directory is nested or dotted."""
         if namespace not in self._namespaces:

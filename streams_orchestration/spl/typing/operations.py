@@ -34,6 +34,7 @@ from streams_orchestration.spl.typing.typed import (
     Binary,
     Cast,
     Choice,
+    Constant,
     Expression,
     Postfix,
     Prefix,
@@ -186,6 +187,9 @@ class OperationTyping(LiteralTyping):
             return self.wrong(written)
         if UNKNOWN in (left.type, right.type):
             return Typed(span, result)
+        if operator in ("/", "%") and right.type in INTEGERS and _is_constant(left) and _is_zero(right):
+            self.report("CDISP0143E", f"'{operator}' has the divisor 0", written)
+            return Typed(span, result)
         return folded(Binary(span, result, operator, left, right))
 
     def _operands(self, written: tree.Binary) -> tuple[Expression, Expression]:
@@ -239,16 +243,24 @@ class OperationTyping(LiteralTyping):
         if not self.is_mutable(written.left, target, operator) or UNKNOWN in (target.type, value.type):
             return Typed(span, VOID)
         if operator == "=":
-            return Assign(span, VOID, operator, target, self.convert(value, target.type, written))
+            return Assign(span, VOID, operator, target, self.convert(value, target.type, written.right))
         value = _full(value)
         result = result_of(operator.removesuffix("="), target.type, value.type)
         if not isinstance(result, WrongOperands) and result != target.type:
             message = f"the operands of '{operator}' are {target.type} and {value.type}: they must have one type"
             result = WrongOperands("CDISP0046E", message)
         if isinstance(result, WrongOperands):
-            self.report(result.code, result.message, written)
+            self.report(result.code, result.message, written.right)
             return Typed(span, VOID)
         return Assign(span, VOID, operator, target, value)
+
+
+def _is_constant(value: Expression) -> bool:
+    return isinstance(value, Constant)
+
+
+def _is_zero(value: Expression) -> bool:
+    return isinstance(value, Constant) and value.value == 0
 
 
 def _full(value: Expression) -> Expression:

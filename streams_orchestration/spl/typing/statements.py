@@ -142,6 +142,9 @@ def check_logic(
         if isinstance(part, definitions.StateVariables):
             continue
         if part.port is None:
+            if inputs or not submits:
+                message = "onProcess stands in a Custom without input ports only"
+                state.report("CDISP0728E", message, tree.Node(part.first, part.first))
             typing = StatementTyping(source, logic_scope(known, outputs, *submit), mistakes)
             typing.returns = None
             process = typing.statement(part.body)

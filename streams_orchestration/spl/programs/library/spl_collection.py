@@ -10,7 +10,7 @@ from __future__ import annotations
 
 # pyright: standard
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from streams_orchestration.spl.programs.errors import RunError
@@ -70,6 +70,34 @@ def _insert(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
 @typed("appendM", when=LIST)
 def _append_m(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
     return bounded(types[0], list.extend if _inserts_list(types) else list.append)
+
+
+@typed("concatM", when=LIST)
+def _concat_m(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
+    return bounded(types[0], list.extend)
+
+
+@plain("findOf", when=LIST)
+def find_of(values: list[Any], wanted: list[Any]) -> list[int]:
+    """Return the indexes of elements that another list has."""
+    return [at for at, each in enumerate(values) if each in wanted]
+
+
+@plain("findNotOf", when=LIST)
+def find_not_of(values: list[Any], unwanted: list[Any]) -> list[int]:
+    """Return the indexes of elements that another list does not have."""
+    return [at for at, each in enumerate(values) if each not in unwanted]
+
+
+def _pairs(one: list[Any], other: list[Any]) -> Iterator[tuple[Any, Any]]:
+    if len(one) != len(other):
+        message = f"lists of {len(one)} and {len(other)} elements have no pairs"
+        raise RunError(message)
+    return zip(one, other, strict=True)
+
+
+plain("pairwiseMin", when=LIST)(lambda one, other: [min(pair) for pair in _pairs(one, other)])
+plain("pairwiseMax", when=LIST)(lambda one, other: [max(pair) for pair in _pairs(one, other)])
 
 
 @typed("append", "concat", when=LIST)

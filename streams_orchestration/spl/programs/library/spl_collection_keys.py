@@ -42,6 +42,11 @@ def _insert_set(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
     return bounded(types[0], change)
 
 
+@typed("concatM", when=SET)
+def _concat_set(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
+    return bounded(types[0], dict.update)
+
+
 def _set_many(freeze: Callable[[Any], Any], *, is_list: bool) -> Callable[..., None]:
     def change(values: dict[Any, None], new: Any) -> None:
         for each in new:

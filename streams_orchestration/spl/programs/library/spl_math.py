@@ -158,6 +158,8 @@ plain("isInf", "isinf")(math.isinf)
 plain("isFinite", "isfinite")(math.isfinite)
 plain("isNormal")(lambda value: math.isfinite(value) and abs(value) >= 2.2250738585072014e-308)
 plain("bitCount")(int.bit_count)
+plain("nanl", "nanw")(lambda: math.nan)
+plain("infl", "infw")(lambda: math.inf)
 plain("random", run=True)(lambda run: run.random())
 
 

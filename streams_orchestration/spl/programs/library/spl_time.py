@@ -54,6 +54,7 @@ def to_seconds(timestamp: int) -> float:
     return timestamp // _SECOND + timestamp % _SECOND / 1e9
 
 
+plain("diffAsNanos")(lambda one, other: one - other)
 plain("getTimestamp", run=True)(lambda run: run.now())
 plain("getTimestampInSecs", run=True)(lambda run: to_seconds(run.now()))
 plain("time", when=lambda types: not types, run=True)(lambda run: run.now() // _SECOND)

@@ -86,6 +86,10 @@ def check(condition: bool, text: str = "") -> None:  # noqa: FBT001
         raise RunError(message)
 
 
+plain("flushStdio")(lambda: None)
+plain("swap", assigns=(0, 1))(lambda one, other: (None, other, one))
+
+
 @plain("abort")
 def abort() -> None:
     """End the PE with an error."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 # pyright: standard
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType, TracebackType
 from typing import Any
@@ -47,6 +47,8 @@ class Environment:
         state: the state variables.
         functions: the functions of the program.
         natives: the native functions that it calls.
+        ordered: True if the order of tuples is kept over all output ports.
+        pausing: True if the program stops behind each submission, and for each pause.
     """
 
     inputs: Sequence[tuple[str, Tuple]] = ()
@@ -54,6 +56,8 @@ class Environment:
     state: Sequence[typed.Declare] = ()
     functions: Sequence[typed.Function] = ()
     natives: Sequence[NativeFunction] = ()
+    ordered: bool = False
+    pausing: bool = False
 
 
 class PortProgram:
@@ -100,6 +104,17 @@ class PortProgram:
         except (RunError, KeyError, IndexError, ArithmeticError, RecursionError, ValueError) as error:
             raise self._failed(error) from error
 
+    def steps(self, state: State, outputs: Sequence[PortOutput]) -> Iterator[float | None]:
+        """Run a pausing program; yield None behind each submission, and the seconds of each pause.
+
+        Raises:
+            FailedError: an operation has no value.
+        """
+        try:
+            yield from self._function(state, [], 1, outputs, "")
+        except (RunError, KeyError, IndexError, ArithmeticError, RecursionError, ValueError) as error:
+            raise self._failed(error) from error
+
     def _failed(self, error: Exception) -> FailedError:
         line, position = 0, 0
         trace: TracebackType | None = error.__traceback__
@@ -140,6 +155,8 @@ class _PortWriting(Statements):
         self.environment = environment
         self.port = environment.inputs[port][0] if environment.inputs else ""
         self.attributes: list[str] = []
+        self._pausing = False
+        """True while the body of a pausing program is written, and not its functions."""
         self._submitting: dict[str, ast.expr] = {}
         """The definitions at the beginning of the function, by name."""
 
@@ -148,6 +165,7 @@ class _PortWriting(Statements):
         self.scope.special["currentPunct"] = lambda: self.writer.name("mark")
         state = [self.scope.names.declare(each.name, each.type, mutable=True) for each in self.environment.state]
         definitions = [self.definition(each) for each in self.environment.functions]
+        self._pausing = self.environment.pausing
         inner = self._logic(body, follows=bool(values))
         inner += self._values(values)
         (program,) = self.writer.statements("def program(state, columns, count, outputs, mark): pass")
@@ -214,6 +232,17 @@ class _PortWriting(Statements):
 
     # --- submitting
 
+    def evaluated(self, expression: typed.Expression) -> list[ast.stmt]:
+        """Return the statements of an expression that is evaluated for its effects."""
+        match expression:
+            case typed.Call(signature=signature, arguments=(seconds,)) if self._pausing and signature.name == "block":
+                return [self._pause(self.node(seconds))]
+            case _:
+                return super().evaluated(expression)
+
+    def _pause(self, value: ast.expr) -> ast.stmt:
+        return self.writer.placed(ast.Expr(self.writer.placed(ast.Yield(value))))
+
     def submit(self, expression: typed.Submit) -> ast.expr:
         """Return an expression that submits a tuple to a port, or a mark."""
         writer = self.writer
@@ -231,10 +260,12 @@ class _PortWriting(Statements):
 
     def submitted(self, expression: typed.Submit) -> list[ast.stmt]:
         """Return the statements that append each attribute of a tuple to its column."""
+        if self._pausing:
+            return [*super().submitted(expression), self._pause(self.writer.constant(None))]
         value, port = expression.value, expression.port
         while isinstance(value, typed.Convert) and isinstance(value.operand, typed.TupleOf):
             value = value.operand
-        if not isinstance(port, int) or not isinstance(expression.value.type, Tuple):
+        if self.environment.ordered or not isinstance(port, int) or not isinstance(expression.value.type, Tuple):
             return super().submitted(expression)
         attributes = self.environment.outputs[port].attributes
         match value:

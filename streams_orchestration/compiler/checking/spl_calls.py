@@ -1,0 +1,118 @@
+"""Calls in programs of SPL that cannot be made here, or not in a consistent region."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.compiler.logical_graph import LogicalOperator
+from streams_orchestration.compiler.stage_results import RegionMap
+from streams_orchestration.model.containers import is_list, is_mapping
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.operators.spl_text import place_of
+
+_WORD = re.compile(r'"(?:[^"\\]|\\.)*"|(\w+) ?\(')
+"""A string, or a word in front of a parenthesis."""
+_REACHING = frozenset(
+    (
+        *("setOutputPortExportProperties", "getOutputPortExportProperties", "evalPredicate", "loadAndFormatResource"),
+        *("setInputPortImportSubscription", "getInputPortImportSubscription", "setInputPortImportFilterExpression"),
+        *("getInputPortImportFilterExpression", "getPEOutputPortConnections", "getInputPortMetricValue"),
+        *("getOutputPortMetricValue", "getOperatorMetricValue", "getOutputPortCongestionFactor"),
+    )
+)
+"""Functions that reach into the run time of Streams."""
+_VARYING = frozenset(
+    (
+        *("random", "srand", "getTimestamp", "getTimestampInSecs", "time", "ctime", "getCPUTime", "getCPUTimestamp"),
+        *("getCPUCounterInNanoSeconds", "localtime"),
+    )
+)
+"""Functions of the clock and of random numbers."""
+_OUTWARD = frozenset(
+    (
+        *(
+            "block",
+            "abort",
+            "shutdownPE",
+            "fopen",
+            "fclose",
+            "fread",
+            "fwrite",
+            "fwriteString",
+            "fwriteTxt",
+            "freadLine",
+        ),
+        *("freadTxt", "freadBin", "fwriteBin", "freadToken", "freadblob", "fwriteblob", "fseek", "fflush", "mkdir"),
+        *("rename", "mktemp"),
+    )
+)
+"""Functions that wait, end the PE, or use files."""
+
+
+def refused_calls(operator: LogicalOperator, regions: RegionMap | None, *, deploys: bool) -> list[Diagnostic]:
+    """Return a finding for each function that the programs of an operator call and that is refused there.
+
+    Args:
+        operator: the operator.
+        regions: the consistent regions; None if they are unknown.
+        deploys: True if the application is to run, so that calls that only compile are errors.
+    """
+    inside = regions is not None and any(operator.index in region.operators for region in regions.logical)
+    found: dict[tuple[str, str], Diagnostic] = {}
+    for text, at in _texts(operator.parameters, str(operator.location or "")):
+        for name in (match[1] for match in _WORD.finditer(text) if match[1]):
+            code, message = _refused(name, inside=inside, deploys=deploys)
+            if code:
+                place = _call_behind(at, name)
+                found.setdefault((code, name), Diagnostic.of(code, message, operator=operator.name, location=place))
+    return list(found.values())
+
+
+def _call_behind(at: str, name: str) -> str:
+    """Return the place of the first call of a function at or behind a place in a file; that place if there is none."""
+    file, line, column = place_of(at)
+    try:
+        lines = Path(file).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return at
+    for number, text in enumerate(lines[line - 1 :], line):
+        begin = column - 1 if number == line else 0
+        if (found := re.compile(rf"\b{name}\s*\(").search(text, begin)) is not None:
+            return f"{file}:{number}:{found.start() + 1}"
+    return at
+
+
+def _refused(name: str, *, inside: bool, deploys: bool) -> tuple[str, str]:
+    if name in _REACHING and deploys:
+        return "SO0734", f"{name} reaches into the run time of Streams, and has nothing to reach here"
+    if inside and name in _OUTWARD:
+        return "SO0733", f"{name} cannot be called in a consistent region, where a replay would repeat it"
+    if inside and name in _VARYING:
+        return "SO0721", f"{name} gives other values in a replay of the consistent region"
+    return "", ""
+
+
+def _texts(value: Any, at: str) -> Iterator[tuple[str, str]]:
+    """Yield the texts of programs in a value, with their places."""
+    if is_mapping(value):
+        written = value.get("at")
+        at = written if isinstance(written, str) else at
+        for key, each in value.items():
+            if key == "spl" and isinstance(each, str):
+                yield each, at
+            elif key == "functions" and is_list(each):
+                for function in each:
+                    yield from [(function, at)] if isinstance(function, str) else _texts(function, at)
+            elif key in ("state", "onProcess") and isinstance(each, str):
+                yield each, at
+            elif key in ("onTuple", "onPunct") and is_mapping(each):
+                for body in each.values():
+                    yield from [(body, at)] if isinstance(body, str) else _texts(body, at)
+            else:
+                yield from _texts(each, at)
+    elif is_list(value):
+        for each in value:
+            yield from _texts(each, at)

@@ -1,0 +1,102 @@
+"""Keys that are expressions: columns beside the attributes of a stream, which windows and matching use as attributes.
+
+In SPL a stream is grouped, partitioned and matched by expressions. Each such expression becomes a column whose name no
+attribute can have, so that windows keep its values with their tuples.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.context import OperatorContext
+from streams_orchestration.operators.contract import Parameters
+from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.spl_text import SplText
+
+_MARK = "@"
+_Parameters = TypeVar("_Parameters", bound=Parameters)
+
+
+def has_expressions(*lists: Sequence[str]) -> bool:
+    """Return True if a list of keys has an expression of SPL among the names of attributes."""
+    return any(isinstance(each, SplText) for names in lists for each in names)
+
+
+def names_of(*lists: Sequence[str]) -> list[str]:
+    """Return the keys that are names of attributes."""
+    return [each for names in lists for each in names if not isinstance(each, SplText)]
+
+
+def expressions_of(*lists: Sequence[str]) -> list[str]:
+    """Return the keys that are expressions of SPL."""
+    return [each for names in lists for each in names if isinstance(each, SplText)]
+
+
+class KeyColumns:
+    """The key expressions of each input port of an operator."""
+
+    def __init__(self, context: OperatorContext) -> None:
+        self._context = context
+        self._schemas = [pa.schema([field for field in each if _MARK not in field.name]) for each in context.inputs]
+        self._columns: list[dict[str, Expression]] = [{} for _ in context.inputs]
+
+    def names(self, port: int, parameter: str, keys: Sequence[str]) -> list[str]:
+        """Return the names of the columns of keys: attributes, and a new column for each expression.
+
+        Args:
+            port: the input port.
+            parameter: the parameter that the keys are written at.
+            keys: names of attributes, and expressions.
+        """
+        names: list[str] = []
+        for number, each in enumerate(keys):
+            if not isinstance(each, SplText):
+                names.append(each)
+                continue
+            name = f"{_MARK}{parameter}.{number}"
+            self._columns[port][name] = parse_expression(each, self._schemas[port], parameter, self._context.zone)
+            names.append(name)
+        return names
+
+    def named(self, parameters: _Parameters, places: Mapping[str, int]) -> _Parameters:
+        """Return parameters with names of columns in the place of expressions.
+
+        Args:
+            parameters: the parameters of the operator.
+            places: the input port of each field that is a list of keys.
+        """
+        fields = type(parameters).model_fields
+        written = {name: getattr(parameters, name) for name in places}
+        changed = {
+            name: self.names(places[name], fields[name].alias or name, keys)
+            for name, keys in written.items()
+            if has_expressions(keys)
+        }
+        return parameters.model_copy(update=changed) if changed else parameters
+
+    @property
+    def inputs(self) -> tuple[pa.Schema, ...]:
+        """The schemas of the input ports with the columns of the keys."""
+        return tuple(
+            pa.schema([*schema, *(pa.field(name, each.arrow_type) for name, each in columns.items())])
+            for schema, columns in zip(self._schemas, self._columns, strict=True)
+        )
+
+    @property
+    def context(self) -> OperatorContext:
+        """The context of the operator, with the columns of the keys at its input ports."""
+        return dataclasses.replace(self._context, inputs=self.inputs)
+
+    def extended(self, port: int, batch: TupleBatch) -> TupleBatch:
+        """Return the tuples of a port with the columns of its keys."""
+        columns = self._columns[port]
+        if not columns:
+            return batch
+        tuples: Any = batch.arrow
+        for name, expression in columns.items():
+            tuples = tuples.append_column(pa.field(name, expression.arrow_type), evaluate(expression, batch.arrow))
+        return TupleBatch(tuples).with_watermarks(batch.watermarks)

@@ -1,0 +1,98 @@
+"""The surroundings of the programs of one operator: names, channel, submission-time values, printing."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, Protocol
+
+from streams_orchestration.spl.programs.run import Run
+
+
+class Surroundings(Protocol):
+    """The facts of an operator's context that its programs may use."""
+
+    name: str
+    time_zone: str
+    channel: int
+    max_channels: int
+    local_channel: int
+    local_max_channels: int
+    pe: int
+    base: Path
+    logger: logging.Logger
+
+
+_CONTEXT: ContextVar[Surroundings | None] = ContextVar("context of the operator that is set up", default=None)
+
+
+@contextlib.contextmanager
+def setting_up(context: Surroundings) -> Iterator[None]:
+    """Give the expressions that are read from here on the surroundings of an operator."""
+    token = _CONTEXT.set(context)
+    try:
+        yield
+    finally:
+        _CONTEXT.reset(token)
+
+
+def run_of_expression(constants: Mapping[str, Any]) -> Run:
+    """Return the surroundings of an expression: of the operator that is set up, or none in a check."""
+    context = _CONTEXT.get()
+    if context is None:
+        return Run(constants=_texts(constants))
+    return run_of(context, constants)
+
+
+def run_of(context: Surroundings, constants: Mapping[str, Any]) -> Run:
+    """Return the surroundings of an operator's programs.
+
+    Args:
+        context: the operator's context.
+        constants: submission-time values by name.
+    """
+    output = _Output(context)
+    return Run(
+        operator=context.name,
+        zone=context.time_zone,
+        channel=context.channel,
+        max_channels=context.max_channels,
+        local_channel=context.local_channel,
+        local_max_channels=context.local_max_channels,
+        pe=context.pe,
+        constants=_texts(constants),
+        data_directory=str(context.base),
+        application_directory=str(context.base),
+        print=output.print,
+        log=output.log,
+    )
+
+
+class _Output:
+    """The lines and messages that programs print and log."""
+
+    def __init__(self, context: Surroundings) -> None:
+        self._logger = context.logger
+        self._line = ""
+
+    def print(self, text: str) -> None:
+        """Print the lines that end in a text; keep the rest."""
+        *lines, self._line = (self._line + text).split("\n")
+        for line in lines:
+            self._logger.info("%s", line, extra={"printed": True})
+
+    def log(self, level: str, text: str) -> None:
+        """Log a message."""
+        levels = {"error": self._logger.error, "warn": self._logger.warning}
+        levels.get(level, self._logger.info)("%s", text)
+
+
+def _texts(constants: Mapping[str, Any]) -> dict[str, str]:
+    return {name: _text(value) for name, value in constants.items()}
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

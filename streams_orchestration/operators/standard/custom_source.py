@@ -1,0 +1,119 @@
+"""Custom without input ports: runs `onProcess` of SPL as a source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from streams_orchestration import world
+from streams_orchestration.operators.contract import OperatorContext, Parameters, SourceOperator
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.results import Offset, ProducedTo
+from streams_orchestration.operators.spl_logic import Logic, SplLogic
+
+if TYPE_CHECKING:
+    from streams_orchestration.spl.programs.outcome import PortOutput
+
+_OFFSET = "submissions"
+
+
+class CustomSourceParameters(Parameters):
+    """The parameters of a `Custom` without input ports."""
+
+    spl: SplLogic = Field(description="Logic in SPL: state, onProcess, functions.")
+
+
+class CustomSource(SourceOperator):
+    """Runs a program once; the offset is the number of its submissions so far.
+
+    To start from an offset, the program runs from its beginning, and that many submissions are left out. So it should
+    submit the same tuples in every run. `block` pauses the source.
+    """
+
+    Parameters = CustomSourceParameters
+
+    @classmethod
+    def initial_offset(cls) -> Offset:
+        """Return an offset of no submission."""
+        return {_OFFSET: 0}
+
+    @classmethod
+    def mentions(cls, parameters: CustomSourceParameters) -> Mentions | None:
+        """Return None, since only `check` reads programs."""
+        return None
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: CustomSourceParameters) -> None:
+        """Raise ValueError if the logic has mistakes."""
+        Logic(context, parameters.spl, submits=True)
+
+    def setup(self) -> None:
+        """Compile the logic."""
+        self.logic = Logic(self.context, self.parameters.spl, submits=True)
+        self._steps: Iterator[float | None] | None = None
+        self._outputs: list[PortOutput] = []
+        self._position = 0
+        self._until = 0.0
+        """The end of the pause."""
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        """Run the program on, until it pauses, ends, or has submitted enough.
+
+        Raises:
+            DataError: an operation of the program has no value.
+        """
+        if self._steps is None or self._position != offset[_OFFSET]:
+            self._begin(offset[_OFFSET])
+        if world.monotonic() < self._until:
+            return ProducedTo(offset, exhausted=False)
+        begin, ended = self._position, False
+        while self._position < begin + limit:
+            seconds = self._step()
+            if seconds is None:
+                self._position += 1
+            elif seconds < 0:
+                ended = True
+                break
+            elif seconds > 0:
+                self._until = world.monotonic() + seconds
+                break
+        self.logic.submit(self, self._outputs)
+        for each in self._outputs:
+            each.clear()
+        return ProducedTo({_OFFSET: self._position}, exhausted=ended)
+
+    def pause(self) -> float:
+        """Return the seconds until the end of the pause."""
+        return max(self._until - world.monotonic(), 0.0)
+
+    def _begin(self, submissions: int) -> None:
+        """Run the program from its beginning, and leave submissions out."""
+        self.logic = Logic(self.context, self.parameters.spl, submits=True)
+        self._outputs, self._steps = self.logic.program.process()
+        self._position, self._until = 0, 0.0
+        while self._position < submissions:
+            seconds = self._step()
+            if seconds is None:
+                self._position += 1
+            elif seconds < 0:
+                message = f"the program has submitted {submissions} times, and only {self._position} times in a new run"
+                raise DataError(message)
+        for each in self._outputs:
+            each.clear()
+
+    def _step(self) -> float | None:
+        """Run to the next submission (None) or pause (its seconds); -1 is the end.
+
+        Raises:
+            DataError: an operation of the program has no value.
+        """
+        from streams_orchestration.spl.programs.outcome import FailedError
+
+        assert self._steps is not None
+        try:
+            return next(self._steps, -1.0)
+        except FailedError as error:
+            raise DataError(str(error)) from error

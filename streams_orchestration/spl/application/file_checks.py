@@ -1,0 +1,84 @@
+"""Checks of a whole file: names that are defined twice, types and functions that nothing uses, `use` directives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+
+from streams_orchestration.spl.application.names import FileNames
+from streams_orchestration.spl.functions.signatures import builtin_namespaces
+from streams_orchestration.spl.language import tree
+from streams_orchestration.spl.language.definitions import Composite, Function, Use
+from streams_orchestration.spl.models.operators import standard_operators
+from streams_orchestration.spl.toolkits.standard import IMPLICIT
+from streams_orchestration.spl.typing.statements import check_function
+
+Report = Callable[[str, str, tree.Node], None]
+
+
+def check_file(names: FileNames, native: Container[str], report: Report) -> None:
+    """Report mistakes in the definitions of a file, whether the application uses them or not.
+
+    The graphs of composites are left out, since their names and types depend on invocations.
+
+    Args:
+        names: the names of the file.
+        native: the namespaces of native operators and functions that the companion names.
+        report: takes each mistake.
+    """
+    unit = names.unit
+    space = unit.unit.namespace
+    if space is not None and (space.name == "spl" or space.name.startswith("spl.")):
+        report("CDISP0542E", f"the namespace {space.name} is reserved", _behind(space))
+    for use in unit.unit.uses:
+        if use.namespace not in native:
+            _check_use(names, use, report)
+    _check_names(names, report)
+    for definition in unit.unit.definitions:
+        if isinstance(definition, tree.TypeDefinition):
+            names.type(definition)
+        elif isinstance(definition, Function) and not names.is_damaged(definition):
+            signature = names.signature(definition)
+            check_function(definition, names.scope, unit.source, names.files.mistakes, signature)
+
+
+def _check_names(names: FileNames, report: Report) -> None:
+    """Report names that are defined twice; functions of one name need different parameters."""
+    kinds: dict[str, str] = {}
+    functions: set[tuple[str, str]] = set()
+    for each in names.unit.unit.definitions:
+        name = each.name.name
+        kind = "function" if isinstance(each, Function) else "composite" if isinstance(each, Composite) else "type"
+        before = kinds.setdefault(name, kind)
+        if isinstance(each, Function):
+            types = ", ".join(str(parameter.type) for parameter in names.signature(each).parameters)
+            if before == "function" and (name, types) not in functions:
+                functions.add((name, types))
+                continue
+            what = f"the function {name}({types})" if before == "function" else name
+        elif before == kind and sum(other.name.name == name for other in _until(names, each)) == 0:
+            continue
+        else:
+            what = f"the {kind} {name}"
+        report("CDISP0025E", f"{what} is defined in this file already", each.name)
+
+
+def _until(names: FileNames, definition: object) -> list[Composite | Function | tree.TypeDefinition]:
+    """Return the definitions of a file in front of one."""
+    all_of_file = names.unit.unit.definitions
+    place = next(at for at, each in enumerate(all_of_file) if each is definition)
+    return list(all_of_file[:place])
+
+
+def _check_use(names: FileNames, use: Use, report: Report) -> None:
+    """Report a namespace that no toolkit has, which is a warning."""
+    toolkits, namespace = names.files.toolkits, use.namespace
+    standard = namespace in IMPLICIT or any(each.rpartition("::")[0] == namespace for each in standard_operators())
+    if standard or namespace in builtin_namespaces():
+        return
+    if not toolkits.units_of(namespace) and not toolkits.has_directory(namespace):
+        report("CDISP0760W", f"no toolkit has the namespace {namespace}", _behind(use))
+
+
+def _behind(directive: tree.Node) -> tree.Node:
+    """Return the place behind the first word of a directive."""
+    return tree.Node(min(directive.first + 1, directive.last), directive.last)

@@ -1,0 +1,39 @@
+"""Streams of one operator that meet again: their order relative to one another can be seen behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streams_orchestration.spl.language.definitions import Composite
+
+
+def meet(composite: Composite, streams: Sequence[str]) -> bool:
+    """Return True if tuples of several streams reach one operator, as far as the text of a composite tells.
+
+    Streams that leave the composite may meet behind it.
+    """
+    reached: set[object] = set()
+    for stream in streams:
+        found = _reached(composite, stream)
+        if reached & found:
+            return True
+        reached |= found
+    return False
+
+
+def _reached(composite: Composite, stream: str) -> set[object]:
+    """Return the invocations that tuples of a stream reach, by their numbers, and `out` if they leave."""
+    leaving = {port.name.name for port in composite.outputs}
+    found: set[object] = set()
+    waiting, seen = [stream], {stream}
+    while waiting:
+        name = waiting.pop()
+        if name in leaving:
+            found.add("out")
+        for number, invocation in enumerate(composite.graph):
+            if any(each.name == name for port in invocation.inputs for each in port.streams):
+                found.add(number)
+                new = {each.stream.name for each in invocation.outputs} - seen
+                seen |= new
+                waiting += new
+    return found

@@ -1,0 +1,39 @@
+"""Values of SPL in the forms of our operators: output functions, orders of enumerations, attributes of tuples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streams_orchestration.spl.types.types import INT32, Enumeration, Tuple
+from streams_orchestration.spl.typing.typed import Cast, Expression, Member, OutputCall, TupleOf
+
+_BY_FIRST = frozenset(("ArgMin", "ArgMax", "CollectArgMin", "CollectArgMax"))
+"""Output functions whose first argument in Streams, by which values are compared, is the second one here."""
+_ORDERED = frozenset(("Min", "Max", "MinCount", "MaxCount"))
+"""Output functions that compare values."""
+
+
+def attributes_of(value: Expression) -> list[tuple[str, Expression]]:
+    """Return the attributes of a tuple with their values."""
+    if isinstance(value, TupleOf):
+        return list(value.attributes)
+    assert isinstance(value.type, Tuple)
+    return [(each.name, Member(value.span, each.type, value, each.name)) for each in value.type.attributes]
+
+
+def own_call(call: OutputCall) -> OutputCall:
+    """Return the call of an output function with the arguments of ours; words of enumerations by their order."""
+    if call.name in _BY_FIRST:
+        first, second = call.arguments
+        return replace(call, arguments=(second, in_order(first)))
+    if call.name not in _ORDERED or not isinstance(call.arguments[0].type, Enumeration):
+        return call
+    [value] = call.arguments
+    if call.name in ("MinCount", "MaxCount"):
+        return replace(call, arguments=(in_order(value),))
+    return replace(call, name=f"Arg{call.name}", arguments=(value, in_order(value)))
+
+
+def in_order(value: Expression) -> Expression:
+    """Return the number of a word of an enumeration, by which it is ordered, or the value itself."""
+    return Cast(value.span, INT32, value) if isinstance(value.type, Enumeration) else value
