@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.event_time.moments import Moments
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.steps import NO_WATERMARK
@@ -70,10 +71,17 @@ class PartitionDeadlines:
 
     @functools.lru_cache(maxsize=4096)  # noqa: B019 - the object lives as long as its sink
     def of(self, directory: str) -> int:
-        """Return the event time in microseconds at which a directory is complete, rounded up; `END` if never before."""
+        """Return the event time in microseconds at which a directory is complete, rounded up.
+
+        It is `END` for a directory that is complete at the end of the streams only: where the expression is null, or
+        fails for the values of a directory that another plan has written.
+        """
         texts = partition_values(directory)
-        columns = [pa.array([texts.get(each.name)], pa.string()).cast(each.type) for each in self._schema]
-        ticks = int(self._ticks(pa.RecordBatch.from_arrays(columns, schema=self._schema))[0])
+        try:
+            columns = [pa.array([texts.get(each.name)], pa.string()).cast(each.type) for each in self._schema]
+            ticks = int(self._ticks(pa.RecordBatch.from_arrays(columns, schema=self._schema))[0])
+        except (pa.ArrowInvalid, DataError):
+            return END
         return END if ticks == END else min(-(-ticks * _MICROSECONDS // self._role.ticks), END)
 
     def _ticks(self, partitions: pa.RecordBatch) -> np.ndarray:

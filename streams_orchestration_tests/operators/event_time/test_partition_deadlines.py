@@ -62,6 +62,11 @@ def test_several_attributes_and_ticks_that_are_no_microseconds():
     assert found.of(directory) == 4  # 3001 ns, rounded up
 
 
+@pytest.mark.parametrize("directory", ["h=monday", "day=3", ""])
+def test_a_directory_of_another_plan_is_complete_at_the_end(directory: str):
+    assert deadlines("at bigint, h bigint", ["h"], "h + 10").of(directory) == END
+
+
 def test_a_tuple_is_late_if_the_watermark_in_front_of_it_has_reached_its_deadline():
     found = deadlines("at bigint, h bigint", ["h"], "h + 10", 1_000)
     columns = {"at": pa.array([0] * 5), "h": pa.array([0, 0, 0, 10, 0])}

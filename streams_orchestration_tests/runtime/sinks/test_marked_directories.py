@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,15 @@ import pytest
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.event_times import in_event_time, lines
+from streams_orchestration_tests.runtime.faults import KilledError, kill_at
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import redeploy
+from streams_orchestration_tests.servers.s3 import BUCKET, S3
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
@@ -28,7 +32,7 @@ BY_HOUR = {
 }  # fmt: skip
 
 
-def graph(file: Path, width: int = 0, **parameters: Any) -> list[dict[str, Any]]:
+def graph(read: Path, width: int = 0, **parameters: Any) -> list[dict[str, Any]]:
     """Lines -> the hour of each -> the sink, in channels by key if there is a width."""
     hours = {
         "name": "Hours", "operator": "Functor", "inputs": ["Rows"],
@@ -41,7 +45,7 @@ def graph(file: Path, width: int = 0, **parameters: Any) -> list[dict[str, Any]]
     }  # fmt: skip
     if width:
         out["annotations"] = {"parallel": {"width": width, "partitionBy": [{"port": "Hours", "attributes": ["k"]}]}}
-    return [lines("Rows", file), hours, out]
+    return [lines("Rows", read), hours, out]
 
 
 def written(file: Path, *rows: tuple[int, str, int]) -> Path:
@@ -195,3 +199,35 @@ def test_late_tuples_are_counted(tmp_path: Path):
     run_some(local)
     (out,) = [each for each in api.read_metrics(local.home, local.name).operators if each.name == "Out"]
     assert [each.value for each in out.custom if each.name == "late_taken"] == [2]
+
+
+@pytest.mark.parametrize("call", range(1, 16))
+def test_publishing_may_die_at_any_step_and_the_mark_comes_behind_all_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: int
+):
+    local = application(tmp_path, (1, "a", 1), (3, "a", 2), (10, "a", 3))
+    local.trigger()
+    (program,) = local.programs
+    for _ in range(2):
+        local.commit()
+        local.commit(boundary=True)
+    with monkeypatch.context() as patch:
+        died = kill_at(patch, call)
+        try:
+            local.publish()
+            local.publish()
+        except KilledError:
+            assert died()
+    assert not directories(local).get(0, ([], False))[1] or directories(local)[0] == ([1, 2], True)
+    local.deliverers = deliverers(local.catalog, local.home, local.name, [program])  # of the next process
+    for _ in range(3):
+        local.publish()
+    assert directories(local) == {0: ([1, 2], True)}
+
+
+def test_a_directory_in_an_object_store_is_marked(s3: S3, tmp_path: Path):
+    place = uuid.uuid4().hex
+    local = application(tmp_path, (1, "a", 1), (10, "a", 2), file=f"s3://{BUCKET}/{place}", storage=s3.storage)
+    run_some(local)
+    names = {name.removeprefix(f"{place}/").partition("part-")[0] for name in s3.names(place)}
+    assert names - {"h=0"} == {"h=0/", "h=0/_SUCCESS"}  # the proxy lists the directory, too
