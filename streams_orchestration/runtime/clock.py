@@ -42,13 +42,15 @@ def shared(local: float) -> float:
 
 
 def is_stale() -> bool:
-    """Return True if the database's clock should be read again."""
-    return _reading is None or world.boot_time() - _reading.at > FRESH_SECONDS
+    """Return True if the database's clock should be read again, also if the last reading was slow."""
+    if _reading is None or _reading.seconds > SLOW_SECONDS:
+        return True
+    return world.boot_time() - _reading.at > FRESH_SECONDS
 
 
 def is_sure() -> bool:
     """Return True if this process knows the shared time to half of `SLOW_SECONDS`."""
-    return _reading is None or (_reading.seconds <= SLOW_SECONDS and not is_stale())
+    return _reading is None or not is_stale()
 
 
 def started() -> float:

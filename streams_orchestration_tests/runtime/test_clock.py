@@ -74,6 +74,16 @@ def test_setting_the_clock_of_the_machine_does_not_change_it(machine: Machine):
     assert clock.now() == right
 
 
+def test_a_slow_reading_is_read_again_at_once(machine: Machine):
+    began = clock.started()
+    machine.wait(60.0)
+    clock.read(machine.time, began)
+    assert clock.is_stale()
+    clock.read(machine.time, clock.started())
+    assert clock.now() == machine.time
+    assert not clock.is_stale()
+
+
 def test_a_slow_reading_does_not_replace_a_better_one(machine: Machine):
     clock.read(machine.time, clock.started())
     clock.read(machine.time + HOUR, clock.started() - 10.0)

@@ -4,67 +4,97 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import json
 import os
+import shlex
 import sys
-from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from streams_orchestration_tests.chaos.shapes import SHAPES
 from streams_orchestration_tests.simulation import mutant_table
+from streams_orchestration_tests.simulation.cases import SIMULATED
 from streams_orchestration_tests.simulation.choices import Choices, Made
-from streams_orchestration_tests.simulation.faults import KINDS
+from streams_orchestration_tests.simulation.fault_kinds import KINDS
+from streams_orchestration_tests.simulation.marks import Marks
 from streams_orchestration_tests.simulation.mutants import MUTANTS
-from streams_orchestration_tests.simulation.pieces import search
-from streams_orchestration_tests.simulation.runs import Case, Verdict, run
+from streams_orchestration_tests.simulation.pieces import keep, search
+from streams_orchestration_tests.simulation.runs import Case, Verdict
 from streams_orchestration_tests.simulation.shrinking import shrunk
+from streams_orchestration_tests.simulation.workers import simulated
 
 
-def main() -> int:
-    """Simulate; return 1 if something was wrong."""
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command."""
     parser = argparse.ArgumentParser(prog="python -m streams_orchestration_tests.simulation", description=__doc__)
     parser.add_argument("--seed", type=int, default=0, help="Seed of the first run.")
     parser.add_argument("--runs", type=int, default=1, help="Number of runs; each has the next seed.")
     parser.add_argument("--piece", type=int, metavar="FAULTS", help="Run seeds of all shapes until there were so many.")
     parser.add_argument("--faults", type=int, default=120, help="Most faults of each run.")
-    parser.add_argument("--shape", choices=sorted(SHAPES), default="diamond", help="Shape of the application.")
+    parser.add_argument("--shape", choices=sorted(SIMULATED), default="diamond", help="Shape of the application.")
     parser.add_argument("--variant", type=int, default=0, help="Which application of the shape.")
     parser.add_argument("--rate", type=float, default=0.06, help="Part of the steps that have a fault.")
     parser.add_argument("--kind", choices=sorted(KINDS), nargs="+", default=tuple(KINDS), help="Kinds of faults.")
     parser.add_argument("--machines", type=int, default=0, choices=range(4), help="Machines with agents.")
     parser.add_argument("--mutant", choices=sorted(MUTANTS), help="Run the product with this fault in it.")
-    parser.add_argument("--mutants", type=int, metavar="ROUNDS", help="Search all mutants, or --mutant, in all cases.")
-    parser.add_argument("--workers", type=int, default=1, help="Processes of --mutants.")
+    parser.add_argument("--mutants", type=int, metavar="RUNS", help="Search all mutants, or --mutant, in so many runs.")
     parser.add_argument("--until-wrong", action="store_true", help="Stop after the first run that is wrong.")
     parser.add_argument("--keep", type=Path, help="Write the case and the choices of the last run into this file.")
     parser.add_argument("--replay", type=Path, help="Repeat the run in this file.")
     parser.add_argument("--shrink", type=Path, help="Shrink the first wrong run, and write it into this file.")
     parser.add_argument("--trace", action="store_true", help="Print each step.")
     parser.add_argument("--json", action="store_true", help="Print a line of JSON for each run.")
-    given = parser.parse_args()
+    parser.add_argument("--serve", action="store_true", help="Read options of runs from lines, and answer with JSON.")
+    return parser
+
+
+def main() -> int:
+    """Simulate; return 1 if something was wrong."""
+    given = parser().parse_args()
+    if given.serve:
+        return _serve()
     if given.piece:
-        return min(search(given.seed, given.piece, ("--faults", str(given.faults))), 1)
+        return min(search(given.seed, given.piece, given.faults), 1)
     if given.mutants:
-        mutant_table.search([given.mutant] if given.mutant else MUTANTS, given.mutants, given.workers)
+        mutant_table.search([given.mutant] if given.mutant else MUTANTS, given.mutants, given.seed)
         return 0
-    with MUTANTS[given.mutant].installed() if given.mutant else contextlib.nullcontext():
-        return _replay(given) if given.replay else _simulate(given)
+    return _replay(given) if given.replay else _simulate(given)
+
+
+def _serve() -> int:
+    """Simulate what each line asks for; the answer is a line with the lines of JSON, or with the error."""
+    for line in sys.stdin:
+        said = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(said):
+                given = parser().parse_args([*shlex.split(line), "--json"])
+                (_replay if given.replay else _simulate)(given)
+            answer: dict[str, Any] = {"verdicts": [json.loads(each) for each in said.getvalue().splitlines()]}
+        except (Exception, SystemExit) as error:  # noqa: BLE001  the one who asks shows it
+            answer = {"error": repr(error)}
+        print(json.dumps(answer), flush=True)
+    return 0
 
 
 def _simulate(given: argparse.Namespace) -> int:
-    wrong, faults, taken = 0, 0, 0.0
-    for seed in range(given.seed, given.seed + given.runs):
-        case = Case(seed, given.faults, given.shape, given.variant, given.rate, tuple(given.kind), given.machines)
-        verdict = run(case, tell=given.trace)
+    wrong, faults, taken, marks = 0, 0, 0.0, Marks()
+    seeds = range(given.seed, given.seed + given.runs)
+    cases = [
+        Case(seed, given.faults, given.shape, given.variant, given.rate, tuple(given.kind), given.machines)
+        for seed in seeds
+    ]
+    for verdict in simulated(cases, given.mutant, tell=given.trace):
         wrong, faults, taken = wrong + bool(verdict.wrong), faults + len(verdict.faults), taken + verdict.taken
+        marks.add(verdict.places, verdict.hits)
         _show(verdict, as_json=given.json)
         if given.keep:
-            _keep(given.keep, case, verdict.choices.made)
+            keep(given.keep, verdict.case, verdict.choices.made)
         if verdict.wrong and given.shrink:
-            _shrink(given.shrink, verdict)
+            _shrink(given.shrink, verdict, given.mutant)
         if verdict.wrong and (given.shrink or given.until_wrong):
             break
     if not given.json:
+        print(marks.report(given.kind))
         print(f"{faults} faults, {wrong} runs wrong, {faults / max(taken, 1e-9):.0f} faults a core-second")
     return int(wrong > 0)
 
@@ -73,38 +103,35 @@ def _replay(given: argparse.Namespace) -> int:
     document = json.loads(given.replay.read_text(encoding="utf-8"))
     case = Case(**{**document["case"], "kinds": tuple(document["case"]["kinds"])})
     made = {stream: {int(number): option for number, option in of.items()} for stream, of in document["made"].items()}
-    verdict = run(case, Choices.replay(made), tell=given.trace)
+    (verdict,) = simulated([(case, Choices.replay(made))], given.mutant, tell=given.trace)
     _show(verdict, as_json=given.json)
     return int(bool(verdict.wrong))
 
 
-def _shrink(path: Path, verdict: Verdict) -> None:
+def _shrink(path: Path, verdict: Verdict, mutant: str | None) -> None:
     last = verdict
 
     def is_wrong(made: Made) -> bool:
         nonlocal last
-        again = run(verdict.case, Choices.replay(made))
+        (again,) = simulated([(verdict.case, Choices.replay(made))], mutant)
         last = again if again.wrong else last
         return bool(again.wrong)
 
     made = shrunk(verdict.choices.made, is_wrong)
-    _keep(path, verdict.case, made)
-    print(f"shrunk to {len(last.faults)} of {len(verdict.faults)} faults: {path}", *last.faults, sep="\n")
-
-
-def _keep(path: Path, case: Case, made: Made) -> None:
-    path.write_text(json.dumps({"case": asdict(case), "made": made}), encoding="utf-8")
+    keep(path, verdict.case, made)
+    print(f"shrunk to {len(last.faults)} of {len(verdict.faults)} faults: {path}", *last.faults, *last.wrong, sep="\n")
 
 
 def _show(verdict: Verdict, *, as_json: bool) -> None:
     if as_json:
         names = ("wrong", "faults", "crashes", "redeploys", "steps", "simulated", "commits", "resets", "mark", "taken")
-        print(json.dumps({"seed": verdict.case.seed} | {name: getattr(verdict, name) for name in names}))
+        print(json.dumps({"seed": verdict.case.seed} | {name: getattr(verdict, name) for name in names}), flush=True)
         return
     print(
         f"seed {verdict.case.seed}: {len(verdict.faults)} faults, {len(verdict.redeploys)} redeploys, "
         f"{verdict.resets} resets, {verdict.commits} commits, "
-        f"{verdict.steps} steps, {verdict.simulated:.0f} s simulated in {verdict.taken:.1f} s, mark {verdict.mark:08x}"
+        f"{verdict.steps} steps, {verdict.simulated:.0f} s simulated in {verdict.taken:.1f} s, mark {verdict.mark:08x}",
+        flush=True,
     )
     for line in verdict.wrong:
         print(f"WRONG seed {verdict.case.seed}: {line}")
@@ -115,4 +142,4 @@ def _show(verdict: Verdict, *, as_json: bool) -> None:
 if __name__ == "__main__":
     status = main()
     sys.stdout.flush()
-    os._exit(status)  # greenlets that were put aside are not to run at the end of the interpreter
+    os._exit(status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ class Checks:
     """Sinks whose tuples come in one order only."""
     by_key: bool = False
     """Whether tuples keep their order only within a key, since they may have gone by several channels."""
+    histories: Callable[[], Iterator[str]] = lambda: iter(())
+    """Looks at what must stay as it was seen."""
     wrong: list[str] = field(default_factory=list[str])
     epochs: int = 0
     """Complete epochs of all units."""
@@ -50,26 +52,33 @@ class Checks:
 
     def __call__(self) -> None:
         """Look at the catalog and the results."""
-        looks = (self._look_at_units, self._look_at_commits, self._look_at_results, self._look_at_settled)
+        looks = (
+            *(self._look_at_units, self._look_at_commits, self._look_at_results, self._look_at_settled),
+            self.histories,
+        )
         for look in looks:
             self.wrong.extend(look())
 
     def standing(self, pe: int) -> int:
         """Return the last batch of a PE."""
-        return next((row["batch"] for row in self._rows("SELECT batch FROM pe WHERE id = ?", pe)), -1)
+        return next((row["batch"] for row in self.rows("SELECT batch FROM pe WHERE id = ?", pe)), -1)
+
+    def plan(self) -> int:
+        """Return the number of the plan that is deployed."""
+        return self.rows("SELECT plan FROM application")[0]["plan"]
 
     def kept(self) -> list[Path]:
         """Return the files that the catalog names, other than those that were published."""
-        names = {row["path"] for row in self._rows("SELECT path FROM segment WHERE NOT retracted")}
-        for row in self._rows("SELECT files FROM operator_state"):
+        names = {row["path"] for row in self.rows("SELECT path FROM segment WHERE NOT retracted")}
+        for row in self.rows("SELECT files FROM operator_state"):
             names |= {file["path"] for file in json.loads(row["files"])}
-        names |= {row["pending"] for row in self._rows("SELECT pending FROM sink_file WHERE NOT published")}
+        names |= {row["pending"] for row in self.rows("SELECT pending FROM sink_file WHERE NOT published")}
         paths = (self.home.root / name for name in sorted(names))
         return [path for path in paths if path.exists() and path.stat().st_size]
 
     def settled(self) -> set[Path]:
         """Return the published files that the catalog no longer names, so that nobody would publish them again."""
-        waiting = {row["final"] for row in self._rows("SELECT final FROM sink_file")}
+        waiting = {row["final"] for row in self.rows("SELECT final FROM sink_file")}
         return {path for path in self._published if str(path) not in waiting}
 
     def look_again(self, settled: set[Path]) -> None:
@@ -86,7 +95,7 @@ class Checks:
         if self._connection is not None:
             self._connection.close()
 
-    def _rows(self, statement: str, *values: Any) -> list[sqlite3.Row]:
+    def rows(self, statement: str, *values: Any) -> list[sqlite3.Row]:
         if self._connection is None:
             self._connection = sqlite3.connect(self.home.catalog, isolation_level=None)
             self._connection.row_factory = sqlite3.Row
@@ -95,7 +104,7 @@ class Checks:
     def _look_at_units(self) -> Iterator[str]:
         """Generations and complete epochs never fall, and a cut stays as it is."""
         self._before = dict(self._units)
-        for row in self._rows("SELECT name, generation, completed_epoch, state FROM unit"):
+        for row in self.rows("SELECT name, generation, completed_epoch, state FROM unit"):
             name, generation, epoch = row["name"], row["generation"], row["completed_epoch"]
             former = self._units.get(name, (0, 0, ""))
             if generation < former[0]:
@@ -106,7 +115,7 @@ class Checks:
         self.epochs = sum(epoch for _, epoch, _ in self._units.values())
         self.generations = sum(generation for generation, _, _ in self._units.values())
         # a switch puts the boundary commits of the new plan in the place of the cut
-        for row in self._rows(
+        for row in self.rows(
             "SELECT a.plan, e.unit, e.epoch, e.cut FROM epoch e JOIN application a ON name = e.application"
         ):
             known = self._cuts.setdefault((row["plan"], row["unit"], row["epoch"]), row["cut"])
@@ -115,10 +124,10 @@ class Checks:
 
     def _look_at_commits(self) -> Iterator[str]:
         """A commit is of its unit's generation, follows the one before, and names files that exist."""
-        there = {tuple(row) for row in self._rows("SELECT pe, batch, generation FROM batch_commit")}
+        there = {tuple(row) for row in self.rows("SELECT pe, batch, generation FROM batch_commit")}
         new, self._commits = sorted(there - self._commits), there
         for pe, batch, _ in new:
-            (row,) = self._rows(
+            (row,) = self.rows(
                 "SELECT c.pe, c.batch, c.generation, c.epoch, p.unit, p.batch AS standing "
                 "FROM batch_commit c JOIN pe p USING (application) WHERE p.id = c.pe AND c.pe = ? AND c.batch = ?",
                 *(pe, batch),
@@ -145,12 +154,12 @@ class Checks:
 
     def _named(self, pe: int, batch: int, generation: int) -> Iterator[Iterable[str]]:
         """Yield the files that a commit names."""
-        yield (row["path"] for row in self._rows("SELECT path FROM segment WHERE pe = ? AND batch = ?", pe, batch))
-        for row in self._rows("SELECT files FROM operator_state WHERE pe = ? AND batch = ?", pe, batch):
+        yield (row["path"] for row in self.rows("SELECT path FROM segment WHERE pe = ? AND batch = ?", pe, batch))
+        for row in self.rows("SELECT files FROM operator_state WHERE pe = ? AND batch = ?", pe, batch):
             yield (file["path"] for file in json.loads(row["files"]))
         # a redeploy gives the files of a sink to the PE that it comes to, with the batch of the PE that it was in
         waiting = "SELECT pending FROM sink_file WHERE pe = ? AND batch = ? AND generation = ? AND NOT published"
-        files = self._rows(waiting, pe, batch, generation)
+        files = self.rows(waiting, pe, batch, generation)
         yield (row["pending"] for row in files)
 
     def _look_at_results(self) -> Iterator[str]:
@@ -158,8 +167,10 @@ class Checks:
         results = self.home.results(self.application)
         for sink in sorted(self.wanted):
             found = {path: path.stat().st_ino for path in sorted((results / sink).glob("part-*"))}
-            gone = [path for path in self._published if path.parent.name == sink and path not in found]
-            yield from (f"{sink}: {path.name} was published and is gone" for path in gone)
+            known = [(path, inode) for path, inode in self._published.items() if path.parent.name == sink]
+            yield from (f"{sink}: {path.name} was published and is gone" for path, _ in known if path not in found)
+            others = [path for path, inode in known if found.get(path, inode) != inode]
+            yield from (f"{sink}: {path.name} was published and is another file now" for path in others)
             new = [path for path in found if path not in self._published]
             self._published |= {path: found[path] for path in new}
             if not new:
@@ -171,7 +182,7 @@ class Checks:
             if extra := Counter(seen) - Counter(wanted):
                 yield f"{sink}: {extra.total()} tuples are doubled or wrong, as {next(iter(extra))}"
             elif sink in self.ordered and not self._is_beginning(seen, wanted):
-                yield f"{sink}: {new[0].name} came out of order"
+                yield f"{sink}: {new[0].name} came out of order, after {', '.join(path.name for path, _ in known[-2:])}"
 
     def _look_at_settled(self) -> Iterator[str]:
         """A published file that the catalog no longer names is on disk, with the directories above it."""

@@ -34,6 +34,8 @@ class Choices:
         self._seed = seed
         self._streams: dict[str, random.Random] = {}
         self._given: Mapping[str, Mapping[int, int]] = {}
+        self._limits: Mapping[str, int] = {}
+        """Stream -> number of the first choice that is not given."""
         self._count: Counter[str] = Counter()
         self.made: Made = {}
 
@@ -42,6 +44,20 @@ class Choices:
         """Return the choices of another run; a choice that the other run has not made takes option 0."""
         choices = cls(None)
         choices._given = made
+        return choices
+
+    @classmethod
+    def varied(cls, made: Mapping[str, Mapping[int, int]], seed: int, share: float) -> Choices:
+        """Return the choices of another run up to a share of it, and then others.
+
+        Args:
+            made: the choices of the other run that are not 0.
+            seed: of the choices that follow.
+            share: the share, from 0 to 1.
+        """
+        choices = cls(seed)
+        choices._given = made
+        choices._limits = {stream: int(share * max(of)) for stream, of in made.items()}
         return choices
 
     def pick(self, stream: str, weights: Sequence[float]) -> int:
@@ -53,7 +69,7 @@ class Choices:
         """
         number = self._count[stream]
         self._count[stream] = number + 1
-        if self._seed is None:
+        if self._seed is None or number < self._limits.get(stream, 0):
             option = self._given.get(stream, {}).get(number, 0)
             option = option if option < len(weights) and weights[option] else 0
         else:

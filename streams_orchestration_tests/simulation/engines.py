@@ -50,9 +50,11 @@ class Cluster:
         arguments = host_command(start)
         options = list(arguments[arguments.index("--home") :])
         self.scheduler.step("launch")
+        current = self.scheduler.current
         process = self.scheduler.spawn(
             f"host {start.host}", lambda: host_process.main(options, self.engine), parent=None, command=arguments
         )
+        self.scheduler.on_host(process, start.incarnation, current and current.process)
         identity = identify(process.pid)
         assert identity is not None
         return identity

@@ -126,6 +126,8 @@ class SimulatedStandby:
     process: SimulatedProcess | None = None
     line: str | None = None
     said: Signal = field(default_factory=Signal)
+    agent: SimulatedProcess | None = None
+    """The process that has written the line."""
     ready: bool = False
 
     @property
@@ -157,6 +159,8 @@ class _Input(io.StringIO):
         if self._standby.poll() is not None:
             raise BrokenPipeError
         self._standby.line = self.getvalue()
+        current = self._standby.scheduler.current
+        self._standby.agent = current and current.process
         self._standby.scheduler.notify(self._standby.said)
 
     def close(self) -> None:
@@ -225,6 +229,7 @@ class Pipes:
             return None
         wanted = json.loads(standby.line)
         current.process.name = f"host {wanted['host']}"
+        self._scheduler.on_host(current.process, wanted["incarnation"], standby.agent)
         return replace(start, application=wanted["application"], host=wanted["host"], incarnation=wanted["incarnation"])
 
     @contextlib.contextmanager

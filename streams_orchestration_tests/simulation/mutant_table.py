@@ -2,60 +2,94 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import product
+import shlex
+from collections.abc import Iterable, Iterator
+from itertools import count, islice, product
 
-PROGRAM = (sys.executable, "-m", "streams_orchestration_tests.simulation", "--json", "--until-wrong")
-PLACES = (
-    "--shape diamond", "--shape two_hosts --machines 3", "--shape outside", "--shape two_regions --machines 2",
-    "--shape join", "--shape fan_in --machines 3",
+from streams_orchestration_tests.simulation.fault_kinds import KINDS
+from streams_orchestration_tests.simulation.runs import Case
+from streams_orchestration_tests.simulation.workers import simulated
+
+PLACES = (("diamond", 0), ("two_hosts", 3), ("outside", 0), ("two_regions", 2), ("join", 0), ("fan_in", 3))
+"""Shapes, each with a number of machines."""
+FAULTS: tuple[tuple[float, tuple[str, ...]], ...] = (
+    (0.06, ()), (0.02, ("kill", "suicide", "stop")), (0.02, ("zombie",)), (0.005, ("redeploy", "suicide")),
+    (0.005, ("power",)), (0.02, ()), (0.02, ("lost_before", "lost_after")), (0.005, ("redeploy", "savepoint")),
+    (0.02, ("die", "freeze", "cut_catalog", "cut_all", "jump", "kill")),
+    (0.01, ("redeploy", "lost_after", "lost_before", "full", "away")), (0.01, ("kill", "jump", "lost_before")),
 )  # fmt: skip
-FAULTS = (
-    "--rate 0.06", "--rate 0.02", "--kind kill suicide stop --rate 0.02", "--kind zombie --rate 0.02",
-    "--kind redeploy suicide --rate 0.005", "--kind redeploy savepoint --rate 0.005", "--kind power --rate 0.005",
-    "--kind lost_before lost_after --rate 0.02", "--kind redeploy lost_after lost_before full away --rate 0.01",
-    "--kind die freeze cut_catalog cut_all jump --rate 0.02",
-)  # fmt: skip
-CASES = tuple(f"{place} {faults}" for faults, place in product(FAULTS, PLACES))
-"""Options of runs; the seed of a run is its number. A kind that needs machines does nothing without them."""
-AT_ONCE = 4
-"""Runs in one process."""
+"""Rates with kinds of faults; without any, all kinds."""
+SUITED: dict[str, tuple[float, tuple[str, ...], tuple[str, ...], int]] = {
+    "files are removed before the commit": (0.03, ("kill", "suicide", "lost_rare"), ("diamond", "two_regions"), 0),
+    "numbers of segments are used twice": (0.02, ("kill", "suicide"), ("outside", "diamond"), 0),
+    "a reset begins though a host is missing": (0.02, ("kill", "suicide"), ("two_hosts", "fan_in"), 3),
+    "a PE that has not begun anew counts as reset": (0.02, ("kill", "stop"), ("diamond", "join"), 0),
+    "a replaced host goes on": (0.01, ("zombie", "freeze"), ("two_hosts", "diamond"), 3),
+    "a replaced host writes heartbeats": (0.01, ("zombie", "freeze"), ("two_hosts", "diamond"), 3),
+    "a replaced host sweeps": (0.01, ("zombie", "freeze"), ("two_hosts", "diamond"), 3),
+    "hosts are killed as orphans though they are wanted": (
+        0.02, ("kill", "lost_before", "lost_rare"), ("two_hosts", "fan_in"), 0,
+    ),
+    "tuples between units do not count when these are drained": (0.004, ("redeploy",), ("two_regions", "outside"), 0),
+    "states are carried over without a look at the cut": (0.01, ("redeploy", "kill", "stop"), ("diamond", "join"), 0),
+    "states are removed though their switch may have been made": (
+        0.004, ("redeploy", "lost_rare"), ("diamond", "join"), 0,
+    ),
+    "garbage is collected by a plan that was replaced": (0.01, ("late", "redeploy"), ("two_regions", "diamond"), 3),
+    "a query of a plan that was replaced goes on": (0.01, ("zombie", "redeploy", "kill"), ("diamond", "two_hosts"), 2),
+    "a revert repeats epochs": (0.006, ("redeploy", "kill", "suicide"), ("diamond", "two_hosts"), 0),
+    "a revert repeats numbers of segments": (0.006, ("redeploy", "kill", "suicide"), ("two_regions", "outside"), 0),
+    "heartbeats are of the machine's clock": (0.01, ("jump", "kill"), ("two_hosts", "diamond"), 3),
+    "a process is known by its pid alone": (0.02, ("kill", "suicide"), ("two_hosts", "diamond"), 2),
+    "a process is known by the wall clock": (0.01, ("jump",), ("two_hosts", "diamond"), 3),
+    "an agent starts a host twice": (0.02, ("kill", "lost_rare"), ("two_hosts", "diamond"), 3),
+    "a host that is started too late is not killed": (0.02, ("freeze", "lost_rare", "kill"), ("two_hosts",), 3),
+    "the lease of a former agent is not awaited": (0.02, ("die", "freeze"), ("two_hosts", "diamond"), 3),
+    "a slow reading of the clock replaces a fast one": (0.02, ("freeze", "stop"), ("two_hosts", "diamond"), 3),
+}  # fmt: skip
+"""Mutant -> the rate, kinds of faults, shapes and number of machines that suit it; half of its runs are these."""
+MOST_FAULTS = 30
+MOST_SEEDS = 1_000
+SHOWN = 160
+"""Characters of what was wrong that the table shows."""
 
 
-def search(mutants: Iterable[str], rounds: int, workers: int) -> None:
+def cases(first: int = 0) -> Iterator[Case]:
+    """Yield cases without end: each kind of faults in each place, and then the same with the next seed."""
+    for seed in count(first):
+        for (rate, kinds), (shape, machines) in product(FAULTS, PLACES):
+            if "die" not in kinds or machines:
+                yield Case(seed, MOST_FAULTS, shape, 0, rate, kinds or tuple(KINDS), machines)
+
+
+def search(mutants: Iterable[str], runs: int, first: int = 0) -> None:
     """Print a row for each mutant: the number of runs until it was found, the case, and what was wrong.
 
     Args:
         mutants: their names.
-        rounds: how often all cases are tried, each time with other seeds.
-        workers: searches at the same time.
+        runs: most runs for each.
+        first: the first seed.
     """
-    with ThreadPoolExecutor(workers) as pool:
-        for row in pool.map(lambda mutant: _row(mutant, rounds), mutants):
-            print(row, flush=True)
+    for mutant in mutants:
+        suited = list(islice(_suited(mutant, first), runs // 2))
+        print(_row(mutant, suited + list(islice(cases(first), runs - len(suited)))), flush=True)
 
 
-def _row(mutant: str, rounds: int) -> str:
-    runs = 0
-    for number in range(rounds):
-        for case in CASES:
-            options = (*case.split(), "--runs", str(AT_ONCE), "--seed", str(number * AT_ONCE), "--mutant", mutant)
-            if "--machines" not in case and "die" in case:
-                continue
-            try:
-                done = subprocess.run([*PROGRAM, *options], check=False, capture_output=True, text=True, timeout=300)
-            except subprocess.TimeoutExpired:
-                runs += 1
-                return f"| {mutant} | {runs} | `{' '.join(options[:-2])}` | a run that does not end |"
-            verdicts = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-            runs += max(len(verdicts), 1)
-            if done.returncode not in (0, 1):
-                return f"| {mutant} | {runs} | `{case}` | {done.stderr[-300:]!r} |"
-            if verdicts and verdicts[-1]["wrong"]:
-                last = verdicts[-1]
-                return f"| {mutant} | {runs} | `{case} --seed {last['seed']}` | {str(last['wrong'][0])[:160]} |"
-    return f"| {mutant} | not in {runs} | | |"
+def _suited(mutant: str, first: int) -> Iterator[Case]:
+    if mutant in SUITED:
+        rate, kinds, shapes, machines = SUITED[mutant]
+        for seed, shape in product(range(first, first + MOST_SEEDS), shapes):
+            yield Case(seed, MOST_FAULTS, shape, 0, rate, kinds, machines)
+
+
+def _row(mutant: str, wanted: list[Case]) -> str:
+    faults = 0
+    for number, verdict in enumerate(simulated(wanted, mutant, seconds=120.0), 1):
+        faults += len(verdict.faults)
+        if verdict.wrong:
+            case = verdict.case
+            options = f"--shape {case.shape} --machines {case.machines} --rate {case.rate} --seed {case.seed}"
+            kinds = "" if case.kinds == tuple(KINDS) else f" --kind {shlex.join(case.kinds)}"
+            wrong = str(verdict.wrong[0])[:SHOWN]
+            return f"| {mutant} | {number} | {faults} | `--faults {case.faults} {options}{kinds}` | {wrong} |"
+    return f"| {mutant} | not in {len(wanted)} | {faults} | | |"

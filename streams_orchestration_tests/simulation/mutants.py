@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import marshal
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -45,6 +46,11 @@ class Mutant:
     function: Any
     part: str
     other: str
+
+    @property
+    def code(self) -> bytes:
+        """The instructions and constants of the function as it is now."""
+        return marshal.dumps(inspect.unwrap(self.function).__code__)
 
     @contextlib.contextmanager
     def installed(self) -> Iterator[None]:
@@ -106,8 +112,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "numbers of segments are used twice": Mutant(
         roll_back._at_cut,
-        'return values | {"position": values["position"] | {"outputs": pe.position["outputs"]}}',
-        "return values",
+        'kept: dict[str, Any] = {"outputs": pe.position["outputs"]}',
+        "kept: dict[str, Any] = {}",
     ),
     "states behind the cut are kept": Mutant(
         roll_back.roll_back, "garbage = drop_states_after(connection, application, name, completed)", "garbage = []"

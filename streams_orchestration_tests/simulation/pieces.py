@@ -3,67 +3,90 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
+import tempfile
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import count
-from typing import Any
+from pathlib import Path
 
-from streams_orchestration_tests.chaos.shapes import SHAPES
+from streams_orchestration_tests.simulation.cases import SIMULATED
+from streams_orchestration_tests.simulation.choices import Choices, Made
+from streams_orchestration_tests.simulation.marks import Marks
+from streams_orchestration_tests.simulation.runs import Case
+from streams_orchestration_tests.simulation.workers import Wanted, simulated
 
-PROGRAM = (sys.executable, "-m", "streams_orchestration_tests.simulation", "--json")
 RUNS = 8
-"""Runs of one process, which keeps all threads of processes that were killed."""
-RATES = ("0.06", "0.02", "0.12")
+"""Runs of a case, each with another seed."""
+RATES = (0.06, 0.02, 0.12)
 """Parts of the steps that have a fault: with many of them an application hardly comes from one epoch to the next."""
-MACHINES = ("0", "3")
+MACHINES = (0, 3)
 """Machines with agents, apart from the one of those who deploy and heal."""
+VARIED = 4
+"""Runs for each of which one more is a variation of a run that has hit a new mark."""
 VARIANTS = 4
 """Applications of a shape that are searched, each with other rates and periods."""
 
 
-def search(seed: int, faults: int, options: tuple[str, ...] = ()) -> int:
+def search(seed: int, faults: int, most: int) -> int:
     """Run simulations until there were enough faults; print what was wrong, and a row for the table of what was run.
 
     Args:
         seed: of the first run.
         faults: the number of faults to reach.
-        options: more options of each run.
+        most: most faults of a run.
 
     Returns:
         The number of runs that were wrong.
     """
     total: Counter[str] = Counter()
-    shapes = sorted(SHAPES)
+    shapes, marks, kept = sorted(SIMULATED), Marks(), list[tuple[Case, Made]]()
     for number in count():
         if total["faults"] >= faults:
             break
         shape, variant = shapes[number % len(shapes)], number // len(shapes) % VARIANTS
-        case = (
-            *("--seed", str(seed + number * RUNS), "--runs", str(RUNS), "--shape", shape, "--variant", str(variant)),
-            *("--rate", RATES[number % len(RATES)], "--machines", MACHINES[number // 2 % len(MACHINES)]),
-        )
-        done = subprocess.run([*PROGRAM, *case, *options], check=False, capture_output=True, text=True)
-        verdicts: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
-        if len(verdicts) < RUNS:
-            total["wrong"] += 1
-            print(f"WRONG {' '.join(case)}: status {done.returncode} {done.stderr[-2000:]}", flush=True)
-        for verdict in verdicts:
+        rate, machines = RATES[number % len(RATES)], MACHINES[number // 2 % len(MACHINES)]
+        first = seed + number * RUNS
+        wanted: list[Wanted] = [
+            Case(each, most, shape, variant, rate, machines=machines) for each in range(first, first + RUNS)
+        ]
+        wanted += [_variation(kept, first + RUNS * seed + number) for _ in range(RUNS // VARIED) if kept]
+        for verdict in simulated(wanted):
             total += Counter(
-                faults=len(verdict["faults"]), redeploys=len(verdict["redeploys"]), resets=verdict["resets"],
-                commits=verdict["commits"], wrong=int(bool(verdict["wrong"])), runs=1,
-                thousandths=round(1000 * verdict["taken"]),
+                faults=len(verdict.faults), redeploys=len(verdict.redeploys), resets=verdict.resets,
+                commits=verdict.commits, wrong=int(bool(verdict.wrong)), runs=1,
+                thousandths=round(1000 * verdict.taken),
             )  # fmt: skip
-            if verdict["wrong"]:
-                print(f"WRONG {shape} {variant}, seed {verdict['seed']}: {verdict['wrong']}", flush=True)
+            if marks.add(verdict.places, verdict.hits):
+                kept.append((verdict.case, verdict.choices.made))
+            if verdict.wrong:
+                path = Path(tempfile.gettempdir(), f"simulation-{seed}-{total['runs']}.json")
+                keep(path, verdict.case, verdict.choices.made)
+                print(f"WRONG {verdict.case}: {verdict.wrong}; again: --replay {path}", flush=True)
         print(f"{total['faults']} faults in {total['runs']} runs, {total['wrong']} wrong", file=sys.stderr, flush=True)
-    print(_row(seed, faults, options, total))
+    print(marks.report())
+    print(_row(seed, faults, most, total))
     return total["wrong"]
 
 
-def _row(seed: int, faults: int, options: tuple[str, ...], total: Counter[str]) -> str:
+def keep(path: Path, case: Case, made: Made) -> None:
+    """Write a case and its choices into a file, from which the run can be repeated."""
+    path.write_text(json.dumps({"case": asdict(case), "made": made}), encoding="utf-8")
+
+
+def _variation(kept: Sequence[tuple[Case, Made]], seed: int) -> tuple[Case, Choices]:
+    """Return a run that begins as one that has hit a new mark, and then goes another way."""
+    choose = random.Random(seed)
+    case, made = choose.choice(kept)
+    return case, Choices.varied(made, seed, choose.random())
+
+
+def _row(seed: int, faults: int, most: int, total: Counter[str]) -> str:
     described = ("git", "describe", "--always", "--dirty", "--abbrev=8")
     commit = subprocess.run(described, check=False, capture_output=True, text=True).stdout.strip() or "?"
-    command = " ".join(("--piece", str(faults), "--seed", str(seed), *options))
+    command = f"--piece {faults} --seed {seed} --faults {most}"
     numbers = (f"{total[name]:,}" for name in ("runs", "faults", "redeploys", "resets", "commits", "wrong"))
     return f"| {commit} | `{command}` | {' | '.join(numbers)} | {total['thousandths'] / 1000:,.0f} |"

@@ -98,6 +98,7 @@ class Process:
 
     def kill(self) -> None:
         """End it at once."""
+        self._scheduler.on_kill(self.process)
         self._scheduler.end(self.process)
 
 

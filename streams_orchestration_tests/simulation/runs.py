@@ -37,8 +37,11 @@ from streams_orchestration_tests.simulation.cases import compiled, plans, shape_
 from streams_orchestration_tests.simulation.checks import Checks
 from streams_orchestration_tests.simulation.choices import Choices
 from streams_orchestration_tests.simulation.disks import Disk
+from streams_orchestration_tests.simulation.endings import LEAVE_SECONDS, left
 from streams_orchestration_tests.simulation.engines import Cluster, switch
-from streams_orchestration_tests.simulation.faults import DISRUPTIVE, KINDS, OF_MACHINES, Faults
+from streams_orchestration_tests.simulation.fault_kinds import KINDS
+from streams_orchestration_tests.simulation.faults import DISRUPTIVE, OF_MACHINES, Faults, Place
+from streams_orchestration_tests.simulation.histories import Histories
 from streams_orchestration_tests.simulation.machines import Machines, Pipes
 from streams_orchestration_tests.simulation.redeploys import Redeploys
 from streams_orchestration_tests.simulation.savepoints import judged
@@ -55,6 +58,8 @@ REFUSED_SECONDS = 20.0
 """Seconds after a fault after which an error about a damaged file counts as the last word."""
 DAMAGED = ("altered", "damaged")
 """Words for a file that is not what it was."""
+READ_SECONDS = 60.0
+"""Seconds after which all processes have read the clock of a server that was set."""
 MEMORY = Path("/dev/shm")
 """A file system in memory; without it, files are on disk."""
 
@@ -95,6 +100,10 @@ class Verdict:
     resets: int = 0
     mark: int = 0
     """Checksum of the trace."""
+    places: set[Place] = field(default_factory=set[Place])
+    """Kinds of processes that have made a step, each with a phase of the application."""
+    hits: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
+    """Kinds of faults that came, each with its place."""
     trace: tuple[str, ...] = ()
     choices: Choices = field(default_factory=lambda: Choices(0))
 
@@ -144,6 +153,9 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
             home, disk, compilation.logical.application, wanted.results, shape.ordered, "redeploy" in case.kinds
         )
         stack.callback(checks.close)
+        histories = Histories(checks.rows, lambda name: (home.root / name).exists(), shared)
+        checks.histories = histories
+        scheduler.on_host, scheduler.on_kill = histories.started, histories.killed
 
         def broken(rule: str, otherwise: str) -> NoReturn:
             checks.wrong.append(f"rule {rule} does not hold: {otherwise}")
@@ -153,7 +165,9 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         redeploys = Redeploys(scheduler, home, disk, redeployed, checks.wrong)
         kinds = tuple(kind for kind in case.kinds if case.machines or kind not in OF_MACHINES)
         faults = Faults(
-            scheduler, shared, case.faults, case.rate, kinds, checks, redeploys, disk, machines, lambda: None
+            *(scheduler, shared, case.faults, case.rate, kinds, KINDS, checks, redeploys, disk, machines),
+            lambda: histories.phase,
+            lambda: None,
         )
 
         def committed() -> None:
@@ -163,8 +177,10 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         shared.on_commit = committed
         scheduler.on_step = faults
         scheduler.on_end = shared.end
+        histories.is_exact = lambda: scheduler.now > faults.server_set_at + READ_SECONDS
         _course(case, scheduler, home, faults, checks, verdict)
         verdict.faults, verdict.redeploys = faults.happened, redeploys.ends
+        verdict.places, verdict.hits = faults.places, faults.hits
         verdict.crashes = [f"{name}: {type(error).__name__}: {error}" for name, error in scheduler.crashes]
         unexpected = [error for _, error in scheduler.crashes if not _is_expected(error)]
         verdict.wrong += [f"unexpected: {type(error).__name__}: {error}" for error in unexpected]
@@ -243,6 +259,9 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
     faults.count = 0
     scheduler.run(ended, END_SECONDS)
     faults.cease()
+    if over == ["completed"] and not checks.wrong:
+        scheduler.run(lambda: bool(checks.wrong), LEAVE_SECONDS)
+        checks.wrong += left(home, name, scheduler, (scheduler.here, *faults.machines.sound))
     verdict.wrong += checks.wrong
     if verdict.wrong or over == ["completed"]:
         return
@@ -285,5 +304,6 @@ def _judge(case: Case, home: Home, wanted: Outcome, faults: Faults, verdict: Ver
     u = tables.unit
     with Catalog(home).read() as connection:
         verdict.resets = sum(connection.scalars(select(u.c.reset_count)).all())
-    if verdict.resets and not any(kind in line for line in verdict.faults for kind in DISRUPTIVE):
+    disruptive = [kind for kind in DISRUPTIVE if kind != "jump" or not case.machines]
+    if verdict.resets and not any(f": {kind}: " in line for line in verdict.faults for kind in disruptive):
         verdict.wrong.append(f"{verdict.resets} resets, though each fault was to heal without one")

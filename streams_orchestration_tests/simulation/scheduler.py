@@ -25,6 +25,8 @@ STEP_SECONDS = (0.0002, 0.002, 0.02, 0.3)
 STEP_WEIGHTS = (70, 22, 7, 1)
 ORPHAN_SECONDS = 0.01
 """Seconds from the end of a process to that of its children."""
+SAME_SECONDS = 1.0
+"""Seconds after the start of a process in which no other one gets its number, even if it has ended."""
 FIRST_PID = 10_000_000
 """Greater than any pid of the machine that runs the simulation."""
 TRACE_LINES = 400
@@ -136,6 +138,10 @@ class Scheduler:
         """Names of processes, each with the error that has ended a thread of it."""
         self.on_step: Callable[[str], None] = lambda _: None
         """Called at each step of a thread with the name of the step; it may raise, or kill the thread's process."""
+        self.on_host: Callable[[SimulatedProcess, str, SimulatedProcess | None], None] = lambda *_: None
+        """Called with a process that becomes a host, with its incarnation and the process that starts it."""
+        self.on_kill: Callable[[SimulatedProcess], None] = lambda _: None
+        """Called when the product kills a process."""
         self.on_end: Callable[[SimulatedProcess], None] = lambda _: None
         self.trace: deque[str] = deque(maxlen=TRACE_LINES)
         self.place = "\0"
@@ -162,7 +168,7 @@ class Scheduler:
     ) -> SimulatedProcess:  # fmt: skip
         """Start a process, by default on the machine of the caller; it ends with its first thread."""
         machine = machine or self.machine
-        pid = FIRST_PID + len(machine.table)
+        pid = self._free_pid(machine)
         process = SimulatedProcess(pid, name, parent, self.now, command or (name,), machine)
         self.processes.append(process)
         machine.table[pid] = process
@@ -174,6 +180,14 @@ class Scheduler:
         self.note(f"start {pid} {name}")
         self.start(process, run, "main")
         return process
+
+    def _free_pid(self, machine: SimulatedMachine) -> int:
+        """Return the lowest number that no process has, or had that started a moment ago."""
+        for pid in itertools.count(FIRST_PID):
+            before = machine.table.get(pid)
+            if before is None or (not before.alive and self.now - before.started > SAME_SECONDS):
+                return pid
+        raise AssertionError
 
     def start(self, process: SimulatedProcess, target: Callable[[], object], name: str) -> SimulatedThread:
         """Start a thread of a process."""

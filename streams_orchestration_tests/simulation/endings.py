@@ -1,0 +1,55 @@
+"""What must not be left of an application that is complete: processes, holds, trials, and files that nobody names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import select
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.holds import held_units
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.tasks.stored_states import state_files
+from streams_orchestration_tests.simulation.redeploys import NAMES
+from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedMachine, SimulatedProcess
+
+LEAVE_SECONDS = 90.0
+"""Simulated seconds from the end of an application to the look at what is left."""
+KINDS = ("host", "engine", "query", *NAMES)
+
+
+def left(home: Home, application: str, scheduler: Scheduler, sound: tuple[SimulatedMachine, ...]) -> Iterator[str]:
+    """Yield what is left, one sentence for each thing.
+
+    Args:
+        home: the state directory.
+        application: name of the application.
+        scheduler: of the simulation.
+        sound: the machines that are not broken for good.
+    """
+    for process in scheduler.processes:
+        if process.alive and process.machine in sound and _is_of_application(process):
+            yield f"process {process.pid} {process.name} is left on {process.machine.name}"
+    s, f, t = tables.segment, tables.sink_file, tables.trial
+    with Catalog(home).read() as connection:
+        yield from (f"unit {name} is held at the end" for name in held_units(connection, application))
+        open_trials = connection.scalars(select(t.c.application).where(t.c.state == "OPEN"))
+        yield from (f"the trial of {name} is open at the end" for name in open_trials)
+        named = set(connection.scalars(select(s.c.path).where(s.c.application == application)))
+        named |= state_files(connection, application)
+        named |= set(connection.scalars(select(f.c.pending).where(f.c.application == application, ~f.c.published)))
+    kinds = ("streams", "states", "waiting")
+    there = {path for kind in kinds for path in home.store.below(f"data/{application}/{kind}")}
+    there |= {str(path) for path in home.results(application).glob("*/_pending/*")}
+    if gone := named - there:
+        yield f"{len(gone)} files that a commit names are gone, as {min(gone)}"
+    if garbage := there - named:
+        yield f"{len(garbage)} files are left that no commit names, as {min(garbage)}"
+
+
+def _is_of_application(process: SimulatedProcess) -> bool:
+    kind, _, which = process.name.partition(" ")
+    if kind == "engine":
+        return process.parent is not None and _is_of_application(process.parent)
+    return kind in KINDS and which != "on standby"

@@ -1,0 +1,265 @@
+"""The kinds of faults of a simulation, each a function that lets one happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streams_orchestration_tests.simulation.faults import Faults
+
+STOP_SECONDS = (0.5, 2.0, 8.0, 40.0)
+FREEZE_SECONDS = (2.0, 12.0, 40.0, 120.0)
+"""Some longer than leases and heartbeats."""
+CUT_SECONDS = (1.0, 10.0, 30.0, 60.0)
+JUMP_SECONDS = (1.0, -1.0, 60.0, -60.0, 600.0, -600.0)
+AWAY_SECONDS = (0.1, 1.0, 5.0, 30.0)
+FOR_EVER = 1e9
+WAYS = ("dies", "stands still", "is cut off from the catalog", "is cut off from all")
+MOST_FLIPS = 3
+"""Most bits that are flipped in a run; with many of them nothing would be left to heal from."""
+BOOT_SECONDS = 5.0
+"""Seconds from a loss of power to the start of the first process."""
+ZOMBIE_SECONDS = 60.0
+"""Most seconds that a query is held at its commit."""
+
+
+def kill(faults: Faults, _step: str) -> str | None:
+    """Kill any process of a host."""
+    target = faults.target()
+    if target is None:
+        return None
+    faults.scheduler.end(target, leave=False)
+    return f"{target.pid} {target.name}"
+
+
+def suicide(faults: Faults, step: str) -> str | None:
+    """Kill the process that makes this step, as between its commit and the answer."""
+    current = faults.scheduler.current
+    assert current is not None
+    faults.scheduler.end(current.process, leave=False)
+    return f"{current.process.pid} {current.process.name} at {step}"
+
+
+def stop(faults: Faults, _step: str) -> str | None:
+    """Stop any process of a host for some time."""
+    target = faults.target()
+    if target is None:
+        return None
+    seconds = STOP_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(STOP_SECONDS))]
+    faults.scheduler.stop(target, seconds)
+    faults.lasts(seconds)
+    return f"{target.pid} {target.name} for {seconds} s"
+
+
+def zombie(faults: Faults, _step: str) -> str | None:
+    """Hold a query at its commit until its unit was reset and its PE stands where it stood before.
+
+    Another query of the unit is killed, so that there is a reset.
+    """
+    current = faults.scheduler.current
+    assert current is not None
+    process, generations = current.process, faults.checks.generations
+    pe = int(process.name.split()[1])
+    standing = faults.checks.standing(pe)
+
+    def is_over() -> bool:
+        return faults.checks.generations > generations and faults.checks.standing(pe) == standing
+
+    if process.machine.takes_hosts:  # its machine stands still until its host is elsewhere
+        faults.lasts(2 * ZOMBIE_SECONDS)
+        faults.held += [(each, is_over) for each in faults.machines.freeze(process.machine, 2 * ZOMBIE_SECONDS)]
+        return f"{process.machine.name}, {process.pid} {process.name} at batch {standing}"
+    others = [each for each in faults.living(("query",)) if each is not process]
+    if not others:
+        return None
+    faults.scheduler.end(others[faults.scheduler.choices.pick("target", (1,) * len(others))], leave=False)
+    faults.scheduler.stop(process, ZOMBIE_SECONDS)
+    faults.lasts(ZOMBIE_SECONDS)
+    faults.held.append((process, is_over))
+    return f"{process.pid} {process.name} at batch {standing}"
+
+
+def away(faults: Faults, _step: str) -> str:
+    """Let no transaction begin for some time."""
+    seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", (4, 3, 2, 1))]
+    faults.shared.away_until = faults.lasts(seconds)
+    return f"for {seconds} s"
+
+
+def lost_before(faults: Faults, _step: str) -> str:
+    """Let the next commit lose its connection before it takes effect."""
+    faults.shared.lose_next = "before"
+    return "the next commit has no effect"
+
+
+def lost_after(faults: Faults, _step: str) -> str:
+    """Let the next commit lose its connection after it has taken effect."""
+    faults.shared.lose_next = "after"
+    return "the next commit has taken effect"
+
+
+def lost_rare(faults: Faults, _step: str) -> str:
+    """Lose the connection of a commit of a process that commits rarely, before or after it takes effect."""
+    assert faults.scheduler.current is not None
+    faults.shared.lose_next = ("before", "after")[faults.scheduler.choices.pick("lost", (1, 1))]
+    return f"{faults.shared.lose_next} the commit of {faults.scheduler.current.process.name}"
+
+
+def late(faults: Faults, step: str) -> str | None:
+    """Freeze the machine of a host at a transaction until its application has another plan, to which one redeploys."""
+    assert faults.scheduler.current is not None
+    machine, plan = faults.scheduler.current.process.machine, faults.checks.plan()
+    if not machine.takes_hosts:
+        return None
+    faults.redeploys.redeploy()
+    held = faults.machines.freeze(machine, 2 * ZOMBIE_SECONDS)
+    faults.held += [(each, lambda: faults.checks.plan() > plan) for each in held]
+    faults.lasts(2 * ZOMBIE_SECONDS)
+    return f"{machine.name} at {step} of {faults.scheduler.current.process.name}"
+
+
+def redeploy(faults: Faults, _step: str) -> str | None:
+    """Begin a redeploy to another plan, to the same, or to the one before."""
+    return faults.redeploys.redeploy()
+
+
+def savepoint(faults: Faults, _step: str) -> str | None:
+    """Begin to take a savepoint."""
+    return faults.redeploys.save()
+
+
+def power(faults: Faults, step: str) -> str | None:
+    """Let the machine lose its power, and what is not on disk, and start it again."""
+    if faults.machines.machines:
+        return None  # the files of several machines are on a server
+    lost: list[str] = []
+
+    settled = faults.checks.settled()
+
+    def lose() -> None:
+        lost.append(faults.disk.lose_power())
+        faults.checks.look_again(settled)
+
+    faults.scheduler.lose_power(faults.scheduler.here, lose)
+    faults.held.clear()
+    faults.scheduler.later(BOOT_SECONDS, faults.start)
+    return f"at {step}: {lost[0]}"
+
+
+def full(faults: Faults, _step: str) -> str:
+    """Let nothing be written for some time."""
+    seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", (4, 3, 2, 1))]
+    faults.disk.full_until = faults.lasts(seconds)
+    return f"for {seconds} s"
+
+
+def die(faults: Faults, step: str) -> str | None:
+    """Let a machine lose its power; it comes back with another clock."""
+    machine = faults.machines.choose()
+    return machine and f"{machine.name} at {step}, {faults.machines.die(machine)}"
+
+
+def freeze(faults: Faults, _step: str) -> str | None:
+    """Let all processes of a machine stand still for some time."""
+    machine = faults.machines.choose()
+    if machine is None:
+        return None
+    seconds = FREEZE_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(FREEZE_SECONDS))]
+    faults.machines.freeze(machine, seconds)
+    faults.lasts(seconds)
+    return f"{machine.name} for {seconds:g} s"
+
+
+def _cut(faults: Faults, *, catalog: bool, storage: bool) -> str | None:
+    machine = faults.machines.choose()
+    if machine is None:
+        return None
+    seconds = CUT_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(CUT_SECONDS))]
+    until = faults.lasts(seconds)
+    if catalog:
+        machine.catalog_away_until = until
+    if storage:
+        machine.storage_away_until = until
+    return f"{machine.name} for {seconds:g} s"
+
+
+def cut_catalog(faults: Faults, _step: str) -> str | None:
+    """Cut a machine off from the catalog for some time."""
+    return _cut(faults, catalog=True, storage=False)
+
+
+def cut_storage(faults: Faults, _step: str) -> str | None:
+    """Cut a machine off from the files for some time."""
+    return _cut(faults, catalog=False, storage=True)
+
+
+def cut_all(faults: Faults, _step: str) -> str | None:
+    """Cut a machine off from all others for some time."""
+    return _cut(faults, catalog=True, storage=True)
+
+
+def jump(faults: Faults, _step: str) -> str:
+    """Set the wall clock of a machine."""
+    machine = faults.machines.choose() or faults.scheduler.here
+    seconds = JUMP_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(JUMP_SECONDS))]
+    machine.offset += seconds
+    return f"{machine.name} by {seconds:g} s"
+
+
+def jump_server(faults: Faults, _step: str) -> str:
+    """Set the clock of the catalog's server."""
+    seconds = JUMP_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(JUMP_SECONDS))]
+    faults.shared.ahead += seconds
+    faults.server_set_at = faults.scheduler.now
+    return f"by {seconds:g} s"
+
+
+def flip(faults: Faults, _step: str) -> str | None:
+    """Flip a bit of a segment, a state, or a file that waits in a sink."""
+    with faults.scheduler.outside():
+        paths = faults.checks.kept()
+        if len(faults.disk.flipped) == MOST_FLIPS or not paths:
+            return None
+        return faults.disk.flip(paths[faults.scheduler.choices.pick("file", (1,) * len(paths))])
+
+
+def break_down(faults: Faults, step: str) -> str | None:
+    """Break a machine for good, as long as another one is sound: it dies, stands still, or is cut off for ever."""
+    machine = faults.machines.choose()
+    if machine is None or len(faults.machines.sound) == 1:
+        return None
+    faults.machines.broken.add(machine.name)
+    way = WAYS[faults.scheduler.choices.pick("way", (1,) * len(WAYS))]
+    if way == "dies":
+        faults.scheduler.lose_power(machine)
+    elif way == "stands still":
+        faults.machines.freeze(machine, FOR_EVER)
+    else:
+        machine.catalog_away_until = FOR_EVER
+        machine.storage_away_until = FOR_EVER if way == "is cut off from all" else 0.0
+    return f"{machine.name} {way} for ever at {step}"
+
+
+KINDS: dict[str, Callable[[Faults, str], str | None]] = {
+    "kill": kill,
+    "suicide": suicide,
+    "stop": stop,
+    "zombie": zombie,
+    "away": away,
+    "lost_before": lost_before,
+    "lost_after": lost_after,
+    "lost_rare": lost_rare,
+    "late": late,
+    "redeploy": redeploy,
+    "savepoint": savepoint,
+    "power": power,
+    "full": full,
+    "jump": jump,
+    "jump_server": jump_server,
+    "die": die,
+    "freeze": freeze,
+    "cut_catalog": cut_catalog,
+    "cut_storage": cut_storage,
+    "cut_all": cut_all,
+    "break": break_down,
+    "flip": flip,
+}

@@ -1,0 +1,112 @@
+"""Runs in processes of their own, each a fork of one that has everything loaded and compiled.
+
+A process makes some runs only: it keeps all threads of the processes that were killed. A fault of the product is
+installed in the fork, so that what the runs are compared with is that of the product as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection
+from typing import Any
+
+from streams_orchestration_tests.simulation import cases
+from streams_orchestration_tests.simulation.choices import Choices
+from streams_orchestration_tests.simulation.mutants import MUTANTS
+from streams_orchestration_tests.simulation.runs import Case, Verdict, run
+
+RUNS = 20
+"""Most runs of one process."""
+SECONDS = 300.0
+"""Seconds after which a run counts as one that does not end."""
+Wanted = Case | tuple[Case, Choices]
+"""A case, perhaps with choices that are not those of its seed."""
+
+
+def simulated(
+    wanted: Sequence[Wanted], mutant: str | None = None, *, tell: bool = False, seconds: float = SECONDS
+) -> Iterator[Verdict]:
+    """Yield the verdicts of runs, one after the other.
+
+    Args:
+        wanted: the runs.
+        mutant: the fault of the product that is installed; None for none.
+        tell: print the traces.
+        seconds: after which a run counts as one that does not end.
+    """
+    for begin in range(0, len(wanted), RUNS):
+        piece = [(each, None) if isinstance(each, Case) else each for each in wanted[begin : begin + RUNS]]
+        for case, _ in piece:
+            prepare(case.shape, case.variant)
+
+        def work(send: Callable[[Any], None], piece: Sequence[tuple[Case, Choices | None]] = piece) -> None:
+            with MUTANTS[mutant].installed() if mutant else contextlib.nullcontext():
+                for case, choices in piece:
+                    send(run(case, choices, tell=tell))
+
+        verdicts = _received(work, seconds)
+        for case, _ in piece:
+            verdict = next(verdicts, None)
+            if not isinstance(verdict, Verdict):
+                yield Verdict(case, wrong=[f"its process has ended: {verdict}"])
+                break
+            yield verdict
+
+
+def prepare(shape: str, variant: int) -> None:
+    """Compile a shape, and find out what it leaves when nothing happens to it, unless that is known."""
+    cases.plans(shape, variant)
+    if (shape, variant) not in cases.KNOWN:
+        (outcome,) = _received(lambda send: send(cases.undisturbed(shape, variant)), SECONDS)
+        cases.KNOWN[shape, variant] = outcome
+
+
+def _received(work: Callable[[Callable[[Any], None]], None], seconds: float) -> Iterator[Any]:
+    """Yield what a fork sends; then the reason, if it has not ended by itself.
+
+    Args:
+        work: called in the fork with a function that sends.
+        seconds: most seconds from one to the next.
+    """
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    pid = os.fork()
+    if not pid:
+        _work(work, theirs)
+    theirs.close()
+    try:
+        while True:
+            if not ours.poll(seconds):
+                yield f"nothing came in {seconds:g} s"
+                return
+            try:
+                done, value = ours.recv()
+            except EOFError:
+                yield "it was killed"
+                return
+            if done:
+                if value:
+                    yield value
+                return
+            yield value
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, 9)
+        os.waitpid(pid, 0)
+        ours.close()
+
+
+def _work(work: Callable[[Callable[[Any], None]], None], pipe: Connection) -> None:
+    """Work in a fork, and end it without freeing greenlets that were put aside, which would run then."""
+    status = ""
+    try:
+        work(lambda value: pipe.send((False, value)))
+    except BaseException as error:  # noqa: BLE001  it is told to the one that waits
+        import traceback
+
+        status = "".join(traceback.format_exception(error))[-3000:]
+    with contextlib.suppress(Exception):
+        pipe.send((True, status))
+    os._exit(0)
