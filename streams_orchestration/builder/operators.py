@@ -473,6 +473,7 @@ def FileSource(
     block_size: int | Reference | None = None,
     output: Mapping[str, Any] | None = None,
     has_delay_field: bool | Reference | None = None,
+    interleave: bool | Reference | None = None,
     ignore_open_errors: bool | Reference | None = None,
 ) -> Use:
     """Reads each file once, front to back. The offset is the file and the number of rows read from it.
@@ -494,6 +495,7 @@ def FileSource(
         block_size: Bytes of a block; the whole file by default.
         output: Maps attributes that are not in the file to FileName() or TupleNumber().
         has_delay_field: A row of splCsv or splTxt begins with the seconds to wait before its tuple.
+        interleave: Read all files of a look side by side, always from the one whose event time is least.
         ignore_open_errors: End at once if there is no such file, with a warning.
     """
     return named_use(
@@ -515,6 +517,7 @@ def FileSource(
             "blockSize": block_size,
             "output": output,
             "hasDelayField": has_delay_field,
+            "interleave": interleave,
             "ignoreOpenErrors": ignore_open_errors,
         },
     )

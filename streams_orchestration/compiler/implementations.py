@@ -9,7 +9,7 @@ from streams_orchestration.model.programs import has_process
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.implementation import ImplementationError, import_operator
 from streams_orchestration.operators.import_path import import_from
-from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS, WITH_PROCESS
+from streams_orchestration.operators.standard import INTERLEAVED, STANDARD, WITH_INPUTS, WITH_PROCESS
 
 
 def implementation_name(operator: LogicalOperator) -> str:
@@ -18,9 +18,7 @@ def implementation_name(operator: LogicalOperator) -> str:
     Raises:
         ImplementationError: the operator is compile-only.
     """
-    others = WITH_INPUTS if operator.inputs else WITH_PROCESS if has_process(operator.parameters) else {}
-    name = operator.implementation or others.get(operator.kind)
-    name = name or STANDARD.get(operator.kind)
+    name = operator.implementation or _special(operator).get(operator.kind) or STANDARD.get(operator.kind)
     if name is None:
         message = (
             f"{operator.kind} has no implementation that could run; declare one: "
@@ -28,6 +26,15 @@ def implementation_name(operator: LogicalOperator) -> str:
         )
         raise ImplementationError(message)
     return name
+
+
+def _special(operator: LogicalOperator) -> dict[str, str]:
+    """Return the classes of kinds that have another one for an operator with such ports and parameters."""
+    if operator.inputs:
+        return WITH_INPUTS
+    if has_process(operator.parameters):
+        return WITH_PROCESS
+    return INTERLEAVED if operator.parameters.get("interleave") is True else {}
 
 
 def is_standard(operator: LogicalOperator) -> bool:

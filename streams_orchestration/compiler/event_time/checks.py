@@ -58,6 +58,7 @@ class _Checks:
             for use in uses:
                 yield from self.need(self.logical.operators[number], use)
         yield from self.promises()
+        yield from self.interleaved()
         for reach in self.index.reaches:
             yield from self.loops(reach)
             yield from self.behind_annotations(reach)
@@ -121,6 +122,14 @@ class _Checks:
             if operator.complete_within is not None and not self.index.entered.get(operator.index):
                 reason = self.index.why_not(operator.index)
                 yield _at(operator, "SO0806", f"completeWithin needs event time, and none arrives: {reason}")
+
+    def interleaved(self) -> Iterator[Diagnostic]:
+        """Yield the sources that are to read files in order of event time, and have none."""
+        for operator in self.logical.operators:
+            reads_files = operator.standard and operator.kind == "FileSource" and not operator.inputs
+            if reads_files and operator.parameters.get("interleave") is True and operator.event_time is None:
+                message = "interleave needs event time; name the times of the tuples in the annotation eventTime"
+                yield _at(operator, "SO0806", message, "interleave")
 
     def has_attribute(self, operator: int, port: int, reach: Reach) -> bool:
         """Return True if all streams at an input port have the attribute."""

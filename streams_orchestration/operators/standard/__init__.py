@@ -55,3 +55,7 @@ WITH_INPUTS: dict[str, str] = {"FileSource": "streams_orchestration.operators.st
 """Map each source kind that has a different class when it has an input port to that class."""
 WITH_PROCESS: dict[str, str] = {"Custom": "streams_orchestration.operators.standard.custom_source:CustomSource"}
 """Map each kind that has a different class when its logic in SPL has `onProcess` to that class."""
+INTERLEAVED: dict[str, str] = {
+    "FileSource": "streams_orchestration.operators.standard.interleaved_files:InterleavedFiles"
+}
+"""Map each source kind that has a different class with the parameter `interleave` to that class."""

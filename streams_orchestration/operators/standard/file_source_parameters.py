@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, StrictBool, model_validator
 
 from streams_orchestration.operators.files.row_options import Compression, opens_alike
 from streams_orchestration.operators.files.source_file import Format
@@ -130,6 +130,10 @@ class FileSourceParameters(FileParameters):
         default=False,
         alias="hasDelayField",
         description="A row of splCsv or splTxt begins with the seconds to wait before its tuple.",
+    )
+    interleave: StrictBool = Field(
+        default=False,
+        description="Read all files of a look side by side, always from the one whose event time is least.",
     )
     ignore_open_errors: bool = Field(
         default=False, alias="ignoreOpenErrors", description="End at once if there is no such file, with a warning."

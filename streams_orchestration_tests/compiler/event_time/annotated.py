@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.compiling import compile_application
+from streams_orchestration.compiler.compiling import compile_application, violations
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.model.loading import application_from_mapping
 
 TYPE = "k string, v bigint, at bigint, dt timestamp, s string"
+AT = {"eventTimeAttribute": "at"}
+SCHEMAS = {"T": TYPE}
 
 
 def compiled(spec: dict[str, Any], **options: Any) -> Compilation:
@@ -80,3 +82,15 @@ def roles(done: Compilation) -> dict[str, dict[str, Any]]:
         }
         for each in done.event_time.operators
     }
+
+
+def through(name: str, *inputs: Any, **more: Any) -> dict[str, Any]:
+    """A Filter."""
+    return {"name": name, "operator": "Filter", "inputs": list(inputs), "parameters": {"filter": "v > 0"}, **more}
+
+
+def sound(spec: dict[str, Any], **options: Any) -> Any:
+    """Compile a spec without its first three keys, and hold the invariants of all stages."""
+    done = compiled({"schemas": SCHEMAS} | spec, **options)
+    assert list(violations(done)) == []
+    return done

@@ -9,36 +9,24 @@ import pytest
 from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.checking.deployable import with_findings_of_operators
 from streams_orchestration.compiler.compilation import CompileError
-from streams_orchestration.compiler.compiling import violations
 from streams_orchestration.compiler.drawing.drawing import EVENT_TIME, draw_svg, draw_text
 from streams_orchestration.compiler.drawing.picture import picture
-from streams_orchestration.compiler.event_time.roles import role_in
 from streams_orchestration.compiler.explain.decisions import decisions
 from streams_orchestration.compiler.explain.questions import explain
 from streams_orchestration.compiler.logical_graph import EventTimeAnnotation
 from streams_orchestration.compiler.plan import plan_document
 from streams_orchestration_tests.compiler.event_time.annotated import (
-    TYPE,
+    AT,
+    SCHEMAS,
     compiled,
     connections,
     outputs,
     roles,
     sink,
+    sound,
     source,
+    through,
 )
-
-AT = {"eventTimeAttribute": "at"}
-SCHEMAS = {"T": TYPE}
-
-
-def through(name: str, *inputs: Any, **more: Any) -> dict[str, Any]:
-    return {"name": name, "operator": "Filter", "inputs": list(inputs), "parameters": {"filter": "v > 0"}, **more}
-
-
-def sound(spec: dict[str, Any], **options: Any) -> Any:
-    done = compiled({"schemas": SCHEMAS} | spec, **options)
-    assert list(violations(done)) == []
-    return done
 
 
 def test_event_time_goes_through_composites():
@@ -270,30 +258,6 @@ def test_parts_that_do_not_run_yet_are_refused_when_deployed(
     done = sound({"graph": graph})
     refused = [each for each in check_operators(done) if each.code == "SO5012"]
     assert [each.message for each in refused] == [f"{part} compiles, and does not run yet"]
-
-
-@pytest.mark.parametrize("key", ["idleAfter", "maxDrift"])
-def test_what_only_a_source_can_do_is_refused_of_others(key: str):
-    graph = [source("A"), through("F", "A", annotations={"eventTime": {**AT, key: 5}}), sink("K", "F")]
-    refused = [each for each in check_operators(sound({"graph": graph})) if each.code == "SO5012"]
-    message = f"{key} of eventTime of an operator that is no source compiles, and does not run yet"
-    assert [(each.operator, each.message) for each in refused] == [("F", message)]
-    others = check_operators(sound({"graph": [source("A", {**AT, key: 5}), sink("K", "A")]}))
-    assert not [each for each in others if each.code == "SO5012"]
-
-
-def test_sources_know_the_others_of_their_graph_if_one_of_them_has_a_maximum_drift():
-    graph = [source("A", AT), source("B", {**AT, "maxDrift": 0.0005}), source("C", AT), sink("K", "A", "B")]
-    graph += [sink("L", "C")]
-    done = sound({"graph": graph})
-    roles = {done.physical.operators[each.operator].name: role_in(done, each) for each in done.event_time.operators}
-    assert {name: (role.max_drift, role.peers) for name, role in roles.items()} == {
-        "A": (None, ("B",)),
-        "B": (1, ("A",)),
-        "C": (None, ()),
-        "K": (None, ()),
-        "L": (None, ()),
-    }
 
 
 QUERY = {"name": "Q", "operator": "Sql", "outputs": [{"stream": "Q", "schema": "T"}]}

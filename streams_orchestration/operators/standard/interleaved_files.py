@@ -1,0 +1,337 @@
+"""FileSource with `interleave`: all files of a look are read side by side, in order of event time (EV52)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, Punctuation
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.event_time.partition_time import NO_TIME
+from streams_orchestration.operators.event_time.times import times_and_nulls
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration.operators.standard.file_source_parameters import FileSourceParameters
+from streams_orchestration.operators.storage.port import StorageAwayError, StorageRefusedError
+
+MOST_FILES = 500
+"""The most files that are open at the same time."""
+AT_ONCE = 4_096
+"""The most tuples of a file that are read before another file may be due."""
+
+
+class InterleavedFiles(FileSource):
+    """Reads the next tuple always from the file whose greatest time is least, and the first one of equal files.
+
+    So the order of tuples depends on the files alone. Each file is a partition, which ends at its place in this order.
+    When all files have ended, files with later paths are looked up.
+
+    The offset has for each open file a position, the number of tuples read from there on, and the greatest time.
+    """
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: FileSourceParameters) -> None:
+        """Raise ValueError as FileSource does, and if the source has no event time or its rows wait for the clock."""
+        if context.event_time is None:
+            message = (
+                "interleave needs event time, and the source has none; name the times of its tuples in the annotation "
+                "eventTime"
+            )
+            raise ValueError(message)
+        if parameters.has_delay_field:
+            message = "interleave reads files in order of event time, hasDelayField by the clock; leave one of them out"
+            raise ValueError(message)
+        super().check(context, parameters)
+
+    @classmethod
+    def initial_offset(cls) -> Offset:
+        """Return an offset without files, which are looked up first."""
+        return {}
+
+    @classmethod
+    def restored(cls, offset: Offset) -> Offset:
+        """Return the offset after a restore, weakened so that copies of the files on another machine are accepted."""
+        files = {
+            name: {**each, "at": FileSource.restored(each["at"])} for name, each in offset.get("files", {}).items()
+        }
+        return offset | {"files": files} if files else offset
+
+    def setup(self) -> None:
+        """Find the files. The first call of `produce` opens them."""
+        super().setup()
+        self.reading: list[_File] = []
+        """The files that have not ended, in the order of their paths."""
+        self.stands: Offset | None = None
+        """The offset of the open files; None if no file is open."""
+        self.submitted: Sequence[str] = ()
+        """The names of the files of the last submission."""
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        """Submit the next tuples of all files.
+
+        Raises:
+            DataError: a row does not fit the schema, a time is missing, or the store refuses permanently.
+        """
+        if self.missing:
+            self.context.logger.warning("%s: there is no such file, which ignoreOpenErrors allows", self.path)
+            return ProducedTo(offset, exhausted=True)
+        try:
+            if self.stands is None or offset != self.stands:
+                self._go_to_files(offset)
+            return self._merge(offset.get("last", ""), limit)
+        except StorageRefusedError as error:
+            raise DataError(str(error)) from error
+        except StorageAwayError as error:
+            self.hold_up.away(error)
+            self.stands = None
+            return ProducedTo(offset, exhausted=False)
+
+    def available(self, offset: Offset) -> Offset | None:
+        """Return the sizes of all files that are there; None if the store cannot be reached."""
+        try:
+            return {"sizes": {self._name(file): file.stat().st_size for file in self._files()}}
+        except StorageRefusedError as error:
+            raise DataError(str(error)) from error
+        except StorageAwayError as error:
+            self.hold_up.away(error)
+            return None
+
+    def pause(self) -> float | None:
+        """Return the seconds until the next attempt if the store cannot be reached."""
+        pauses = [each.source.hold_up.pause for each in self.reading if each.source.hold_up.pause]
+        return self.hold_up.pause or min(pauses, default=None)
+
+    def at_end(self) -> Collection[str]:
+        """Return no file: what a file lacks holds up the others, so none can be idle (EV51)."""
+        return ()
+
+    def place(self) -> str:
+        """Return the files of the last submission."""
+        return f"the files {', '.join(self.submitted)}"
+
+    def _merge(self, last: str, limit: int) -> ProducedTo:
+        """Submit tuples in the order of the greatest times in front of them."""
+        for each in self.reading:
+            each.waits = False
+        left = limit
+        while self.reading:
+            first = min(range(len(self.reading)), key=lambda number: self.reading[number].reached)
+            taken = self._submit_up_to(self.reading[first].reached, first, left)
+            left -= taken
+            if taken:
+                if not left:
+                    break
+            elif self.reading[first].waits:
+                break
+            elif not self.reading[first].ended:
+                self.reading[first].fill(min(limit, AT_ONCE))
+            else:
+                self.reading[first].close()
+                gone = self.reading.pop(first)
+                last = max(last, gone.name)
+                self._set_aside_rest(gone)
+                if self.reading:
+                    self._assign()
+        self.context.away = any(each.source.context.away for each in self.reading)
+        if not self.context.away:
+            self.hold_up.back()
+        if self.reading:
+            return self._produced(last)
+        if self.context.region is not None and self.context.region.trigger:
+            self.context.make_consistent()
+        names = self._later(last)
+        self._open_files({name: {} for name in names})
+        return self._produced(last) if names else ProducedTo({"files": {}, "last": last}, exhausted=True)
+
+    def _submit_up_to(self, bound: int, first: int, most: int) -> int:
+        """Submit at most so many of the tuples that come before the next unread tuple of a file.
+
+        Args:
+            bound: the greatest time of that file.
+            first: its number.
+            most: the most tuples.
+
+        Returns:
+            The number of submitted tuples.
+        """
+        counts = [each.before(bound, behind=number > first) for number, each in enumerate(self.reading)]
+        keys = np.concatenate([each.keys(count) for each, count in zip(self.reading, counts, strict=True)])
+        if not len(keys):
+            return 0
+        files = np.repeat(np.arange(len(counts)), counts)
+        order = np.lexsort((files, keys))[:most]
+        files = files[order]
+        used = np.bincount(files, minlength=len(counts))
+        parts = [each.take(count) for each, count in zip(self.reading, used.tolist(), strict=True) if count]
+        first_of, place_of = np.cumsum(np.r_[0, counts[:-1]]), np.cumsum(np.r_[0, used[:-1]])
+        tuples = TupleBatch.concat(parts, self.context.output_schema()).take(order - first_of[files] + place_of[files])
+        names = [each.name for each in self.reading]
+        self.submitted = [names[number] for number in np.flatnonzero(used).tolist()]
+        self.submit(tuples, partitions=pa.DictionaryArray.from_arrays(pa.array(files, pa.int32()), pa.array(names)))
+        for each in self.reading:
+            self._set_aside_rest(each)
+        return len(order)
+
+    def _set_aside_rest(self, file: _File) -> None:
+        """Submit to the second port what the pieces that were taken wholly have for it."""
+        for port, batch in file.passed:
+            self.context.submit(port, batch)
+        file.passed.clear()
+
+    def _produced(self, last: str) -> ProducedTo:
+        self.stands = {"files": {each.name: each.offset() for each in self.reading}, "last": last}
+        return ProducedTo(self.stands, exhausted=False)
+
+    def _go_to_files(self, offset: Offset) -> None:
+        """Open the files of an offset at their positions; without any, look for files."""
+        files: dict[str, Any] | None = offset.get("files")
+        self._open_files({name: {} for name in self._later("")} if files is None else files)
+
+    def _open_files(self, files: dict[str, Any]) -> None:
+        for each in self.reading:
+            each.close()
+        if len(files) > MOST_FILES:
+            message = (
+                f"{self.parameters.file}: {len(files):,} files, and interleave reads at most {MOST_FILES} side by side;"
+                " move them in groups, or leave interleave out"
+            )
+            raise DataError(message)
+        self.reading = [_File(self, name, files[name]) for name in sorted(files)]
+        if self.reading:
+            self._assign()
+
+    def _assign(self) -> None:
+        self.assign([each.name for each in self.reading])
+
+    def _later(self, last: str) -> Sequence[str]:
+        """Return the names of the files whose paths come later."""
+        known = None if self.until is None else self.until["sizes"]
+        names = (self._name(file) for file in self._files())
+        return [name for name in names if name > last and (known is None or name in known)]
+
+
+@dataclass(slots=True)
+class _Piece:
+    """Tuples of one file that were read, with the greatest time in front of each."""
+
+    tuples: TupleBatch
+    before: np.ndarray
+    others: list[tuple[int, TupleBatch]]
+    """Batches for the second output port, with its number."""
+    behind: Offset
+    """The position behind them."""
+
+
+class _File:
+    """One of the files that are read side by side."""
+
+    def __init__(self, owner: InterleavedFiles, name: str, offset: dict[str, Any]) -> None:
+        """Open a file.
+
+        Args:
+            owner: the source.
+            name: the name of the file.
+            offset: what `offset` has returned; empty for the beginning.
+        """
+        self.name = name
+        self.passed: list[tuple[int, TupleBatch]] = []
+        """Batches for the second output port, of pieces that were submitted wholly."""
+        self.ended = self.waits = False
+        self.reached: int = NO_TIME if offset.get("clock") is None else offset["clock"]
+        """The greatest time of the tuples that were read."""
+        self._owner = owner
+        self._clock = self.reached
+        """The greatest time of the tuples that were taken."""
+        self._caught: list[tuple[int, TupleBatch]] = []
+        self._piece: _Piece | None = None
+        self._taken = 0
+        """The number of tuples of the piece that were taken."""
+        self._begin: Offset = offset.get("at") or FileSource.initial_offset()
+        """The position in front of the piece."""
+        self._skips: int = offset.get("taken", 0)
+        """The number of tuples to skip, since they were taken before the file was opened here."""
+        parameters = owner.parameters.model_copy(update={"file": name, "interleave": False})
+        self.source = FileSource(self._context(owner.context), parameters)
+        self.source.background = owner.background
+        self.source.setup()
+
+    def fill(self, most: int) -> None:
+        """Read the next tuples, when all others were taken. If there are fewer now, the file ends or waits for more."""
+        until = self._owner.until
+        self.source.until = None if until is None else {"file": self.name, "size": until["sizes"][self.name]}
+        self._caught.clear()
+        begin, most = self._begin, most + self._skips
+        produced = self.source.produce(begin, most)
+        self.ended = produced.exhausted
+        self.waits = not self.ended and produced.offset["row"] < begin["row"] + most
+        if produced.offset != begin:
+            self._append([batch for port, batch in self._caught if port == 0], produced.offset)
+
+    def before(self, bound: int, *, behind: bool) -> int:
+        """Return how many of the tuples come before the next one of a file.
+
+        Args:
+            bound: the greatest time of that file.
+            behind: True if this file comes behind it when times are equal.
+        """
+        return int(np.searchsorted(self.keys(), bound, side="left" if behind else "right"))
+
+    def keys(self, count: int | None = None) -> np.ndarray:
+        """Return the greatest time in front of each of the next tuples."""
+        if self._piece is None:
+            return np.zeros(0, np.int64)
+        return self._piece.before[self._taken :][:count]
+
+    def take(self, count: int) -> TupleBatch:
+        """Return the next tuples, which are submitted."""
+        piece = self._piece
+        assert piece is not None
+        taken = piece.tuples.slice(self._taken, count)
+        self._taken += count
+        if self._taken == len(piece.tuples):
+            self._clock = self.reached
+            self._drop(piece)
+        else:
+            self._clock = int(piece.before[self._taken])
+        return taken
+
+    def offset(self) -> dict[str, Any]:
+        """Return the position, the tuples taken from there on, and the greatest time of all taken ones, as JSON."""
+        clock = None if self._clock == NO_TIME else self._clock
+        return {"at": self._begin, "taken": self._skips + self._taken, "clock": clock}
+
+    def close(self) -> None:
+        """Close the file."""
+        if self.source.pieces is not None:
+            self.source.pieces.close()
+
+    def _append(self, batches: Sequence[TupleBatch], behind: Offset) -> None:
+        tuples = TupleBatch.concat(batches, self._owner.context.output_schema())
+        role = self._owner.context.event_time
+        assert role is not None
+        times, missing = times_and_nulls(tuples.arrow, role)
+        self._taken = min(self._skips, len(tuples))
+        self._skips -= self._taken
+        moves_nothing = np.arange(len(times)) < self._taken  # the clock holds the times of these already
+        times = np.where(moves_nothing if missing is None else moves_nothing | missing, NO_TIME, times)
+        greatest = np.maximum.accumulate(np.r_[self.reached, times])
+        self.reached = int(greatest[-1])
+        others = [each for each in self._caught if each[0] != 0]
+        self._piece = _Piece(tuples, greatest[:-1], others, behind)
+        if self._taken == len(tuples):
+            self._drop(self._piece)
+
+    def _drop(self, piece: _Piece) -> None:
+        self.passed += piece.others
+        self._piece, self._begin, self._taken = None, piece.behind, 0
+
+    def _context(self, context: OperatorContext) -> OperatorContext:
+        def submit(port: int, batch: TupleBatch) -> None:
+            self._caught.append((port, batch))
+
+        def punctuate(port: int, mark: Punctuation) -> None:
+            """Drop the marker of the file's end, which says nothing among tuples of other files."""
+
+        return replace(context, submit=submit, punctuate=punctuate, region=None)
