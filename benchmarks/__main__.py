@@ -20,6 +20,7 @@ NAMES = (
         "spl",
         "event_time",
         "event_time_operators",
+        "event_time_state",
         "microbatch",
         "metrics",
         "chain",

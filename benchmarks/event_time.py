@@ -17,8 +17,11 @@ from benchmarks.disorder import LAG, SECOND, arrival_order
 from benchmarks.harness import Row, seconds
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.standard.aggregate import Aggregate
+from streams_orchestration.operators.standard.filter import Filter
+from streams_orchestration.operators.standard.functor import Functor
 from streams_orchestration.operators.testing import OperatorHarness
 
 SCHEMA = "at timestamp, k string, v bigint"
@@ -73,6 +76,22 @@ def run(items: list[TupleBatch], window: str, *, event_time: bool, **more: Any) 
     return take
 
 
+def through(
+    kind: type[Operator], items: list[TupleBatch], *, event_time: bool, **parameters: Any
+) -> Callable[[], None]:
+    """Return what lets an operator without state take all batches."""
+
+    def take() -> None:
+        harness = OperatorHarness(
+            kind, [SCHEMA], [SCHEMA], parameters=parameters, event_time="at" if event_time else None
+        )
+        for batch in items:
+            harness.send(batch if event_time else batch.bare())
+            harness.sent.clear()
+
+    return take
+
+
 def rows(*, quick: bool) -> list[Row]:
     """Measure all ratios."""
     count, repeat = (200_000, 3) if quick else (1_000_000, 5)
@@ -80,6 +99,11 @@ def rows(*, quick: bool) -> list[Row]:
     gap = SECOND // 10
     in_order, out_of_order = batches(ordered, gap, 0), batches(shuffled, gap, LAG)
     interval = "timeInterval, intervalDuration(10.0)"
+    marked_filter, bare_filter, marked_functor, bare_functor = seconds(
+        *(through(Filter, in_order, event_time=each, filter="v >= 500") for each in (True, False)),
+        *(through(Functor, in_order, event_time=each, output={"v": "v + 1"}) for each in (True, False)),
+        repeat=2 * repeat,
+    )
     today, counted, tumbling, disordered, taken, early, sliding, fine, coarse = seconds(
         run(in_order, "tumbling, time(10.0)", event_time=False, timeAttribute="at"),
         run(in_order, f"tumbling, count({10 * RATE // KEYS})", event_time=False),
@@ -97,6 +121,8 @@ def rows(*, quick: bool) -> list[Row]:
         return Row(f"event_time: {what}", count / time, "tuples/s", count / yardstick, target, at_least=True)
 
     return [
+        row("Filter with watermarks / without", marked_filter, bare_filter, 0.95),
+        row("Functor with watermarks / without", marked_functor, bare_functor, 0.95),
         row("intervals in order / time(n)", tumbling, today, 0.9),
         row("intervals in order / count(n)", tumbling, counted, 0.9),
         row("intervals out of order / in order", disordered, tumbling, 0.8),
