@@ -1,4 +1,4 @@
-"""Fingerprints of compiled applications: stored state fits only an application with the same one."""
+"""Fingerprints of compiled applications: stored state fits only an application with the same fingerprint."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMED = 5
 
 
 def identity(compilation: Compilation) -> dict[str, Any]:
-    """Return everything that decides how the application runs; line numbers are not part of it."""
+    """Return all facts that decide how the application runs; line numbers are not among them."""
     plan = plan_document(compilation)
     operators = {
         operator.name: {

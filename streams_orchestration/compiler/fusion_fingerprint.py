@@ -1,4 +1,4 @@
-"""Fingerprints of fused applications: a decoupling decision is applied only to the one it was made for (rule Q12)."""
+"""Fingerprints of fused applications: a decoupling decision fits only an application with the same one (rule Q12)."""
 
 from __future__ import annotations
 

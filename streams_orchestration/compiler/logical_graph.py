@@ -83,7 +83,7 @@ class PlacementGroup:
 
 @dataclass(frozen=True, slots=True)
 class Threading:
-    """The nearest `@threading`, None where there is none (rules 67, 68)."""
+    """The nearest `@threading` annotation; its model is None if there is none (rules 67, 68)."""
 
     model: Literal["manual", "automatic", "dynamic", "dedicated"] | None = None
     explicit: bool = False

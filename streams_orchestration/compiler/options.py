@@ -33,7 +33,7 @@ class Options:
     """A decoupling decision, which assigns the operators of a PE to several machines."""
 
     def with_widths(self, widths: Iterable[tuple[str, int]]) -> Options:
-        """Return the options with these widths before all others, so that they win.
+        """Return the options with these widths first, so that they win over all others.
 
         An earlier entry of the same pattern is removed.
         """

@@ -1,4 +1,4 @@
-"""The program of a PE, which is sent to the workers that run its tasks."""
+"""The program of a PE, which is sent to the workers that run the PE's tasks."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class InputStream:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task of the query, by level and partition. `home` is the operator where its tuples come in."""
+    """A task of the query, by level and partition. `home` is the operator that its tuples enter first."""
 
     level: int
     partition: int

@@ -1,4 +1,4 @@
-"""The type of a stage. Each stage's package has one value of it, in its module `stage`."""
+"""The type of a stage. Each stage's package has one value of this type, in its module `stage`."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class ConsistentRegion:
 
 @dataclass(frozen=True, slots=True)
 class EventTimeGraph:
-    """An event-time graph: what annotations of one attribute, type and resolution reach, where they meet (EV8)."""
+    """An event-time graph: the operators that annotations of one attribute, type and resolution reach (EV8)."""
 
     index: int
     attribute: str
@@ -108,7 +108,7 @@ class PeInputPort(NamedTuple):
 
 
 class PeOutputPort(NamedTuple):
-    """A PE output port: an operator's output port, or one splitter channel of it (rule 62)."""
+    """A PE output port: a whole output port of an operator, or one splitter channel of it (rule 62)."""
 
     operator: int
     port: int
@@ -212,7 +212,7 @@ class Passing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CopyPlan:
-    """The passing of every connection, and the order in which a port serves its consumers."""
+    """The passing of tuples on each connection, by reference or as a copy, and the order of a port's consumers."""
 
     connections: tuple[Passing, ...]
     """The passing of each connection, in the order of the physical graph."""

@@ -90,7 +90,7 @@ class Pattern:
         return "".join(_written(piece, clock, local // DAY, offset, name) for piece in self.pieces)
 
     def read(self, text: str, zone: dt.tzinfo | None) -> int | None:
-        """Parse a text as a timestamp, or return None; missing parts are those of 1970-01-01 00:00:00."""
+        """Parse a text as a timestamp; None if it does not match. Missing parts are those of 1970-01-01 00:00:00."""
         match = self.reader.fullmatch(text)
         if match is None:
             return None

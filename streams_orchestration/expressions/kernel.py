@@ -45,7 +45,7 @@ def unmasked(array: pa.Array) -> pa.Array:
 
 
 def bounds(vector: Any) -> tuple[int, int]:
-    """Return a lower and an upper bound of a vector's numbers, including those in memory where it is null."""
+    """Return a lower and an upper bound of a vector's numbers. Stored values under nulls count, too."""
     if isinstance(vector, pa.Scalar):
         value = vector.as_py() or 0
         return value, value

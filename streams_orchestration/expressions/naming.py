@@ -32,7 +32,7 @@ class OuterCall(NamedTuple):
 
 @functools.lru_cache(maxsize=8192)
 def names_of(text: str) -> frozenset[str]:
-    """Return the names of the attributes that an expression uses, as they are written.
+    """Return the attribute names in an expression, spelled as in its text.
 
     Raises:
         ExpressionError: the text is no expression.

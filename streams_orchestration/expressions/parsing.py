@@ -151,7 +151,7 @@ class _Parser(TokenReader):
         return Apply("not", (tree,), offset) if negated else tree
 
     def _value(self, weakest: int) -> Syntax:
-        """Read operands and the operators between them whose level is at least this one."""
+        """Read operands and the binary operators between them whose precedence is at least `weakest`."""
         left = self._signed()
         while self.next.kind in ("mark", "word") and (level := LEVELS.get(self.next.text.lower(), -1)) >= weakest:
             token = self.take()

@@ -62,7 +62,7 @@ class TokenReader:
         return self._tokens[self._position]
 
     def at(self, *words: str, ahead: int = 0) -> bool:
-        """Return True if the next token, or one further ahead, is one of these words or marks."""
+        """Return True if the next token is one of these words or marks; `ahead` skips that many tokens."""
         position = min(self._position + ahead, len(self._tokens) - 1)
         token = self._tokens[position]
         return token.kind in ("word", "mark") and token.text.lower() in words
@@ -81,7 +81,7 @@ class TokenReader:
         return token
 
     def accept(self, *words: str) -> bool:
-        """Read a token if it is one of these; return True if it was."""
+        """Read the next token if it is one of these; return True if it was."""
         if not self.at(*words):
             return False
         self._position += 1

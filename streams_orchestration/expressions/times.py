@@ -141,7 +141,7 @@ def _offset_at(seconds: int, zone: dt.tzinfo) -> int:
 
 @functools.lru_cache(maxsize=1024)
 def zone_named(name: str) -> dt.tzinfo | None:
-    """Return a zone by its name or offset, such as `Europe/Berlin`, `Z`, `+02:00` or `UTC-7`; None if there is none."""
+    """Return a zone by its name or offset, such as `Europe/Berlin`, `Z`, `+02:00` or `UTC-7`; None if it is unknown."""
     if name in ("Z", "UTC", "GMT", "UT"):
         return UTC
     if match := _OFFSET.fullmatch(name):
@@ -216,7 +216,7 @@ def write_year(year: int) -> str:
 
 
 def write_timestamp(micros: int, zone: dt.tzinfo | None) -> str:
-    """Format a timestamp as `2024-02-29 13:00:00.5` in the local time of the zone, which is None without a zone."""
+    """Format a timestamp as `2024-02-29 13:00:00.5` in the local time of a zone. A timestamp_ntz has the zone None."""
     clock = clock_of(micros if zone is None else to_local(micros, zone))
     fraction = f".{clock.microsecond:06}".rstrip("0") if clock.microsecond else ""
     date = f"{write_year(clock.year)}-{clock.month:02}-{clock.day:02}"

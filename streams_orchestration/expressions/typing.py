@@ -197,7 +197,7 @@ class _Typing:
         return self._folded(Call(function, converted, resolved.result))
 
     def _called_attribute(self, syntax: Apply) -> TypedNode:
-        """Return the attribute whose name is this call, such as `IterationCount()` of a Beacon."""
+        """Return the attribute whose name has the form of this call, such as `IterationCount()` of a Beacon."""
         for name, kind in self._attributes.items():
             if not syntax.arguments and name.lower() == f"{syntax.function}()":
                 return Attribute(name, kind)
@@ -252,7 +252,7 @@ class _Typing:
         return self._case([self._condition(condition)], [self.node(value)], self.node(otherwise), syntax.offset)
 
     def nullif(self, syntax: Apply) -> TypedNode:
-        """Type `nullif(value, other)`: null if both are equal, else the first one."""
+        """Type `nullif(value, other)`: null if both are equal, otherwise `value`."""
         if len(syntax.arguments) != 2:
             raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
         value = self.node(syntax.arguments[0])

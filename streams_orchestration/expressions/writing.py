@@ -71,7 +71,7 @@ class Given:
 
 
 def written(tree: Syntax) -> str:
-    """Return the text of an expression, with brackets only where they are needed."""
+    """Return the text of an expression, with brackets only if they are necessary."""
     return _text(tree, _OR)
 
 
@@ -188,7 +188,7 @@ def name_text(name: str) -> str:
 
 
 def text_literal(value: str) -> str:
-    """Return a text in quotes, escaped so that submission replaces nothing in it."""
+    """Return a text in quotes, escaped so that `${...}` in it is not substituted."""
     escaped = "".join(_ESCAPES.get(mark, mark) for mark in value)
     return "'" + escaped.replace("${", "\\u0024{") + "'"
 

@@ -101,7 +101,7 @@ def _not_entered(operations: dict[int | str, Operation]) -> Iterator[Diagnostic]
 
 
 def _unequal_tees(operations: dict[int | str, Operation]) -> Iterator[Diagnostic]:
-    """Report tees of one stream with different amounts; they carry the same items (rule Q5)."""
+    """Report tees of the same stream with different amounts; they carry the same items (rule Q5)."""
     first: dict[int | str, Operation] = {}
     for each in operations.values():
         if each.kind == "tee" and each.card is not None:

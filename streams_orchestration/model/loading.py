@@ -207,7 +207,7 @@ def _texts(node: Any) -> Iterable[str]:
 
 
 def _copy(node: Any) -> Any:
-    """Return a deep copy with the same lines, whose containers may be changed."""
+    """Return a deep copy with the same lines, whose containers may be modified."""
     if isinstance(node, LocatedMapping):
         mapping = LocatedMapping(node.file, node.line, node.column)
         mapping.update({key: _copy(value) for key, value in node.items()})

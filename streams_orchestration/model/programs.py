@@ -36,7 +36,7 @@ def is_native(value: Any) -> bool:
 
 
 def is_fixed(key: object, value: Any) -> bool:
-    """Return True for an entry of parameters that holds programs only, so that nothing is substituted in it."""
+    """Return True for an entry of the parameters in which nothing is substituted, because it holds only programs."""
     return key == LOGIC and is_mapping(value)
 
 

@@ -171,7 +171,7 @@ class _Parser:
 
 
 def parse_schema(text: str) -> Schema:
-    """Parse a tuple type. At an error, the remaining attributes are left out and `errors` says what is wrong."""
+    """Parse a tuple type. At an error, the remaining attributes are left out and `errors` has the message."""
     try:
         parser = _Parser(text)
         if not parser.tokens:

@@ -69,7 +69,7 @@ class AssetKeys:
         self._given: dict[str, Mapping[str, dg.AssetKey]] = {}
 
     def of(self, application: str, node: str) -> dg.AssetKey:
-        """Return the key of an asset: the one given by `use`, else the asset's own key.
+        """Return the key of an asset: the key set by `use`, or else its own key.
 
         Args:
             application: the application's name.

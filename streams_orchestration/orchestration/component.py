@@ -371,5 +371,5 @@ def _reset_sensors(
 
 
 def _text(value: str | float) -> str:
-    """Return a value as it is written on a command line; YAML may have read it as a number or a boolean."""
+    """Return a value as text for a command line; YAML may have read it as a number or a boolean."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -54,7 +54,7 @@ class Judgement:
 
     @property
     def outcome(self) -> str:
-        """The outcome, `failed` or the note; the check is recorded anew when this text changes."""
+        """The outcome: `failed`, or the note. The check is recorded again when this text changes."""
         return FAILED if self.problems else self.note
 
     @property

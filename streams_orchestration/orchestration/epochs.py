@@ -53,7 +53,7 @@ class Epoch:
         return f"{self.number}@{self.life}"
 
     def new_since(self, before: Epoch | None) -> int:
-        """Return how many epochs were completed since an earlier one; all of them if that was in another life."""
+        """Return how many epochs were completed since an earlier one; in another life, all epochs of this life."""
         return self.number - before.number if before is not None and before.life == self.life else self.number
 
 

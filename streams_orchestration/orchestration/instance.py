@@ -42,7 +42,7 @@ def dagster_home(home: api.Home) -> Path:
 
 
 def settings_file() -> Path:
-    """Return the `dagster.yaml` that a new instance gets: the one in the working directory, else the package's."""
+    """Return the `dagster.yaml` for a new instance: that of the working directory, or else that of the package."""
     here = Path(SETTINGS)
     if here.is_file():
         return here.absolute()
@@ -95,7 +95,7 @@ def _uncaptured(directory: Path) -> str:
 
 
 def _migrate(instance: dg.DagsterInstance, marker: Path, *, is_new: bool) -> None:
-    """Migrate the storage to this Dagster's schema, unless it is new or the marker file has this Dagster's version."""
+    """Migrate an existing storage to the schema of this Dagster, unless the marker file names this version."""
     if marker.exists() and marker.read_text() == dg.__version__:
         return
     if not is_new:

@@ -14,7 +14,7 @@ RECENT = 20
 
 
 def left_open(instance: dg.DagsterInstance, deployments: Collection[dg.AssetKey]) -> set[dg.AssetCheckKey]:
-    """Return the checks of these deployments whose last run has ended before it evaluated them."""
+    """Return the checks of these deployments whose last run ended without evaluating them."""
     keys = [dg.AssetCheckKey(asset, name) for asset in deployments for name in (*CHECKS, KEEPS_STATE)]
     if not keys:
         return set()
@@ -26,7 +26,7 @@ def left_open(instance: dg.DagsterInstance, deployments: Collection[dg.AssetKey]
 
 
 def said_again(instance: dg.DagsterInstance, key: dg.AssetCheckKey) -> dg.AssetCheckEvaluation | None:
-    """Return a copy of a check's last evaluation to record anew; None if its `RECENT` latest executions have none."""
+    """Return a copy of a check's last evaluation to record it again; None if its `RECENT` last executions have none."""
     history = instance.event_log_storage.get_asset_check_execution_history(key, limit=RECENT)
     evaluations = (record.evaluation for record in history)
     made = next((each for each in evaluations if isinstance(each, dg.AssetCheckEvaluation)), None)

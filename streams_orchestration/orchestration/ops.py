@@ -219,7 +219,7 @@ def await_heartbeats(
 def stop_hosts(
     context: dg.OpExecutionContext, config: CancelApplication, streams: StreamsResource, keys: AssetKeys
 ) -> None:
-    """Stop the application. Its committed state is kept, and deploying it again goes on from there."""
+    """Stop the application. Its committed state is kept; if it is deployed again, it continues from there."""
     _stop_orphans(context, streams.directory())
     _record(
         context,

@@ -23,7 +23,7 @@ HOTTEST = 20
 
 
 def profile_metadata(measurement: api.Measurement, path: Path) -> Metadata:
-    """Return the metadata of a profile: rates, the hottest operators, PEs, costs of sending, and what is unmeasured."""
+    """Return the metadata of a profile: rates, busiest operators, PEs, costs of sending, and unmeasured operators."""
     profile = measurement.profile
     seconds = profile.seconds
     hottest = sorted(profile.operators, key=lambda each: -each.cpu_seconds)[:HOTTEST]

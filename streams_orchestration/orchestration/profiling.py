@@ -189,7 +189,7 @@ def _stored_profile(store: ArtifactStore, application: str) -> Profile:
 
 
 def _undecoupled(store: ArtifactStore, application: str) -> Progress:
-    """Return the stored stages, with fusion computed anew without any decoupling decision."""
+    """Return the stored stages, with fusion repeated without a decoupling decision."""
     done, _ = store.progress(application, (LOGICAL, PARALLEL, REGIONS))
     fused, _ = compute(FUSION_STAGE, replace(done, options=replace(done.options, decoupling=None)))
     return fused

@@ -309,7 +309,7 @@ def sink_event(
 def _event_time(
     operators: Collection[str], watermark: float | None, metrics: api.ApplicationMetrics
 ) -> dict[str, dg.MetadataValue]:
-    """Return the watermark, and the number of late tuples that these operators and those in front of them dropped.
+    """Return the watermark, and the number of late tuples that these operators and their upstream operators dropped.
 
     Args:
         operators: the operators in event-time graphs; none for no event time.

@@ -204,7 +204,7 @@ class _Tick:
             return []
 
     def look_late(self, application: str) -> list[api.UnitFailure]:
-        """Return the application's failures whose reset is due; its other news is left to the next tick."""
+        """Return the application's failures whose reset is due. Other changes are left to the next tick."""
         try:
             status = api.observed_status(self.home, application)
         except api.NotDeployedError:  # since the pulse was read

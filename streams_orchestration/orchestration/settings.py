@@ -54,7 +54,7 @@ class CompileOptions(dg.Config):
     faithful: bool | None = Field(default=None, description="Do as IBM Streams does where the compiler can do better.")
 
     def options(self, defaults: Options) -> Options:
-        """Return the compiler's options: these values, and the default for each one that is left out."""
+        """Return the compiler's options: these values, or the default of an option that was left out."""
         return Options(
             name=defaults.name,
             submission={**defaults.submission, **self.submission},

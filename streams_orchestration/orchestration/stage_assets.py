@@ -322,7 +322,7 @@ def chosen(
 
 
 def kept_options(source: ApplicationSource, store: ArtifactStore, home: api.Home) -> Options:
-    """Return the options that an application is deployed with, else those of its last compilation, else its defaults.
+    """Return the options of the deployed application, or else of its last compilation, or else its defaults.
 
     A refused or reverted redeploy does not change them. An option of a redeploy, such as a width, stays until another
     redeploy changes it.

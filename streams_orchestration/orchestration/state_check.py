@@ -1,4 +1,4 @@
-"""The check whether a redeploy with the spec as it is now would lose state."""
+"""The check that a redeploy with the current spec would lose no state."""
 
 # Dagster reads the annotations of resources here, so they may not be turned into text.
 import dagster as dg

@@ -30,7 +30,7 @@ STOP_LIMIT = 15.0
 
 
 class UserInterfaceError(api.StreamsRuntimeError):
-    """The UI did not come up, or one of its processes ended by itself."""
+    """The UI did not start, or one of its processes ended unexpectedly."""
 
 
 def serve(home: api.Home, port: int, specs: Path, hosts: Sequence[str] = ()) -> int:

@@ -1,4 +1,4 @@
-"""Versions of code and of data, by which Dagster knows what is out of date."""
+"""Versions of code and of data, from which Dagster decides which assets are out of date."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class Look:
 
 
 def look(status: api.ApplicationStatus, now: float, memory: Memory, machines: Sequence[api.MachineStatus] = ()) -> Look:
-    """Decide which resets of an application to begin (see `heal`), what to record of it, and what to remember."""
+    """Decide which resets of an application to begin (see `heal`), which events to record, and what to remember."""
     healing = api.heal(status, now, memory.known)
     judged = judge(status, now, machines)
     checks = tuple(check for check in judged if memory.checks.get(check.name) != check.outcome)
@@ -176,9 +176,9 @@ def _remark(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...
 
 
 def to_look_at(memories: Mapping[str, Memory], pulses: Mapping[str, api.Pulse], now: float) -> list[str]:
-    """Return the applications to look at now: all that have news, else of those that are due the one seen longest ago.
+    """Return the applications to look at now: all with news; without news, the due one that was seen longest ago.
 
-    Without news it is only one, since many looks in a row would keep news waiting.
+    Only one is returned then, because many looks in a row would delay news.
     """
     known = [name for name in memories if name in pulses]
     news = [name for name in known if memories[name].has_news(pulses[name], now)]

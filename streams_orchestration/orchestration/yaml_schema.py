@@ -20,7 +20,7 @@ class Checked(dg.Resolvable):
 
     @classmethod
     def model(cls) -> type[BaseModel]:
-        """Return the pydantic model of the attributes as they stand in YAML."""
+        """Return the pydantic model of the attributes in the form that YAML has."""
         return _checked(cls, super().model())
 
 

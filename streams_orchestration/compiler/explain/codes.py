@@ -18,7 +18,7 @@ def is_code(what: str) -> bool:
 
 
 def code_explanation(code: str, diagnostics: Iterable[Diagnostic] | None = None) -> Explanation:
-    """Explain a code, and list the places where an application has it.
+    """Explain a diagnostic code, and list the places at which an application raises it.
 
     Args:
         code: a code of `CODES`, in any case.

@@ -1,4 +1,4 @@
-"""Explanations of event-time graphs: how event time comes to an operator, with which lag, and where it ends."""
+"""Explanations of event-time graphs: the path by which event time reaches an operator, its lag, and where it ends."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _drift(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 
 
 def _reached(lookup: CompilationIndex, model: LogicalOperator, role: EventTimeOperator) -> Iterator[Fact]:
-    """Say by which path event time comes, from which annotations, and which lag is the greatest."""
+    """Explain by which path event time reaches an operator, from which annotations, and which lag is the largest."""
     operators = lookup.logical.operators
     for number in role.imports:
         name = lookup.physical.imports[number].name

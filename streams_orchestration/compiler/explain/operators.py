@@ -46,7 +46,7 @@ def operator_explanation(lookup: CompilationIndex, operators: list[int]) -> Expl
 
 
 def width_reason(lookup: CompilationIndex, region: ParallelRegion) -> str:
-    """Return the words that say where a region's width comes from (rule 6)."""
+    """Return words for the origin of a region's width (rule 6)."""
     for pattern, _ in lookup.options.widths:
         if width_pattern(pattern).fullmatch(region.name):
             return f"given with --width {pattern}"
@@ -67,7 +67,7 @@ def _channels(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 
 
 def _partitions(lookup: CompilationIndex, operator: int) -> Fact | None:
-    """Return the fact that says how Spark partitions the operator's query; None for a tuple operator."""
+    """Return a fact about the partitions of an operator's Spark query; None for an operator without a query."""
     if lookup.model(operator).engine != "dataframe":
         return None
     if prod(lookup.physical.operators[operator].widths) > 1:

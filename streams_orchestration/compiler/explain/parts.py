@@ -52,7 +52,7 @@ def _ports(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
 
 
 def stream_explanation(lookup: CompilationIndex, name: str) -> Explanation:
-    """Explain a stream: its producers, and how each consumer gets it."""
+    """Explain a stream: its producers, and how each consumer receives it."""
     ports = lookup.streams[name]
     operator, port = ports[0]
     model = lookup.model(operator).outputs[port]

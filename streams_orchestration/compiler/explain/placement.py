@@ -41,7 +41,7 @@ def loop_facts(lookup: CompilationIndex, first: int, second: int) -> Iterator[Fa
 
 
 def load_facts(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
-    """Say how many processors a PE keeps busy."""
+    """Explain how many processors a PE keeps busy."""
     if lookup.costs is None:
         return
     from streams_orchestration.compiler.decoupling.application_decision import pe_loads
@@ -65,7 +65,7 @@ def number_facts(lookup: CompilationIndex) -> Iterator[Fact]:
 
 
 def origin(group: PlacementGroup, operator: str) -> str:
-    """Say where a placement group comes from."""
+    """Return words for the config from which a placement group comes."""
     return "its own config" if group.introducer in ("", operator) else f"the config of {group.introducer}"
 
 
@@ -238,7 +238,7 @@ def _share(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 
 
 def _weights(lookup: CompilationIndex) -> str:
-    """Say where the traffic of connections comes from."""
+    """Return words for the source of the connections' traffic."""
     if lookup.options.profile is not None:
         return "the rates of the profile"
     declared = any(port.rate is not None for each in lookup.logical.operators for port in each.outputs)

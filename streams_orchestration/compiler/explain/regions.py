@@ -33,7 +33,7 @@ def membership_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 
 
 def _reached(lookup: CompilationIndex, operator: int) -> Fact:
-    """Say how the region reached a member: as a start, or along the streams from one."""
+    """Explain how the region reached a member: as a start, or along the streams from a start."""
     model = lookup.model(operator)
     if model.index in lookup.starts.starts:
         annotation = deciding_annotation(model, lookup.annotations)

@@ -25,7 +25,10 @@ from streams_orchestration.operators.contract import Operator, SourceOperator
 
 
 def state_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
-    """Say what state is kept and what a redeploy does to it; nothing for an operator that cannot run."""
+    """Explain which state an operator keeps, and the effect of a redeploy on it.
+
+    An operator that cannot run has none.
+    """
     program = _program(lookup, operator)
     if program is None:
         return
@@ -56,7 +59,7 @@ def _program(lookup: CompilationIndex, operator: int) -> OperatorProgram | None:
 def _divided(
     model: LogicalOperator, program: OperatorProgram, kind: type[Operator], levels: tuple[Level, ...], place: int
 ) -> str:
-    """Say what a change of one width would do to the state, in the words of a preview."""
+    """Explain the effect of a changed width on the state, in the words of a preview."""
     if reads_by_channel(model.parameters, kind):
         last = refusal(model.name, OFFSET_WITHOUT_CHANNEL.format("the last one"), CHANNELS)
         return f"each channel continues from its own offset; with fewer channels, {last.text}. {last.remedy}"

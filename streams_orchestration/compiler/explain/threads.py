@@ -48,7 +48,7 @@ def _begin(lookup: CompilationIndex, kind: str, operator: int, port: int) -> str
 
 
 def model_fact(lookup: CompilationIndex, operator: int) -> Fact:
-    """Say the threading model of an operator and where it comes from."""
+    """Explain the threading model of an operator and its origin."""
     threading = lookup.model(operator).threading
     model = threading_model(lookup.model(operator), lookup.options)
     if threading.explicit:

@@ -59,7 +59,7 @@ def check_assignment(
 
 
 def atomic_groups(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan) -> list[list[int]]:
-    """Return sets of operators of one fused PE with the same atomic tag, in all channels, which are never parted."""
+    """Return the sets of operators of one fused PE with the same atomic tag, in all channels; none may be divided."""
     groups: dict[tuple[str, int], list[int]] = {}
     tags = [each.atomic for each in logical.operators]
     for operator in physical.operators if any(tags) else ():

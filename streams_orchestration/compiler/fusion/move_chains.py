@@ -76,7 +76,7 @@ class MoveChains:
                     self._go(unit, container)
 
     def _disturb(self, units: Sequence[int], chance: random.Random) -> float:
-        """Exchange a few units, whatever it costs; returns the traffic saved, which is rarely above zero."""
+        """Exchange a few units at random, even at a cost; return the traffic saved, which is rarely positive."""
         gained = 0.0
         for _ in range(chance.randint(1, 3)):
             first, second = chance.choice(units), chance.choice(units)

@@ -17,10 +17,11 @@ from streams_orchestration.compiler.profiles.rates import Rates
 
 
 class Frontier:
-    """The units connected with those in a container; the unit that shares most traffic with it comes first.
+    """The units connected with a container, in the order in which the container should take them.
 
-    Among equals, downstream units come first, then those reached last, then the smallest number. There is a stack for
-    every amount of traffic and direction, so that only different amounts need a heap.
+    The unit with the most traffic to the container comes first. Among equals, downstream units come first, then the
+    latest ones, then the smallest number. There is a stack for every amount of traffic and direction, so only different
+    amounts need a heap.
     """
 
     def __init__(self, waiting: Collection[int]) -> None:
@@ -265,9 +266,9 @@ class Packing:
             claimed.update(dict.fromkeys(self._units[unit].claims, container))
 
     def _refine(self, members: Sequence[int], first: int) -> None:
-        """Move single units of one kind between containers, as long as these stay of even size.
+        """Move single units of one kind between containers of even size, to save traffic.
 
-        Units with claims or wishes for their host stay where they are.
+        Units with claims or host placement are not moved.
         """
         count = len(self._containers) - first
         if count < 2:

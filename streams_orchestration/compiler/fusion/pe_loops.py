@@ -1,7 +1,7 @@
-"""Loops of PEs whose operators form none: such PEs would wait for one another's end (rule 56).
+"""Removes loops of PEs whose operators form no loop: such PEs would wait for one another's end (rule 56).
 
-PEs in a loop are parted into pieces, each of which feeds only later ones. Then pieces are merged again where no loop
-results.
+PEs in a loop are divided into pieces, each of which feeds only later ones. Then pieces are merged again if that makes
+no loop.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from streams_orchestration.compiler.placement.fusable_units import FusableUnit, 
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """Fusable units of one kind: only these can share PEs."""
+    """Fusable units of one kind. Only units of the same class can share PEs."""
 
     units: tuple[int, ...]
     operators: int
@@ -81,7 +81,7 @@ def classes(units: Sequence[FusableUnit], tags: Mapping[int, Iterable[str]]) -> 
 
 
 def manual_sizes(groups: Sequence[Class], isolated: int, wanted: int) -> list[int]:
-    """Return the PEs of each class for a wanted number of PEs without those of isolated units (rule 55)."""
+    """Return the number of PEs for each class, from the wanted number of all PEs, less isolated units (rule 55)."""
     return _allot(groups, wanted - isolated)
 
 

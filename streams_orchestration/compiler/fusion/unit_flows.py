@@ -20,7 +20,7 @@ _UNIT = itemgetter(0)
 
 @dataclass(frozen=True, slots=True)
 class UnitFlows:
-    """The connections of every unit with others, those with the unit of the largest number first."""
+    """The connections between units; those with the largest unit number come first."""
 
     downstream: Sequence[Sequence[Flow]]
     upstream: Sequence[Sequence[Flow]]

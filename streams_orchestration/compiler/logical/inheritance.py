@@ -148,7 +148,7 @@ class Inheritance:
         return None if text is None else str(self.substitution.value(text, placement, key, operator=operator))
 
     def _group(self, configs: list[_Introduced], prefix: str, operator: PrimitiveInstance) -> PlacementGroup:
-        """Return a placement group, whole, from the nearest config that mentions any member of it (rule 42)."""
+        """Return a whole placement group, from the nearest config with any of its members (rule 42)."""
         members = tuple(f"{prefix}_{member}" for member in ("isolation", "colocation", "exlocation"))
         for each in configs:
             placement = each.config.placement
@@ -186,7 +186,10 @@ class Inheritance:
         return Tag("plain", str(self.substitution.value(text, placement, key, operator=operator.name)))
 
     def _by_text(self, text: str, member: str, operator: PrimitiveInstance) -> _Introduced | None:
-        """Return the introducer as Streams finds it: the innermost composite with the same text, not the winner."""
+        """Return the composite to which Streams attributes a placement tag: the innermost one with the same text.
+
+        Another config may actually supply the tag.
+        """
         own = operator.invocation.config.placement
         if own is not None and text in (getattr(own, member) or ()):
             return None
@@ -243,7 +246,7 @@ class Inheritance:
         return Threading(model=self.options.threading)
 
     def atomic(self, operator: PrimitiveInstance) -> str | None:
-        """Return the tag of the operator's own `atomic`, else that of the innermost invocation around it."""
+        """Return the tag of the operator's own `atomic`, or else that of its innermost enclosing invocation."""
         for instance in (operator, *operator.parent.enclosing()):
             annotations = instance.invocation.annotations if instance.invocation is not None else None
             if annotations is not None and annotations.atomic is not None:

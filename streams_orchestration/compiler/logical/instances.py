@@ -42,7 +42,7 @@ class CompositeInstance:
         return self.definition.inputs if isinstance(self.definition, Composite) else ()
 
     def enclosing(self) -> tuple[CompositeInstance, ...]:
-        """Return this instance and those around it, innermost first, without the main composite."""
+        """Return this instance and its enclosing instances, innermost first, without the main composite."""
         instances: list[CompositeInstance] = []
         instance = self
         while instance.parent is not None:

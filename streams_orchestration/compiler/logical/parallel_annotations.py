@@ -47,7 +47,7 @@ def misplaced_widths(tree: InstanceTree) -> Iterator[Diagnostic]:
 
 
 def number_regions(tree: InstanceTree) -> list[Instance]:
-    """Number the annotated invocations in the order in which they are expanded (rule 4), inner ones first.
+    """Number the annotated invocations in the order of their expansion (rule 4), inner ones first.
 
     The annotated primitive operators of a composite come first. Then each composite in it follows, after everything
     inside of it.
@@ -93,7 +93,7 @@ def port_names(instance: Instance) -> tuple[str, ...]:
 
 
 def width_pattern(pattern: str) -> re.Pattern[str]:
-    """Return the regular expression of a pattern of region names, in which `*` stands for any text (rule 6)."""
+    """Return the regular expression for a pattern of region names, in which `*` matches any text (rule 6)."""
     return re.compile(".*".join(re.escape(part) for part in pattern.split("*")))
 
 

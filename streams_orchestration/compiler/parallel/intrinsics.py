@@ -82,5 +82,5 @@ class ChannelContext(NamedTuple):
 
 
 def substitute_channels(value: Any, operator: PhysicalOperator) -> Any:
-    """Return the parameters of a logical operator, or one of them, with the channels of one of its replicas."""
+    """Return parameters of a logical operator, or a part of them, with the channel functions of a replica replaced."""
     return ChannelContext.at(operator.channels, operator.widths).substitute(value)

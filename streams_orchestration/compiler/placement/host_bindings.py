@@ -33,7 +33,7 @@ class HostBindings:
         return {unit.host_set: self.tags(unit.host_set) for unit in units if unit.host_set >= 0}
 
     def fits(self, first: int, second: int) -> bool:
-        """Return True if a PE with operators of the one set can take a unit of the other; -1 stands for no set."""
+        """Return True if a PE with operators of one host set can take a unit of another; -1 means no host set."""
         if first < 0 or second < 0:
             return True
         first, second = self._sets.find(first), self._sets.find(second)

@@ -37,7 +37,7 @@ class _Host:
 
 @dataclass(slots=True)
 class _Pool:
-    """The hosts of a declared pool, or those for operators without a host config."""
+    """The hosts of a declared pool, or the hosts for operators without a host config."""
 
     size: int | None
     hosts: list[_Host] = field(default_factory=list[_Host])
@@ -133,7 +133,7 @@ def _bundles(placements: Placements, pes: Sequence[Sequence[int]]) -> list[_Bund
 
 
 def _in_order(bundles: Sequence[_Bundle]) -> list[_Bundle]:
-    """Sort bundles: named hosts first, then those without configs, then in pools those with most demands first."""
+    """Sort bundles: named hosts first, then bundles without configs, then those in pools by falling demands."""
 
     def key(bundle: _Bundle) -> tuple[int, bool, bool]:
         asks = bundle.isolated or bool(bundle.tags)

@@ -140,7 +140,7 @@ class _Loss:
         return decided._replace(actions=tuple(actions), moves=decided.moves if keeps else ())
 
     def check(self) -> None:
-        """Raise NothingToDropError if a name is not that of an operator that loses its state."""
+        """Raise NothingToDropError if a name in `drop` belongs to no operator, or to one that loses no state."""
         unknown = sorted(name for name in self._unused if name not in self._known)
         if unknown:
             message = f"there is no operator {unknown[0]}{nearest(unknown[0], self._known)}"

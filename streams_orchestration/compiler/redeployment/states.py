@@ -72,7 +72,7 @@ def refusal(name: str, reason: str, cause: str) -> Refusal:
 
 
 def remedy_of_gone(identity: str, name: str) -> str:
-    """Return how to keep the state of an operator that the new plan lacks, or how to allow its loss."""
+    """Return how to keep the state of an operator that the new plan lacks, or how to accept its loss."""
     return f"Give the operator that replaces it `uid: {identity}`, or {_accepting_loss(name)}"
 
 
@@ -290,7 +290,7 @@ class Decisions:
 
 
 def _may_store(program: OperatorProgram) -> bool:
-    """Return True if the class says that it keeps state under these parameters, or cannot be asked."""
+    """Return True if the operator keeps state under these parameters, or if its class cannot be imported."""
     try:
         kind = import_operator(program.implementation)
         return kind.has_state(kind.Parameters.model_validate(program.parameters))

@@ -105,7 +105,7 @@ class _Plain:
         self._pes = pes
 
     def program(self) -> tuple[Any, ...]:
-        """Return everything in the program that decides what the PE does."""
+        """Return all facts in the program that decide what the PE does."""
         program = self._program
         consumers = {
             stream: sorted(self._pes.get(pe, pe) for pe in readers) for stream, readers in program.consumers.items()

@@ -30,7 +30,7 @@ class Cell(Protocol):
     """The type of the values of a column, or of one key of a record."""
 
     def document(self, value: Any, /) -> Any:
-        """Return the value in a document."""
+        """Return the JSON form of a value in the plan document."""
         ...
 
     def encoder(self) -> Encoder:
@@ -39,7 +39,7 @@ class Cell(Protocol):
 
 
 class Plain:
-    """A value that stands for itself, all of one type."""
+    """A cell whose value is written unchanged; all values have one type."""
 
     def __init__(self, encode: Encoder | None = None) -> None:
         self._encode = encode
@@ -126,7 +126,7 @@ class Extended:
 
 
 class Fields:
-    """A value that stands for several keys of the object around it; there are few different values."""
+    """A cell that is written as several keys of the surrounding object; there are few different values."""
 
     def __init__(self, document: Callable[[Any], dict[str, Any]]) -> None:
         self.document = document
@@ -137,7 +137,7 @@ class Fields:
 
 
 class Shared:
-    """Another cell with few different values, each of which is encoded once."""
+    """A cell with few different values; each value is encoded only once."""
 
     def __init__(self, cell: Cell) -> None:
         self.document = cell.document

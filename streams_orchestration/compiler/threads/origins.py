@@ -16,7 +16,7 @@ Model = Literal["manual", "automatic", "dynamic", "dedicated"]
 
 
 def threading_model(operator: LogicalOperator, options: Options) -> Model:
-    """Return the model of the annotation around the operator, else that of the options, else automatic (67, 68)."""
+    """Return the threading model of the nearest annotation, or else of the options, or else automatic (67, 68)."""
     return operator.threading.model or options.threading or "automatic"
 
 

@@ -82,7 +82,7 @@ def _compute(done: Progress) -> tuple[ThreadPlan, list[Diagnostic]]:
 
 
 def queues_are_placed(done: Stages) -> Iterator[str]:
-    """Check that an added queue stands behind a splitter of its PE, or that its operator is dedicated.
+    """Check that every added queue is directly behind a splitter of its PE, or in front of a dedicated operator.
 
     Rules 65 and 66.
     """

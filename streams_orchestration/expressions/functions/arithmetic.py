@@ -332,7 +332,7 @@ ARITHMETIC.bound(
 
 
 def one_number(operands: Sequence[Operand]) -> Resolved | None:
-    """Resolve a function of one number or interval whose value has the same type."""
+    """Resolve a function of one number or interval whose result has the type of its argument."""
     if len(operands) != 1:
         return None
     kind = _number(operands[0].type)

@@ -155,7 +155,10 @@ def _reader(kind: Type, zone: dt.tzinfo) -> Callable[[Any], Any]:
 
 
 def _taken(read: Callable[[Any], Any], value: Any) -> tuple[Any, bool]:
-    """Convert a value; return it and True if all of it fits its type. Raises Unfit if nothing of it fits."""
+    """Convert a value; return it, and True if all its parts fit the type.
+
+    Raise Unfit if the whole value does not fit.
+    """
     if value is None:
         return None, True
     try:

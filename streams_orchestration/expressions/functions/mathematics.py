@@ -143,7 +143,7 @@ def _of_double(
     *,
     aliases: Sequence[str] = (),
 ) -> None:
-    """Enter a function of one double; where it is undefined, the result is NaN."""
+    """Register a function of one double. Outside of its domain, the result is NaN."""
 
     def row(value: float) -> float:
         try:

@@ -60,7 +60,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 def fault_of(error: re.error) -> str:
-    """Say in our words what is wrong with a regular expression, and where."""
+    """Return a message about the fault of a regular expression, with its position."""
     fault = next((ours for theirs, ours in _FAULTS.items() if error.msg.startswith(theirs)), "it is malformed")
     return f"{fault}, at character {(error.pos or 0) + 1}"
 

@@ -317,7 +317,7 @@ EVENT_TIME_KINDS = tuple(_KINDS)
 
 
 def _split(text: str) -> list[tuple[str, str | None]]:
-    """Return the parts of a clause as name and argument; None is no argument."""
+    """Return the parts of a window clause as pairs of name and argument; the argument is None without brackets."""
     parts = (part.strip() for part in re.split(r",(?![^()]*\))", text))
     matches = ((part, _PART.fullmatch(part)) for part in parts)
     return [(part, None) if match is None else (match[1], match[2]) for part, match in matches]

@@ -23,7 +23,7 @@ HolderKind = Literal["connection", "partition", "source", "tuple", "operator", "
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """The holder of one operator's watermark."""
+    """The cause that holds back the watermark of one operator: a connection, a partition or a tuple."""
 
     kind: HolderKind
     name: str = ""

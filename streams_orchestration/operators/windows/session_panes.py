@@ -174,7 +174,7 @@ class SessionPanes:
         self._next_due = self._next_closed = IDLE
 
     def absorb(self, state: Mapping[str, Any], before: np.ndarray, after: np.ndarray) -> None:
-        """Add the sessions of partitions of another state, under new numbers; sessions that touch are joined."""
+        """Add the sessions of another state's partitions, which are renumbered; sessions that touch are joined."""
         table = state["sessions"].table()
         theirs = places_of(table.column("partition").to_numpy(), before)
         table = table.filter(pa.array(theirs >= 0))

@@ -186,7 +186,7 @@ class SlidingWindows:
         return Firings(self.log.take(places[seen]), moved[starts], moved[ends], at)
 
     def _note(self) -> None:
-        """Compute the notes of the tuples again, after a restore or a renumbering."""
+        """Compute partition and eviction value of the logged tuples again, after a restore or a renumbering."""
         tuples = self.log.take(np.arange(self.log.size))
         keys, codes = self._partitions_of(tuples)
         rows = self.partitions.index.find(keys)

@@ -146,7 +146,7 @@ def commit_batch(
 
 
 def _check(program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], row: _Standing) -> None:
-    """Hold the promises of a commit (B4, B18)."""
+    """Check the invariants of a commit (B4, B18)."""
     batch = f"batch {plan.batch} of PE {program.pe} of {program.application}"
     tasks = {(result.level, result.partition) for result in results}
     promise(len(tasks) == len(results), "B18", f"{batch} has two results of one task")

@@ -1,4 +1,4 @@
-"""Window marks that no operator handles: they are counted, but cut no batches and call nobody."""
+"""Window marks that no operator handles: they are counted, but divide no batches and cause no calls."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from streams_orchestration.runtime.tasks.meter import Meter
 
 
 class UnheededMarks:
-    """The output ports of one task from which window marks reach only operators of the task that ignore them."""
+    """The output ports of one task whose window marks reach only operators of the same task that ignore them."""
 
     def __init__(self, program: PeProgram, instance: Callable[[int], Instance], meter: Meter) -> None:
-        """Create without knowledge.
+        """Create without any known port; ports are found on request.
 
         Args:
             program: the program of the PE.

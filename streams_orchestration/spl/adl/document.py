@@ -195,7 +195,7 @@ class _Writer:
             raise AdlError(message, line)
 
     def composite_ports(self, composite: Instance) -> list[str]:
-        """Return the names of a composite's input ports: those of its readers if they agree, else `In0`, `In1`."""
+        """Return the names of a composite's input ports: those of its readers if they agree, otherwise `In0`, `In1`."""
         if composite.index in self.known_ports:
             return self.known_ports[composite.index]
         names: list[set[str]] = [set() for _ in composite.inputs]
@@ -279,7 +279,7 @@ class _Writer:
         return self._shared(self.composites, instance.kind, body)
 
     def _shared(self, table: dict[str, LocatedMapping], kind: str, content: LocatedMapping) -> str:
-        """Return the name under which a table holds a content, which is added unless it is there."""
+        """Return the name of a content in a table; add the content under a new name if the table lacks it."""
         name, number = kind, 1
         while name in table and table[name] != content:
             number += 1

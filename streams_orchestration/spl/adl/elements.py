@@ -19,7 +19,7 @@ _DEEPEST = 500
 
 @dataclass(slots=True)
 class Element:
-    """An element: its local name, the attributes by local name, the text directly in it, and its line."""
+    """An XML element: its local name, its attributes by local name, its direct text, and its line."""
 
     name: str
     namespace: str

@@ -18,7 +18,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The queue of a threaded port; `size` is None where the file gives none."""
+    """The queue of a threaded port; `size` is None if the file gives none."""
 
     policy: str
     size: int | None
@@ -26,7 +26,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class InputPort:
-    """An input port. Those of composites have no name, and none of the properties of operators."""
+    """An input port. A composite's port has only sources."""
 
     sources: tuple[End, ...]
     name: str = ""
@@ -135,7 +135,7 @@ class Splitter:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A parallel region: the instance that is replicated, and its width or the submission-time value of it."""
+    """A parallel region: the replicated instance, and its width or the submission-time value with the width."""
 
     instance: int
     line: int

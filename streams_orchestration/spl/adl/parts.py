@@ -221,6 +221,6 @@ def _literal(text: str, kind: str) -> object:
 
 
 def unquoted(text: str) -> str:
-    """Return a literal of a string without its quotes; a text without quotes as it is."""
+    """Return the value of a string literal; a text without quotes is returned unchanged."""
     quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
     return string_value(text) if quoted else text

@@ -1,4 +1,4 @@
-"""Parameters of Streams' standard operators as those of ours: other names and forms, and defaults that differ."""
+"""Translates parameters of Streams' standard operators to ours, which have other names, forms and defaults."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def adapted(
     data: Path,
     ignored: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Return the parameters with which our operator does as in Streams; those that are written are stronger.
+    """Return parameters with which our operator behaves as in Streams.
+
+    Written parameters win over Streams' defaults.
 
     Args:
         kind: the standard operator.

@@ -100,7 +100,7 @@ def _toolkits(unit: LoadedUnit, options: SplOptions) -> tuple[Toolkits, list[Dia
 
 
 def _data(toolkits: Toolkits, options: SplOptions) -> Path:
-    """Return the directory of relative input files: the one given, else `data` in the toolkit, else its root."""
+    """Return the directory of relative input files: the given one, or else `data` in the toolkit, or else its root."""
     if options.data is not None:
         return options.data.absolute()
     data = toolkits.roots[0] / "data"

@@ -354,7 +354,7 @@ class Expansion:
         self.operators = operators
 
     def shared(self, kind: str, content: LocatedMapping) -> str:
-        """Return the name of a composite with a content, which is added unless it is there."""
+        """Return the name of a composite with this content; add the composite under a new name if there is none."""
         name, number = kind, 1
         while name in self.composites and self.composites[name] != content:
             number += 1

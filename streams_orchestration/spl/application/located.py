@@ -46,7 +46,7 @@ def located(source: Source, node: Node, value: Any) -> Any:
 
 
 def sequence(source: Source, node: Node, values: Iterable[Any]) -> LocatedList:
-    """Return a list; entries that are no mappings have the place of a node."""
+    """Return a list with places. An entry that is no mapping has the place of `node`."""
     line, column = source.place(node.first)
     made = LocatedList()
     for each in values:

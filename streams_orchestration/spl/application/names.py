@@ -1,4 +1,4 @@
-"""The definitions that a file sees: its own, those it uses, those of its namespace, and those of the language."""
+"""The definitions that are visible in a file: its own, its `use` directives, its namespace, and the language."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class PrimitiveOperator:
 
     @property
     def kind(self) -> str:
-        """The name of a standard operator; that of another one with its namespace."""
+        """The name of a standard operator, or the qualified name of any other operator."""
         return self.name if self.standard or not self.namespace else f"{self.namespace}::{self.name}"
 
 
@@ -275,7 +275,7 @@ class FileNames:
 
 
 class Files:
-    """All files of an application, with what was found in them."""
+    """All files of an application, each with its definitions and scope."""
 
     def __init__(self, toolkits: Toolkits, known: Known, mistakes: list[Mistake], natives: Natives) -> None:
         """Begin without files.

@@ -1,4 +1,4 @@
-"""Parameters of primitive operators as those of a document."""
+"""Translates parameters of primitive operators to those of a document."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ class ParameterWriter:
         return self.program(checked, typed)
 
     def program(self, checked: Expression, typed: list[Node]) -> Any:
-        """Return an expression as a program; None if a part of it is wrong, which was reported."""
+        """Return the program of an expression; None if a part of it is wrong, which was reported before."""
         typed.append(checked)
         if isinstance(checked, OutputCall) and not self.native:
             checked = own_call(checked)
@@ -289,7 +289,7 @@ class ParameterWriter:
         return [entry(each) for each in sorted(dict.fromkeys(natives), key=lambda each: (each.full_name, each.text))]
 
     def _untyped_natives(self) -> list[dict[str, Any]]:
-        """Return the native functions of this invocation of which no types are known."""
+        """Return the native functions that this invocation calls and whose types are unknown."""
         natives = self.names.files.natives
         return [natives.entry(signature, span) for span, signature in natives.untyped[self._untyped :]]
 
@@ -338,7 +338,7 @@ def _reads(checked: Expression, port: Port) -> bool:
 
 
 def _unsaid_reads(checked: Expression, port: Port) -> Tuple:
-    """Return the attributes of a port that an expression reads, and whose types their columns do not say."""
+    """Return the attributes of a port that an expression reads and whose SPL types their columns do not determine."""
     parts = list(parts_of(checked))
     if any(isinstance(each, PortTuple) and each.port == port.label for each in parts):
         return unsaid(port.type)

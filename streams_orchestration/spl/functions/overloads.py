@@ -54,9 +54,9 @@ class Match:
 
 
 def choose(overloads: Sequence[Signature], arguments: Sequence[Type]) -> Match | None:
-    """Return the function that takes the arguments: one that needs no conversion, else one with conversions.
+    """Return the overload that takes the arguments: one without conversions, or else one with conversions.
 
-    Among several the one with the fewest type parameters is taken, and the first of these.
+    Among several, the one with the fewest type parameters wins, then the first.
     """
     fitting = [each for each in overloads if len(each.parameters) == len(arguments)]
     for exact in (True, False):
@@ -106,7 +106,7 @@ _CLASSES: dict[str, Callable[[Type], bool]] = {
 
 @dataclass(slots=True)
 class _Binding:
-    """The types that type parameters stand for, and the bounds that letters stand for."""
+    """The types bound to type parameters, and the bounds bound to letters, while one overload is matched."""
 
     classes: dict[str, str]
     exact: bool
@@ -176,7 +176,7 @@ class _Binding:
 
 
 def _shared(first: Type, second: Type) -> Type | None:
-    """Return the type that stands for two arguments; strings with bounds of their own lose them."""
+    """Return the common type of two arguments for one type parameter; strings lose their different bounds."""
     if isinstance(first, BoundedString) or isinstance(second, BoundedString):
         both = is_string(first) and is_string(second) and USTRING not in (first, second)
         return RSTRING if both else None

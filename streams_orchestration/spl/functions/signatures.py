@@ -103,7 +103,7 @@ class Signature:
 
     @property
     def is_pure(self) -> bool:
-        """True if a call does nothing but give a result, always the same one for the same arguments."""
+        """True if a call has no effect, and always gives the same result for the same arguments."""
         has_effect = (self.native and not self.pure) or (self.is_builtin and self.name in EFFECTS)
         return not (self.stateful or has_effect or any(each.mutable for each in self.parameters))
 

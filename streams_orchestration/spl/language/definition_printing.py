@@ -1,4 +1,4 @@
-"""The canonical text of what a file defines, a line for each definition; `printing` has that of what is in them."""
+"""The canonical text of the definitions in a file, one line each; `printing` writes expressions and statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Syntax trees of what a file defines: composites with their operator invocations, functions, types."""
+"""Syntax trees of the definitions in a file: composites with their operator invocations, functions, types."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ class ExpressionReader(TypeReader):
         return operator
 
     def _operand(self) -> Expression:
-        """Read prefix operators and casts, a primary expression, and what is behind it."""
+        """Read prefix operators and casts, a primary expression, and its postfix operators."""
         before: list[tuple[int, str, Type | None]] = []
         while True:
             first, text = self.at, self.texts[self.at]
@@ -173,7 +173,7 @@ class ExpressionReader(TypeReader):
         return operand
 
     def _cast(self) -> Type | None:
-        """Read a type in parentheses; stay and return None if what is in them is no type."""
+        """Read a type in parentheses. If they contain no type, read nothing and return None."""
         start = self.at
         if self.texts[start + 1] in TYPE_WORDS:
             self.at += 1

@@ -99,7 +99,7 @@ class InvocationReader(StatementReader):
         seen.add(name)
 
     def clause_elements(self, element: Callable[[], _Element], what: str) -> tuple[_Element, ...]:
-        """Read the elements of a clause behind its word; there is at least one."""
+        """Read the elements of a clause, at least one, after the clause's keyword."""
         if self.kinds[self.at] != "word":
             self.refuse(what)
         return self.elements(element, self._clause_ends, _STOPS, closers=";")

@@ -35,7 +35,7 @@ _Element = TypeVar("_Element")
 
 
 class FaultError(Exception):
-    """Error: a token cannot stand where it stands.
+    """Error: a token is not allowed at its place.
 
     Attributes:
         index: the token.
@@ -144,7 +144,7 @@ class Reader:
 
     @property
     def is_beyond(self) -> bool:
-        """True if what is next is outside of every invocation and function."""
+        """True if the next token can only be outside of every invocation and function."""
         text = self.texts[self.at]
         return text in BEYOND or not text or (text == "(" and self.texts[self.at + 1 : self.at + 3] == (")", "as"))
 

@@ -1,4 +1,4 @@
-"""Reading of statements, as they stand in functions and in the logic of invocations."""
+"""Reads statements of functions and of the logic of invocations."""
 
 from __future__ import annotations
 

@@ -85,11 +85,11 @@ class Tokens:
         return place_in(self.text, self.offsets[index])
 
     def adjoin(self, index: int) -> bool:
-        """Return True if nothing stands between a token and the next one."""
+        """Return True if a token and the next one have no space between them."""
         return self.offsets[index] + len(self.texts[index]) == self.offsets[index + 1]
 
     def on_new_line(self, index: int) -> bool:
-        """Return True if a token stands on a later line than the one before it."""
+        """Return True if a token begins on a later line than the token before it."""
         before = index - 1
         return index == 0 or "\n" in self.text[self.offsets[before] + len(self.texts[before]) : self.offsets[index]]
 
@@ -119,7 +119,7 @@ def string_value(written: str) -> str:
 
 
 def string_text(value: str) -> str:
-    """Return a string in double quotes, with escapes for quotes, backslashes and what is no character to print."""
+    """Return a string literal in double quotes; quotes, backslashes and unprintable characters are escaped."""
     return f'"{value.translate(_ESCAPES)}"'
 
 

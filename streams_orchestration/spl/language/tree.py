@@ -70,7 +70,7 @@ class AttributeDeclaration(Node):
 
 @dataclass(frozen=True, slots=True)
 class TupleType(Node):
-    """A tuple type: either its attributes, or the types whose attributes it joins."""
+    """A tuple type: its attributes, or the types whose attributes it combines."""
 
     attributes: tuple[AttributeDeclaration, ...]
     bases: tuple[Type, ...]
@@ -100,7 +100,7 @@ Type = NamedType | PrimitiveType | EnumType | TupleType | CollectionType | Optio
 
 @dataclass(frozen=True, slots=True)
 class Number(Node):
-    """A literal of a number, as it is written."""
+    """A literal of a number, unchanged as in the source."""
 
     text: str
 
@@ -301,7 +301,7 @@ class Return(Node):
 
 @dataclass(frozen=True, slots=True)
 class TypeDefinition(Node):
-    """A name for a type; `static` makes a composite's type known outside of it."""
+    """A definition of a type's name; `static` makes a type of a composite known outside of it."""
 
     static: bool
     name: Name

@@ -1,4 +1,4 @@
-"""Reading of types as they are written."""
+"""Reads written types."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class TypeReader(Reader, ABC):
         return written
 
     def tuple_type(self, first: int) -> TupleType:
-        """Read `<...>` behind `tuple` or `stream`, which is the token `first`."""
+        """Read `<...>` after `tuple` or `stream`, whose token is `first`."""
         self.expect("<")
         inner = self.at
         attributes, bases = self._tuple_body_behind(inner, self.type())
@@ -73,7 +73,7 @@ class TypeReader(Reader, ABC):
         return TupleType(first, self.at - 1, attributes, bases)
 
     def type_tail(self) -> Type:
-        """Read what a definition of a type equates: a type, or what could stand in the brackets of a tuple type."""
+        """Read the right side of a type definition: a type, or the content of the brackets of a tuple type."""
         first = self.at
         written = self.type()
         if self.kinds[self.at] != "word" and self.texts[self.at] != ",":

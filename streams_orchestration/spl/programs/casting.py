@@ -43,7 +43,7 @@ from streams_orchestration.spl.types.types import (
 
 @functools.lru_cache(maxsize=4096)
 def cast_function(source: Type, target: Type) -> Function:
-    """Return the function of a cast, or of a conversion; `same` if the value stays as it is."""
+    """Return the function of a cast or of a conversion; `same` if the value does not change."""
     if source == target:
         return same
     if isinstance(target, Optional):

@@ -1,4 +1,4 @@
-"""An expression as a function over columns of Arrow: vectorised where that is the same, else a loop."""
+"""An expression as a function over Arrow columns: vectorised if the results are the same, otherwise a loop."""
 
 from __future__ import annotations
 

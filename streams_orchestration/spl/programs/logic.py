@@ -50,7 +50,7 @@ class PlacedText(NamedTuple):
 
 @dataclass(frozen=True)
 class LinedSource(typed.Source):
-    """A text whose lines stand at other lines of a file."""
+    """A text whose lines come from other lines of a file."""
 
     lines: tuple[int, ...] = ()
 
@@ -141,7 +141,7 @@ class Program:
     def on_tuples(
         self, port: int, state: dict[str, Any], batch: pa.RecordBatch
     ) -> tuple[list[PortOutput], list[pa.Array]]:
-        """Run the program of a port for tuples; return what it submitted, and the values of its expressions.
+        """Run the program of a port for tuples; return the submitted tuples, and the values of its expressions.
 
         Raises:
             FailedError: an operation has no value for a tuple.
@@ -170,7 +170,7 @@ class Program:
         ]
 
     def on_mark(self, port: int, state: dict[str, Any], word: str) -> list[PortOutput]:
-        """Run the program of a port for a punctuation mark; return what it submitted.
+        """Run the program of a port for a punctuation mark; return the submitted tuples and marks.
 
         Raises:
             FailedError: an operation has no value.

@@ -163,7 +163,7 @@ def byte_at(text: str, at: int) -> str:
 
 
 def part(values: Any, lower: int | None, upper: int | None) -> Any:
-    """Return the elements from a lower bound to an upper one, which is excluded."""
+    """Return the elements from a lower bound up to, but not including, an upper bound."""
     start = 0 if lower is None else lower
     if not 0 <= start <= len(values):
         message = f"the slice begins at {start}, outside of {len(values)} elements"

@@ -169,7 +169,7 @@ def thawing(type_: Type) -> Function:
 
 @functools.lru_cache(maxsize=1024)
 def plain_function(type_: Type) -> Function:
-    """Return the function from values to those of `types.text`: lists for sets, lists of pairs for maps."""
+    """Return the function that converts values to the form of `types.text`: lists for sets, lists of pairs for maps."""
     match type_:
         case Optional(content=content):
             plain = plain_function(content)

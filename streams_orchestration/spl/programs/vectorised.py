@@ -1,8 +1,8 @@
-"""Expressions over whole columns by Arrow, where that gives provably the same as a loop.
+"""Evaluates expressions over whole columns by Arrow, if the results provably equal those of a loop.
 
-An expression goes this way only if every operation in it is in the tables below, none of which can fail. Arrow's
-unchecked operations wrap around, truncate and follow IEEE as SPL does; its casts and shifts are guarded here where they
-leave a value open.
+An expression is vectorised only if every operation in it is in the tables below, none of which can fail. Arrow's
+unchecked operations wrap around, truncate and follow IEEE as SPL does. Its casts and shifts are guarded here for the
+values that they leave undefined.
 """
 
 from __future__ import annotations

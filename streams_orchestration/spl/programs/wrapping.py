@@ -70,7 +70,7 @@ def float_quotient(dividend: float, divisor: float) -> float:
 
 
 def truncated(value: float, limit: float = 2.0**63) -> int:
-    """Return a float without its fraction; what is outside of 64 bits, whose cast C leaves open, is 0.
+    """Return a float without its fraction. Outside of 64 bits, where C leaves the cast undefined, the result is 0.
 
     Args:
         value: the float.

@@ -111,7 +111,7 @@ class Toolkits:
         return self._java[root]
 
     def definitions(self, namespace: str, name: str) -> list[tuple[LoadedUnit, Definition]]:
-        """Return the definitions of a name in a namespace; those of the first toolkit that has any."""
+        """Return the definitions of a name in a namespace, from the first toolkit that has any."""
         found = [(unit, each) for unit in self.units_of(namespace) for each in unit.named(name)]
         first = next((self._root(unit) for unit, _ in found), None)
         return [(unit, each) for unit, each in found if self._root(unit) == first]

@@ -1,4 +1,4 @@
-"""The operators of the toolkit `spl`, by namespace, as far as standard operators here do what they do."""
+"""The operators of the toolkit `spl`, by namespace, for which a standard operator of this product does the same."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class AttributeConflictError(ValueError):
 
 
 def joined(tuples: Iterable[Tuple]) -> Tuple:
-    """Return the type with the attributes of all types, each attribute once and where it comes first.
+    """Return the tuple type with the attributes of all types; a repeated attribute keeps its first position.
 
     Raises:
         AttributeConflictError: an attribute has two types.

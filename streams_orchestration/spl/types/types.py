@@ -61,7 +61,7 @@ class Tuple:
         return f"tuple<{', '.join(map(str, self.attributes))}>"
 
     def type_of(self, name: str) -> Type | None:
-        """Return the type of an attribute, or None if there is none of this name."""
+        """Return the type of an attribute, or None if the tuple has no attribute of this name."""
         return next((each.type for each in self.attributes if each.name == name), None)
 
 

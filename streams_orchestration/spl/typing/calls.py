@@ -52,7 +52,7 @@ _UINT32 = Primitive("uint32")
 
 
 class CallTyping(Naming):
-    """A typing of names and calls; `caller` is the function whose body this is, if any."""
+    """The typing of names and calls; `caller` is the function whose body is typed, if any."""
 
     caller: Signature | None = None
 
@@ -62,7 +62,7 @@ class CallTyping(Naming):
 
     @abstractmethod
     def expression(self, written: tree.Expression, expected: Type | None = None) -> Expression:
-        """Return a whole expression with its types, converted to what is expected."""
+        """Return a whole typed expression, converted to the expected type."""
 
     def wrong(self, written: tree.Node) -> Typed:
         """Return the node of an expression that is wrong."""
@@ -141,7 +141,7 @@ class CallTyping(Naming):
         return PortTuple(self.span(written), type_, found.port.label)
 
     def _actual(self, written: tree.Name, actual: Actual, expected: Type | None) -> Expression:
-        """Return the value of a formal: its actual, which is one unit, with the names of the caller."""
+        """Return the value of a formal parameter: its actual, typed as one unit with the names of the caller."""
         if self.is_too_deep(actual, written):
             return self.wrong(written)
         values = actual.values
@@ -239,7 +239,7 @@ class CallTyping(Naming):
         return Typed(call.span, expected if expected is not None and known else UNKNOWN)
 
     def _functions(self, function: tree.Name, scope: Scope, depth: int = 0) -> list[FunctionName]:
-        """Return what can be called by a name, in the order of preference; what is no function is passed over."""
+        """Return the functions that a name may refer to, in the order of preference; other meanings are skipped."""
         found: list[FunctionName] = []
         meanings = [] if function.namespace else _meanings(scope, function.name)
         defined = scope.definitions.find(function)
@@ -350,7 +350,7 @@ class CallTyping(Naming):
 
 
 def _meanings(scope: Scope, name: str) -> list[Meaning]:
-    """Return all meanings of a name in a scope and those around it, the nearest first."""
+    """Return all meanings of a name in a scope and its enclosing scopes, the nearest first."""
     found: list[Meaning] = []
     around: Scope | None = scope
     while around is not None:

@@ -43,7 +43,7 @@ def check_expression(
     mistakes: list[Mistake],
     expected: Type | None = None,
 ) -> Expression:
-    """Return an expression with its types; what is wrong is appended to `mistakes`, and of type `UNKNOWN`.
+    """Return a typed expression. A mistake is appended to `mistakes`, and the wrong part has the type `UNKNOWN`.
 
     Args:
         written: the expression.
@@ -56,7 +56,7 @@ def check_expression(
 
 
 def type_of(written: tree.Type, scope: Scope, source: Source, mistakes: list[Mistake]) -> Type:
-    """Return the type that is written; `UNKNOWN`, with a mistake, if a name in it is none of a type."""
+    """Return the type that a text denotes; `UNKNOWN`, with a mistake, if a name in it denotes no type."""
     return ExpressionTyping(source, scope, mistakes).type(written)
 
 
@@ -64,7 +64,7 @@ class ExpressionTyping(OperationTyping):
     """A typing of expressions."""
 
     def expression(self, written: tree.Expression, expected: Type | None = None) -> Expression:
-        """Return a whole expression with its types, converted to what is expected."""
+        """Return a whole typed expression, converted to the expected type."""
         value = self.whole(written, expected)
         return value if expected is None else self.convert(value, expected, written)
 
@@ -85,7 +85,7 @@ class ExpressionTyping(OperationTyping):
                 return self.wrong(written)
 
     def initialiser(self, written: tree.Expression, target: Type) -> Expression:
-        """Return the value that a declaration gives to a variable: cast to its type if that can be done."""
+        """Return the initial value of a declared variable, cast to the variable's type if that is possible."""
         value = self.whole(written, target)
         result = converted(value, target)
         if result is not None and value.type != VOID:
@@ -98,7 +98,7 @@ class ExpressionTyping(OperationTyping):
         return folded(Cast(value.span, target, value))
 
     def value(self, written: tree.Expression, expected: Type | None = None) -> Expression:
-        """Return an expression with its types; what is expected only chooses among words of enumerations."""
+        """Return a typed expression; the expected type only decides between enumerations that share a word."""
         match written:
             case tree.Name():
                 return self.named(written, expected)

@@ -91,13 +91,13 @@ class Naming:
         return member_of(meaning, written.name.name)
 
     def within(self, actual: Actual) -> Naming:
-        """Return a reader of an actual, whose names are those of its caller."""
+        """Return a resolver for an actual, whose names have the meanings that they have for the caller."""
         inner = type(self)(actual.source, actual.scope, self.mistakes, self.site or self.scope)
         inner.depth = self.depth + 1
         return inner
 
     def is_too_deep(self, actual: Actual, node: Node) -> bool:
-        """Return True, and report it, if actuals stand for one another without end."""
+        """Return True, and report it, if actuals refer to one another without end."""
         del actual
         if self.depth < _DEEPEST:
             return False
@@ -206,7 +206,7 @@ class Naming:
 
 
 def type_of_meaning(meaning: Meaning | None) -> Type | None:
-    """Return the type that a name stands for where a type is written, or None."""
+    """Return the type that a name denotes in place of a written type, or None."""
     match meaning:
         case TypeName(type=type_) | StreamName(type=type_):
             return type_
@@ -217,7 +217,7 @@ def type_of_meaning(meaning: Meaning | None) -> Type | None:
 
 
 def type_of_values(values: tree.Type | tuple[tree.Expression, ...]) -> tree.Type | None:
-    """Return an actual as a written type, or None if it can be none."""
+    """Return an actual as a written type, or None if it cannot be a type."""
     if not isinstance(values, tuple):
         return values
     match values:
@@ -239,7 +239,7 @@ def is_value(meaning: Meaning | None) -> bool:
 
 
 def word_of(meaning: EnumWord, name: str, span: Span, expected: Type | None) -> Constant:
-    """Return the constant of a word; what is expected chooses among enumerations that have the word."""
+    """Return the constant for a word of an enumeration; the expected type decides between several enumerations."""
     wanted = expected.content if isinstance(expected, Optional) else expected
     type_ = next((each for each in meaning.types if each == wanted), meaning.types[0])
     return Constant(span, type_, name)

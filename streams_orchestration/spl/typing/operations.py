@@ -46,7 +46,7 @@ _ASSIGNMENTS = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "
 
 
 class NoCastError(Exception):
-    """Error: what was read as a cast is none, because the name in parentheses is one of a value."""
+    """Error: an expression was read as a cast, but the name in parentheses is that of a value."""
 
     def __init__(self, index: int) -> None:
         super().__init__(index)

@@ -70,7 +70,7 @@ class PortName:
 
 @dataclass(frozen=True, slots=True)
 class OutputName:
-    """An output port, for `submit`; as a type, that of its tuples."""
+    """An output port, for `submit`. In place of a type, it denotes the type of its tuples."""
 
     port: Port
     number: int
@@ -78,7 +78,7 @@ class OutputName:
 
 @dataclass(frozen=True, slots=True)
 class StreamName:
-    """A stream that is no port here; as a type, that of its tuples."""
+    """A stream that is no port here. In place of a type, it denotes the type of its tuples."""
 
     type: Tuple
 
@@ -108,7 +108,7 @@ class EnumWord:
 
 @dataclass(frozen=True, slots=True)
 class FunctionName:
-    """Functions of one name; `kind` is `function`, `output` for those of an output clause, or `logic`."""
+    """Functions of one name; `kind` is `function`, `logic`, or `output` for functions of an output clause."""
 
     overloads: tuple[Signature, ...]
     kind: str = "function"
@@ -133,7 +133,7 @@ class Actual:
 
 @dataclass(frozen=True, slots=True)
 class OtherName:
-    """A name that is no value: of an operator, say; `what` is `an operator`."""
+    """A name that denotes no value, such as that of an operator; `what` is then `an operator`."""
 
     what: str
     members: tuple[tuple[str, Meaning], ...] = ()
@@ -167,7 +167,7 @@ Meaning = (
 
 
 class Definitions(Protocol):
-    """Definitions that a scope has not itself: of its file, its namespace, and what it uses."""
+    """The definitions outside of a scope: those of its file, of its namespace, and of its `use` directives."""
 
     def find(self, name: tree.Name) -> Meaning | None:
         """Return the meaning of a name, qualified or not."""

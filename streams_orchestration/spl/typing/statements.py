@@ -180,7 +180,7 @@ class StatementTyping(ExpressionTyping):
         return many[0] if len(many) == 1 else Block(self.span(written), tuple(many))
 
     def statements(self, written: tree.Statement) -> list[Statement]:
-        """Return a statement with its types, which are several for several variables, and none for a type."""
+        """Return the typed statements of a statement: several for several variables, none for a type."""
         span = self.span(written)
         match written:
             case tree.LocalDeclaration():
@@ -243,7 +243,7 @@ class StatementTyping(ExpressionTyping):
         return self.whole(written.expression, VOID)
 
     def _alone(self, written: tree.Statement) -> Statement:
-        """Return a statement that is a part of another; what it declares is known in it only."""
+        """Return the typed form of a statement within another one; its declarations are visible only there."""
         outer = self.scope
         self.scope = outer.child()
         statement = self.statement(written)
@@ -303,7 +303,7 @@ class StatementTyping(ExpressionTyping):
 
 
 def _looped(type_: Type) -> Type | None:
-    """Return the type of what a loop over a value gives, or None if it is no collection."""
+    """Return the type of the elements in a loop over a value, or None if the value is no collection."""
     match type_:
         case Collection(elements=(element, *_)):
             return element

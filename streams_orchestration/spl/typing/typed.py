@@ -1,6 +1,6 @@
-"""Typed trees of expressions and statements: names have their meaning, every expression its type.
+"""Typed trees of expressions and statements: every name has its meaning, every expression its type.
 
-Equality ignores places. No node has an implicit conversion: `Convert` stands for it.
+Equality ignores places. There are no implicit conversions: each is a `Convert` node.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from streams_orchestration.spl.types.types import Type
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A text with its tokens; `file` is its name as errors show it, `line` and `column` say where the text begins."""
+    """A text with its tokens.
+
+    `file` is its name in errors; `line` and `column` are the place of its first character.
+    """
 
     file: str
     tokens: Tokens
@@ -53,7 +56,7 @@ class Span:
 
     @property
     def text(self) -> str:
-        """The text as it is written."""
+        """The source text of the span."""
         tokens = self.source.tokens
         end = tokens.offsets[self.last] + len(tokens.texts[self.last])
         return " ".join(tokens.text[tokens.offsets[self.first] : end].split())
@@ -194,7 +197,7 @@ class Prefix(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Postfix(Typed):
-    """An operator behind its operand: `++` and `--` assign, `!` gives an optional's value, `??` whether it has one."""
+    """A postfix operator: `++` and `--` assign, `!` gives an optional's value, `??` tells if it has one."""
 
     operator: str
     operand: Expression
@@ -373,7 +376,7 @@ Statement = Declare | Block | Evaluate | If | While | For | Break | Continue | R
 
 @dataclass(frozen=True, slots=True)
 class Function(Node):
-    """A function with its body; `names` are those of its parameters."""
+    """A function with its body; `names` are the names of its parameters."""
 
     signature: Signature
     names: tuple[str, ...]

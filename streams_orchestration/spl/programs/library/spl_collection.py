@@ -108,7 +108,7 @@ def _concat(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
 
 
 def _remove_at(values: list[Any], at: int, to: int | None = None) -> None:
-    """Remove the element at an index, or those from one index to another one; a negative index removes nothing."""
+    """Remove the element at an index, or the elements between two indexes; a negative index removes nothing."""
     if at < 0:
         return
     last = at if to is None else to

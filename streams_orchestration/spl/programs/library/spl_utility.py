@@ -40,7 +40,7 @@ def _println(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
 
 @plain("fflush", "flush")
 def flush(*_: Any) -> int:
-    """Do nothing: what is printed is kept at once."""
+    """Do nothing, because printed lines are written at once."""
     return 0
 
 

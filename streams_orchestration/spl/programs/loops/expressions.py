@@ -67,12 +67,12 @@ class Scope:
 
 
 def value_range(type_: Type) -> tuple[int, int]:
-    """Return the range of a type; of what is no integer it does not matter."""
+    """Return the range of an integer type. For any other type the result has no meaning."""
     return range_of(type_) if isinstance(type_, Primitive) and type_ in INTEGERS else (0, 0)
 
 
 def is_new(node: typed.Expression) -> bool:
-    """Return True if nothing else refers to the value of an expression, or to a part of it that can change."""
+    """Return True if no variable or collection refers to the value of an expression, or to a changeable part of it."""
     if not is_compound(node.type):
         return True
     match node:
@@ -148,7 +148,7 @@ class Expressions:
                 return Code(self._value(expression), low, high)
 
     def stored(self, expression: typed.Expression, target: Type) -> ast.expr:
-        """Return the value as one that a variable or a collection may keep: copied if something else refers to it."""
+        """Return an expression for a value that is to be stored; it copies the value if something else refers to it."""
         node = self.node(expression)
         if is_new(expression) or (copy := copying(target)) is same:
             return node

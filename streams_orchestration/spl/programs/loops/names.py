@@ -1,4 +1,4 @@
-"""Variables of a program: which Python variable stands for each, and what may change."""
+"""Variables of a program: the Python variable for each of them, and those that may change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams_orchestration.spl.types.types import Type
 
 @dataclass(frozen=True)
 class Slot:
-    """A variable of Python that stands for one of SPL."""
+    """The Python variable for a variable of SPL."""
 
     name: str
     type: Type

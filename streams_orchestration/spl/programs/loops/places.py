@@ -113,7 +113,7 @@ class PlaceExpressions(Expressions):
         return writer.placed(ast.Assign([target], value))
 
     def call(self, expression: typed.Call) -> ast.expr:
-        """Return the call of a function; arguments to which it gives new values are assigned behind it."""
+        """Return the call of a function. If the function changes its arguments, assign their new values afterwards."""
         if expression.signature.name in self.scope.special and expression.signature.is_builtin:
             return self.scope.special[expression.signature.name]()
         function, changed = self.function(expression)

@@ -35,7 +35,7 @@ class Statements(PlaceExpressions):
             self.scope.names.leave()
 
     def statement(self, statement: typed.Statement) -> list[ast.stmt]:
-        """Return the statements that do what a statement does."""
+        """Return the Python statements for a statement of SPL."""
         before, self.writer.line = self.writer.line, statement.span.line
         written = self._statement(statement)
         self.writer.line = before

@@ -30,14 +30,14 @@ def _statements(text: str) -> list[ast.stmt]:
 
 
 class _Filling(ast.NodeTransformer):
-    """Put trees in the place of names, and lines at every node."""
+    """Replaces names in a Python tree by other trees, and sets the line of every node."""
 
     def __init__(self, line: int, nodes: dict[str, ast.expr]) -> None:
         self.line = line
         self.nodes = nodes
 
     def visit(self, node: ast.AST) -> Any:
-        """Return the node with everything filled in."""
+        """Return the node with names replaced by their trees and with the current line."""
         if isinstance(node, ast.Name) and node.id in self.nodes:
             return self.nodes[node.id]
         if isinstance(node, ast.expr | ast.stmt):
@@ -66,11 +66,11 @@ class Writer:
         return f"_{hint}{self._count}"
 
     def expression(self, text: str, **nodes: ast.expr) -> ast.expr:
-        """Return an expression, in which names that are given as arguments stand for these trees."""
+        """Parse a Python expression, and replace the names that are given as arguments by their trees."""
         return _Filling(self.line, nodes).visit(copy.deepcopy(_expression(text)))
 
     def statements(self, text: str, **nodes: ast.expr) -> list[ast.stmt]:
-        """Return statements, in which names that are given as arguments stand for these trees."""
+        """Parse Python statements, and replace the names that are given as arguments by their trees."""
         filling = _Filling(self.line, nodes)
         return [filling.visit(copy.deepcopy(each)) for each in _statements(text)]
 
@@ -111,5 +111,5 @@ class Writer:
 
 
 def is_simple(node: ast.expr) -> bool:
-    """Return True if an expression can be written twice: it has no effect and costs nothing."""
+    """Return True if an expression may be evaluated twice: it has no effect and costs nothing."""
     return isinstance(node, ast.Name | ast.Constant)

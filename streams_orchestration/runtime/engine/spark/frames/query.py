@@ -48,7 +48,7 @@ class WithinEpochError(OperatorError):
 
 
 class FrameQuery(SparkQuery):
-    """One generation of a PE that is a query of its own."""
+    """One generation of a PE whose operators are a single Spark query."""
 
     def __init__(self, spark: SparkSession, start: QueryStart, *, apart: bool = False) -> None:
         self._home = start.home
