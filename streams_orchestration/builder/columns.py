@@ -194,7 +194,7 @@ class Column:
         return _joined("and", other, self)
 
     def __or__(self, other: Value) -> Column:
-        """Return the condition that at least one of them is true."""
+        """Return the condition that this or the other condition is true."""
         return _joined("or", self, other)
 
     def __ror__(self, other: Value) -> Column:

@@ -62,7 +62,7 @@ def complete_shown(context: click.Context, parameter: click.Parameter, start: st
 
 
 def complete_operator(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """Return the logical names of the operators in the spec that stands before on the command line."""
+    """Return the logical names of the operators of the spec that precedes the cursor on the command line."""
     spec = context.params.get("spec")
     if not isinstance(spec, Path):
         return []

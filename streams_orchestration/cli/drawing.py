@@ -47,7 +47,7 @@ def lineage(application: str, name: str, options: Options, format_: str, output:
 
 
 def _compilation(application: str, options: Options) -> Compilation:
-    """Return the compilation of a spec's path, or of a name: the deployed one, else that of a spec under `specs`."""
+    """Return the compilation of a spec's path, or of a name: the deployed application, or else a spec under `specs`."""
     if file_of(application).is_file():
         return as_it_runs(compiled(read_application(application), options))
     try:

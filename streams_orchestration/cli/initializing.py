@@ -1,4 +1,4 @@
-"""`streams init`: write a new runnable application and a test of it."""
+"""`streams init`: write a new runnable application with a test."""
 
 from __future__ import annotations
 

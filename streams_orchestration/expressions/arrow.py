@@ -12,7 +12,7 @@ import pyarrow as pa
 from streams_orchestration.expressions.maps import map_from
 from streams_orchestration.expressions.types import MAX_PRECISION, Type, array_of, map_of, struct_of
 
-_SIMPLE: dict[str, pa.DataType] = {
+SIMPLE: dict[str, pa.DataType] = {
     "void": pa.null(),
     "boolean": pa.bool_(),
     "tinyint": pa.int8(),
@@ -35,6 +35,7 @@ _SIMPLE: dict[str, pa.DataType] = {
     "interval day to second": pa.int64(),
     "interval year to month": pa.int32(),
 }
+"""The Arrow types of all types without parts, by name."""
 _AS_NUMBERS = dict.fromkeys(("timestamp", "timestamp_ntz", "timestamp_ns"), pa.int64()) | {"date": pa.int32()}
 
 
@@ -51,10 +52,10 @@ def arrow_type(kind: Type) -> pa.DataType:
         return pa.map_(pa.bool_() if pa.types.is_null(key) else key, value)
     if kind.name == "struct":
         return pa.struct([pa.field(name, arrow_type(part)) for name, part in zip(kind.fields, kind.parts, strict=True)])
-    return _SIMPLE[kind.name]
+    return SIMPLE[kind.name]
 
 
-_NAMES = {arrow: name for name, arrow in _SIMPLE.items() if not name.startswith("interval")}
+_NAMES = {arrow: name for name, arrow in SIMPLE.items() if not name.startswith("interval")}
 
 
 @functools.lru_cache(maxsize=4096)

@@ -248,7 +248,7 @@ def _is_exact(resolved: Resolved, operands: Sequence[Operand]) -> bool:
 
 
 def _kept(resolved: Resolved, operands: Sequence[Operand]) -> int:
-    """Count the arguments that need no conversion."""
+    """Return the number of arguments that need no conversion."""
     return sum(kind == operand.type for kind, operand in zip(resolved.arguments, operands, strict=True))
 
 

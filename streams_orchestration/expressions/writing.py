@@ -31,7 +31,6 @@ _SIGNED = _COMPARISON + max(LEVELS.values()) + 1
 _POSTFIX = _SIGNED + 1
 """Precedence levels, from the weakest to the strongest; `LEVELS` of binary operators begin at that of comparisons."""
 _PREFIX = {"negative": "-", "positive": "+", "~": "~"}
-_PREDICATES = ("like", "ilike", "rlike")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTED = frozenset(
     (

@@ -72,7 +72,7 @@ def without_secrets(value: Any) -> Any:
 
 
 def shown(name: str, value: Any) -> Any:
-    """Return the value of a parameter; it is hidden if the parameter's name is that of a secret."""
+    """Return the value of a parameter; if the parameter's name is a secret's name, the value is hidden."""
     if not names_secret(name):
         return without_secrets(value)
     return value if _only_references(value) else HIDDEN

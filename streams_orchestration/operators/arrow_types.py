@@ -17,25 +17,10 @@ SHOWN_ATTRIBUTES = 8
 
 @functools.cache
 def _simple_types() -> dict[str, pa.DataType]:
-    return {
-        "string": pa.string(),
-        "boolean": pa.bool_(),
-        "tinyint": pa.int8(),
-        "smallint": pa.int16(),
-        "int": pa.int32(),
-        "bigint": pa.int64(),
-        "float": pa.float32(),
-        "double": pa.float64(),
-        "date": pa.date32(),
-        "timestamp": pa.timestamp("us", "UTC"),
-        "timestamp_ntz": pa.timestamp("us"),
-        "timestamp_ns": pa.timestamp("ns", "UTC"),
-        "utinyint": pa.uint8(),
-        "usmallint": pa.uint16(),
-        "uint": pa.uint32(),
-        "ubigint": pa.uint64(),
-        "binary": pa.binary(),
-    }
+    """Return the Arrow types of attributes without parts, by name; they are those of expressions."""
+    from streams_orchestration.expressions.arrow import SIMPLE
+
+    return {name: kind for name, kind in SIMPLE.items() if name != "void" and not name.startswith("interval")}
 
 
 @functools.lru_cache(maxsize=4096)
@@ -155,7 +140,7 @@ def row_layout(schema: pa.Schema) -> tuple[int, tuple[int, ...]]:
 
 
 def default_value(kind: pa.DataType) -> Any:
-    """Return the value of a type that stands for nothing: 0, false, an empty text or list, the start of 1970."""
+    """Return the empty value of a type: 0, false, an empty text or list, the start of 1970."""
     types = pa.types
     if types.is_struct(kind):
         return {part.name: default_value(part.type) for part in kind}

@@ -24,7 +24,7 @@ class EventTimeChange(NamedTuple):
         return f"{self.before or 'none'} -> {self.after or 'none'}"
 
     def document(self) -> dict[str, Any]:
-        """Return the change as JSON; null stands for no event time."""
+        """Return the change as JSON, with null for no event time."""
         return {"operator": self.operator, "before": self.before or None, "after": self.after or None}
 
 

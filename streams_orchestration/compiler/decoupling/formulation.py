@@ -116,7 +116,7 @@ class Formulation:
                 )
 
     def _differ(self, variable: pulp.LpVariable, there: _Where, here: _Where) -> None:
-        """Add a row: a variable is at least 1 if a class is there and another one is not."""
+        """Add a row: the variable is at least 1 if one class is on a machine and another one is not."""
         if (there.terms or there.constant) and (here.terms or not here.constant):
             self._at_least([(variable, 1.0), *there.times(-1.0), *here.times(1.0)], there.constant - here.constant)
 

@@ -32,7 +32,7 @@ class TimeAttribute(NamedTuple):
 
 
 def default_resolution(kind: str) -> Literal["Milliseconds", "Nanoseconds"]:
-    """Return the resolution of an attribute of a type whose annotation names none."""
+    """Return the resolution of an event-time attribute if the annotation gives none."""
     return "Nanoseconds" if kind in TIMESTAMPS else "Milliseconds"
 
 

@@ -10,7 +10,10 @@ from streams_orchestration.model.diagnostics import Diagnostic
 
 
 def check_punctuation(graph: LogicalGraph) -> Iterator[Diagnostic]:
-    """Yield a diagnostic for each port that expects window punctuation and gets none, or that of several streams."""
+    """Yield a diagnostic for each port that expects window punctuation and gets none, or gets it twice.
+
+    A port that several streams with window punctuation enter gets it twice.
+    """
     expecting = [
         (operator, port)
         for operator in graph.operators

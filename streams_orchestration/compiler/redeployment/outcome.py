@@ -31,7 +31,7 @@ class UnitAction(NamedTuple):
 
     @property
     def ends(self) -> bool:
-        """True if the deployed unit ends at a cut, to begin anew or for good."""
+        """True if the deployed unit ends at a cut, whether or not it starts again."""
         return self.action in ("restart", "stop")
 
     @property

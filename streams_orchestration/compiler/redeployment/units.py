@@ -78,7 +78,7 @@ def _readings(operators: Operators) -> Iterator[tuple[tuple[Replica, int, str], 
 
 
 def _facts(operators: Operators, unit: Unit, numbers: RunTimeNumbers | None) -> tuple[Any, ...]:
-    """Return all facts of a unit, with run-time numbers."""
+    """Return all facts of a unit that decide if it may run on, with run-time numbers."""
     pes: Mapping[int, int] = {} if numbers is None else numbers.pes
     members = {pes.get(pe.program.pe, pe.program.pe): pe for pe in operators.unit_pes(unit)}
     plain = replace(

@@ -60,7 +60,7 @@ BOOLEAN: Cell = Plain({False: "false", True: "true"}.__getitem__)
 
 
 class Numbered:
-    """A number that stands for a value of another cell; all values are encoded once, for the first column."""
+    """A cell whose number refers to a value of another cell; all values are encoded once, for the first column."""
 
     def __init__(self, cell: Cell, rows: Sequence[Any], pick: Callable[[Any], Any] | None = None) -> None:
         """Take the values, or rows of which `pick` returns the values."""
@@ -81,19 +81,19 @@ class Numbered:
         return self._texts
 
     def encoder(self) -> Encoder:
-        """Return a function that encodes a number as the text of the value that it stands for."""
+        """Return a function that encodes a number as the text of the value to which it refers."""
         return self.texts().__getitem__
 
 
 class RecordCell:
-    """A tuple of values that stands for an object with fixed keys."""
+    """A cell whose tuple of values is written as an object with fixed keys."""
 
     def __init__(self, cells: Mapping[str, Cell]) -> None:
         self._cells = cells
         self._heads: list[str] = []
 
     def document(self, value: Sequence[Any]) -> dict[str, Any]:
-        """Return the object that the tuple stands for."""
+        """Return the object for a tuple of values."""
         return {key: cell.document(each) for (key, cell), each in zip(self._cells.items(), value, strict=False)}
 
     def encoder(self) -> Encoder:
@@ -108,7 +108,7 @@ class RecordCell:
 
 
 class Extended:
-    """A tuple that stands for an object with one more key; its last two items are the value of that key."""
+    """A cell whose tuple is written as an object with one more key; its last two items are that key's value."""
 
     def __init__(self, cell: Cell, key: str, more: Cell) -> None:
         self._cell = cell
@@ -116,7 +116,7 @@ class Extended:
         self._more = more
 
     def document(self, value: Sequence[Any]) -> dict[str, Any]:
-        """Return the object that the tuple stands for."""
+        """Return the object for a tuple of values."""
         return {**self._cell.document(value[:-2]), self._key: self._more.document(value[-2:])}
 
     def encoder(self) -> Encoder:
@@ -158,7 +158,7 @@ class _Texts(dict[Any, str]):
 
 
 class Nullable:
-    """Another cell for tuples; a negative first item stands for null."""
+    """Another cell for tuples; a tuple with a negative first item is written as null."""
 
     def __init__(self, cell: Cell) -> None:
         self._cell = cell

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from streams_orchestration.operators.arrow_types import wanted_row
 from streams_orchestration.operators.errors import DataError
@@ -14,7 +14,6 @@ from streams_orchestration.operators.formats.spl_texts import cells, column_of, 
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.storage.port import File
 
-SplFormat = Literal["splCsv", "splTxt"]
 SPL_FORMATS = ("splCsv", "splTxt")
 ReadRow = Callable[[str], tuple[float, Sequence[Any]]]
 """Returns the delay in seconds and the values of a row. Raises `RefusedCellError` or ValueError."""

@@ -117,7 +117,7 @@ class Timers(Incremental):
             runs[-2:] = [merged] if len(merged.times) else []
 
     def delete_many(self, keys: Any) -> None:
-        """Take back the timers of keys. Keys without a timer are ignored."""
+        """Delete the timers of keys. Keys without a timer are ignored."""
         self.entries.delete_many(keys)
 
     def set(self, key: Any, time: int) -> None:

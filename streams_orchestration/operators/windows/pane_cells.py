@@ -15,7 +15,7 @@ ALL = -1
 
 
 class Running(Protocol):
-    """An output function as far as its running values go; see `Measure`."""
+    """The part of an output function that handles running values; see `Measure`."""
 
     @property
     def state_type(self) -> pa.DataType:

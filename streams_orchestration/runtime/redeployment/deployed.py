@@ -1,4 +1,4 @@
-"""Reads the deployed plan and the stored states of an application, and previews a redeploy of it."""
+"""Reads the deployed plan and the stored states of an application, and previews its redeploy."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from streams_orchestration.runtime.tasks.calls import OperatorCalls
 
 
 class ClockCalls:
-    """The operators of a task that go by the clock."""
+    """The operators of a task that use the clock, and the times of their next calls."""
 
     def __init__(
         self, program: PeProgram, task: Task, plan: BatchPlan, calls: OperatorCalls,

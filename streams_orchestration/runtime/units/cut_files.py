@@ -141,7 +141,7 @@ def _segments(connection: Connection, application: str, members: Sequence[_Membe
 def check_cuts(
     catalog: Catalog, application: str, units: Iterable[str] | None = None, *, turn: int = 0
 ) -> dict[str, str]:
-    """Look for files of the last cuts that are gone or truncated, and record what has changed since the last look.
+    """Look for missing or truncated files of the last cuts, and record the changes since the last look.
 
     Args:
         catalog: the catalog of the application.

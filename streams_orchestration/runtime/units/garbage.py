@@ -287,7 +287,7 @@ def sweep(
 
 
 def _foreign(connection: Connection, application: str, pes: Set[int], host: int, incarnation: str) -> Set[int]:
-    """Return the PEs that another host, or another incarnation of this one, has to run; unknown PEs are nobody's."""
+    """Return the PEs that run on another host or another incarnation of this one. Unknown PEs are not among them."""
     h, p = tables.host, tables.pe
     actual = connection.scalar(select(h.c.incarnation).where(h.c.application == application, h.c.id == host))
     if actual != incarnation:

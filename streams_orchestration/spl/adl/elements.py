@@ -71,7 +71,7 @@ class Element:
         return int(written)
 
     def flag(self, attribute: str) -> bool:
-        """Return True if an attribute is there and true."""
+        """Return True if an attribute is present and true."""
         return self.attributes.get(attribute) in ("true", "1")
 
 

@@ -72,7 +72,7 @@ class Labelled(Node):
 
 @dataclass(frozen=True, slots=True)
 class Argument(Node):
-    """An actual of a parameter: a type, or expressions. A single name may stand for a type, operator or function."""
+    """An actual of a parameter: a type, or expressions. A single name may denote a type, operator or function."""
 
     label: Name
     values: Type | tuple[Expression, ...]

@@ -93,7 +93,7 @@ class InvocationReader(StatementReader):
         return values
 
     def once(self, seen: set[str], name: str, index: int, clause: str) -> None:
-        """Report a label that stands in a clause for the second time."""
+        """Report a label that occurs in a clause for the second time."""
         if name in seen:
             self.report("CDISP0029E", f"'{name}' stands twice in {clause}", index)
         seen.add(name)

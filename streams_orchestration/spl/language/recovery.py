@@ -58,7 +58,7 @@ class TooManyFindingsError(Exception):
 
 
 class UnclosedStringError(Exception):
-    """Error: a string with line breaks, at `offset`, stands before a fault, so its quote is probably not closed."""
+    """Error: a string with line breaks, at `offset`, precedes a fault, so its quote is probably not closed."""
 
     def __init__(self, offset: int) -> None:
         super().__init__(offset)

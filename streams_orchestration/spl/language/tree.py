@@ -201,7 +201,7 @@ class Cast(Node):
 
 @dataclass(frozen=True, slots=True)
 class Binary(Node):
-    """Two operands; assignments are among the operators."""
+    """A binary operation; assignments are among the operators."""
 
     operator: str
     left: Expression

@@ -1,4 +1,4 @@
-"""Operators as their invocations see them; those of the standard toolkit are read from `standard.txt`.
+"""Models of operators for checking their invocations. Models of the standard toolkit are read from `standard.txt`.
 
 >>> aggregate = standard_operator("spl.relational::Aggregate")
 >>> [str(each) for each in aggregate.outputs[0].functions if each.name == "Max"][0]

@@ -40,14 +40,6 @@ Place = tuple[str, int, int]
 Ports = Sequence[tuple[str, Tuple]]
 
 
-class PlacedText(NamedTuple):
-    """A text with its place, and the line of the source for each of its lines, if they do not follow one another."""
-
-    text: str
-    place: Place
-    lines: tuple[int, ...] = ()
-
-
 @dataclass(frozen=True)
 class LinedSource(typed.Source):
     """A text whose lines come from other lines of a file."""
@@ -133,10 +125,6 @@ class Program:
         if self._begin is not None:
             self._begin(state, {}, 1)
         return state
-
-    def has_mark_logic(self, port: int) -> bool:
-        """Return True if punctuation marks of a port run something."""
-        return port in self._marks
 
     def on_tuples(
         self, port: int, state: dict[str, Any], batch: pa.RecordBatch

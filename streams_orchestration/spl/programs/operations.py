@@ -98,10 +98,6 @@ def member(container: Type) -> Operation:
     return lambda value, values: freeze(value) in values
 
 
-def _is_container(type_: Type) -> bool:
-    return isinstance(type_, Collection)
-
-
 def _mapped(symbol: str, left: Type, right: Type) -> Operation | None:
     """Return the operator that maps over a collection, if one operand is the type of the other one's elements."""
     if isinstance(right, Collection) and right.elements[-1] == left:

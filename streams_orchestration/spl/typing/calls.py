@@ -71,7 +71,7 @@ class CallTyping(Naming):
     # --- names
 
     def named(self, written: tree.Name, expected: Type | None) -> Expression:
-        """Return the value that a name stands for."""
+        """Return the value to which a name refers."""
         meaning = self.find(written)
         span = self.span(written)
         match meaning:

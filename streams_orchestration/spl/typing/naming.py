@@ -230,7 +230,7 @@ def type_of_values(values: tree.Type | tuple[tree.Expression, ...]) -> tree.Type
 
 
 def is_value(meaning: Meaning | None) -> bool:
-    """Return True if a name stands for a value, and for no type."""
+    """Return True if a name denotes a value and no type."""
     if isinstance(meaning, Actual):
         return meaning.mode in ("expression", "attribute")
     return meaning is not None and not isinstance(

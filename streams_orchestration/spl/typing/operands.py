@@ -90,7 +90,7 @@ def result_of(operator: str, left: Type, right: Type) -> Type | WrongOperands:
 
 
 def _relation(left: Type, right: Type) -> tuple[Type | None, Type]:
-    """Return the type that the operator works on, if the operands go together, and that of the result."""
+    """Return the type on which the operator works, if the operands fit together, and the type of the result."""
     if left == right:
         return left, left
     if mapped_type(right) == left:

@@ -63,7 +63,7 @@ class PortAttributeName:
 
 @dataclass(frozen=True, slots=True)
 class PortName:
-    """The tuple of an input port; as a type, that of the tuple."""
+    """The tuple of an input port. In place of a type, it denotes the type of the tuple."""
 
     port: Port
 
@@ -142,7 +142,7 @@ class OtherName:
 
 @dataclass(frozen=True, slots=True)
 class Unclear:
-    """A name with several meanings, which the message names; the code is that of Streams."""
+    """A name with several meanings, which the message lists; `code` is the code of Streams."""
 
     code: str
     message: str

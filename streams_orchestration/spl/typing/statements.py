@@ -61,7 +61,7 @@ from streams_orchestration.spl.typing.typed import (
 def signature_of(
     written: definitions.Function, namespace: str, scope: Scope, source: Source, mistakes: list[Mistake]
 ) -> Signature:
-    """Return a function as its callers see it."""
+    """Return the signature of a written function."""
     typing = ExpressionTyping(source, scope, mistakes)
     parameters = tuple(Parameter(typing.type(each.type), each.mutable) for each in written.parameters)
     result = VOID if written.result is None else typing.type(written.result)

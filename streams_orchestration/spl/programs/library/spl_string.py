@@ -261,7 +261,7 @@ def _match(pattern: re.Pattern[str], text: str) -> list[str]:
 
 @plain("regexReplace")
 def regex_replace(text: str, pattern: str, new: str, all_of_them: bool) -> str:  # noqa: FBT001
-    """Replace the first match or all matches; backslash and a digit stands for a group."""
+    """Replace the first match or all matches; a backslash and a digit refers to a group."""
     return posix(pattern).sub(replacement(new), text, count=0 if all_of_them else 1)
 
 

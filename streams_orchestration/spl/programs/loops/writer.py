@@ -8,8 +8,6 @@ import functools
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-_RUN = "run"
-
 
 class Code(NamedTuple):
     """An expression of Python, with the range of its value if that is an integer."""
