@@ -24,7 +24,7 @@ class Part(NamedTuple):
 
 
 class OuterCall(NamedTuple):
-    """A call that is the whole text."""
+    """A function call that makes up a whole expression."""
 
     name: str
     arguments: tuple[Part, ...]

@@ -69,7 +69,7 @@ class EventTimeInput:
         return whole_ticks(name, Fraction(repr(seconds)), self.role.ticks)
 
     def moments(self, batch: TupleBatch) -> Moments:
-        """Return the moments of a batch."""
+        """Return the order in which the tuples and watermarks of a batch arrive."""
         return Moments.of(batch.watermarks, len(batch), self.watermark)
 
     def advance(self, moments: Moments) -> None:

@@ -74,7 +74,7 @@ class SplText(str):
 
     @property
     def text(self) -> str:
-        """The text alone."""
+        """The source text of the expression, without its place."""
         return self[:]
 
     def with_text(self, text: str, types: dict[str, str] | None = None) -> SplText:

@@ -135,7 +135,7 @@ class _Checks:
         return any(sum(region in each for each in regions) > 1 for region in set[int]().union(*regions))
 
     def _forced(self, loop: Sequence[int], edges: Iterable[tuple[int, int]]) -> bool:
-        """Return True if the operators themselves form the loop, so that it runs only if they are apart."""
+        """Return True if the loop of PEs exists only because the operators form a loop themselves."""
         members = {operator for part in loop for operator in self._parts[part]}
         successors: list[list[int]] = [[] for _ in self._part_of]
         flows: set[tuple[int, int]] = set()

@@ -80,7 +80,7 @@ def dropping_splitters(crossings: Sequence[RegionCrossing]) -> frozenset[tuple[o
 
 
 class SplitterTemplate(NamedTuple):
-    """A splitter of every replica of an output port."""
+    """The common data of the splitters on all replicas of an output port."""
 
     region: ParallelRegion
     region_port: str

@@ -20,7 +20,7 @@ WHOLE = ""
 
 
 class Least(NamedTuple):
-    """Rises of the least of the greatest times, at places between tuples."""
+    """Increases of the source's time, the least of its partitions' greatest times, at positions between tuples."""
 
     places: np.ndarray
     times: np.ndarray

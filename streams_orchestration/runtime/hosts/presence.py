@@ -72,7 +72,7 @@ class Presence:
         raise UnwantedHostError(message)
 
     def row(self) -> Wanted:
-        """Return the wanted state.
+        """Return the row of the host, which has its wanted state.
 
         Raises:
             UnwantedHostError: this host is no longer wanted.

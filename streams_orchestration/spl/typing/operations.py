@@ -193,7 +193,7 @@ class OperationTyping(LiteralTyping):
         return folded(Binary(span, result, operator, left, right))
 
     def _operands(self, written: tree.Binary) -> tuple[Expression, Expression]:
-        """Return both operands; the type of one chooses among the enumerations that have the other, a word."""
+        """Return both typed operands. If one is a word of several enumerations, the type of the other decides which."""
         if isinstance(written.left, tree.Name) and isinstance(self.static(written.left), EnumWord):
             right = self.value(written.right)
             return self.value(written.left, right.type), right
