@@ -38,6 +38,8 @@ PHASES = {
     "processing": {"PROCESSING"},
 }
 """Phase -> the states of units that make it; the first one counts."""
+WAITING = ("UNHEALTHY", "STARTED", LIMIT)
+"""States of a unit from which a reset begins only when its hosts are there."""
 CLOSED = "SELECT pe, epoch, generation, batch FROM batch_commit WHERE boundary"
 BEHIND = {
     "commit": "batch_commit t WHERE 1",
@@ -127,7 +129,7 @@ class Histories:
             self._units[name] = plan, generation, state
             if before is None or before == (plan, generation, state):
                 continue
-            if before[0] == plan and generation > before[1] and state == "RESETTING":
+            if before[0] == plan and generation > before[1] and state == "RESETTING" and before[2] in WAITING:
                 yield [*self._absent(name), *self._behind(name)]
             elif before == (plan, generation, "RESETTING") and state in ("PROCESSING", "DRAINING"):
                 yield [*self._not_running(name, generation)]

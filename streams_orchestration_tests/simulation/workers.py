@@ -9,9 +9,12 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
 from typing import Any
+
+import psutil
 
 from streams_orchestration_tests.simulation import cases
 from streams_orchestration_tests.simulation.choices import Choices
@@ -21,7 +24,10 @@ from streams_orchestration_tests.simulation.runs import Case, Verdict, run
 RUNS = 20
 """Most runs of one process."""
 SECONDS = 300.0
-"""Seconds after which a run counts as one that does not end."""
+"""Seconds of processor time after which a run counts as one that does not end."""
+LOOK_SECONDS = 5.0
+PATIENCE = 12
+"""Times that a run may take its seconds by the clock, on a machine that does other work."""
 Wanted = Case | tuple[Case, Choices]
 """A case, perhaps with choices that are not those of its seed."""
 
@@ -35,7 +41,7 @@ def simulated(
         wanted: the runs.
         mutant: the fault of the product that is installed; None for none.
         tell: print the traces.
-        seconds: after which a run counts as one that does not end.
+        seconds: seconds of processor time after which a run counts as one that does not end.
     """
     for begin in range(0, len(wanted), RUNS):
         piece = [(each, None) if isinstance(each, Case) else each for each in wanted[begin : begin + RUNS]]
@@ -69,7 +75,7 @@ def _received(work: Callable[[Callable[[Any], None]], None], seconds: float) -> 
 
     Args:
         work: called in the fork with a function that sends.
-        seconds: most seconds from one to the next.
+        seconds: most seconds of processor time from one to the next.
     """
     ours, theirs = multiprocessing.Pipe(duplex=False)
     pid = os.fork()
@@ -78,8 +84,8 @@ def _received(work: Callable[[Callable[[Any], None]], None], seconds: float) -> 
     theirs.close()
     try:
         while True:
-            if not ours.poll(seconds):
-                yield f"nothing came in {seconds:g} s"
+            if not _comes(ours, pid, seconds):
+                yield f"nothing came in {seconds:g} s of processor time"
                 return
             try:
                 done, value = ours.recv()
@@ -96,6 +102,16 @@ def _received(work: Callable[[Callable[[Any], None]], None], seconds: float) -> 
             os.kill(pid, 9)
         os.waitpid(pid, 0)
         ours.close()
+
+
+def _comes(pipe: Connection, pid: int, seconds: float) -> bool:
+    """Wait until a fork sends something; return False if it has worked for some seconds instead, or stands still."""
+    process = psutil.Process(pid)
+    began, until = sum(process.cpu_times()[:2]), time.monotonic() + PATIENCE * seconds
+    while not pipe.poll(LOOK_SECONDS):
+        if sum(process.cpu_times()[:2]) - began > seconds or time.monotonic() > until:
+            return False
+    return True
 
 
 def _work(work: Callable[[Callable[[Any], None]], None], pipe: Connection) -> None:
