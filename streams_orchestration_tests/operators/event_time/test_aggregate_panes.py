@@ -254,3 +254,11 @@ def test_early_firings_among_many_watermarks_of_a_batch(
     )  # fmt: skip
     tried(agg, stream, [50, 80], restarts=False)
     assert shown(agg.items(), ["k"]) == account(naive, stream)
+
+
+@pytest.mark.parametrize("window", ["timeInterval, intervalDuration(0.004)", "session, gap(0.004)"])
+def test_a_tuple_at_the_watermark_less_the_discard_age_is_not_too_late(window: str):
+    agg = aggregate({"window": f"{window}, discardAge(0.005)"}, {"n": "Count()"}, "n bigint")
+    agg.send([Watermark(10), (10, "x", 1), (5, "x", 1), (4, "x", 1), Watermark(END)])
+    assert agg.rows(1) == [(4, "x", 1)]
+    assert (agg.metrics["late_taken"], agg.metrics["late_dropped"]) == (1, 1)
