@@ -6,6 +6,7 @@ import contextlib
 import errno
 import gc
 import logging
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -108,6 +109,11 @@ class Verdict:
     choices: Choices = field(default_factory=lambda: Choices(0))
 
 
+def prefix_of(pid: int) -> str:
+    """Return how the names of the directories begin in which a process simulates."""
+    return f"sim-{pid}-"
+
+
 def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdict:
     """Simulate a case.
 
@@ -123,7 +129,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
     began = time.process_time()
     verdict = Verdict(case, choices=choices)
     place = MEMORY if MEMORY.is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="sim-", dir=place) as name, ExitStack() as stack:
+    with tempfile.TemporaryDirectory(prefix=prefix_of(os.getpid()), dir=place) as name, ExitStack() as stack:
         directory = Path(name)
         home = Home(directory / "home").prepare()
         (directory / "aside").mkdir()

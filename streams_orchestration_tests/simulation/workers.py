@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
@@ -19,7 +20,7 @@ import psutil
 from streams_orchestration_tests.simulation import cases
 from streams_orchestration_tests.simulation.choices import Choices
 from streams_orchestration_tests.simulation.mutants import MUTANTS
-from streams_orchestration_tests.simulation.runs import Case, Verdict, run
+from streams_orchestration_tests.simulation.runs import MEMORY, Case, Verdict, prefix_of, run
 
 RUNS = 20
 """Most runs of one process."""
@@ -101,6 +102,8 @@ def _received(work: Callable[[Callable[[Any], None]], None], seconds: float) -> 
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, 9)
         os.waitpid(pid, 0)
+        for left in MEMORY.glob(f"{prefix_of(pid)}*"):  # of a run that was ended
+            shutil.rmtree(left, ignore_errors=True)
         ours.close()
 
 
