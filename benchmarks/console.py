@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.harness import Row
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.reader import SnapshotReader
 from streams_orchestration.console.snapshots import snapshot
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, OperatorMetrics, PortMetrics
@@ -76,7 +76,7 @@ SHOWN, ACTED = 2.0, 0.5
 """Seconds until the page is there, and until it has done what was asked of it."""
 
 
-class MadeUp(Reader):
+class MadeUp(SnapshotReader):
     """Shows one application that is deployed nowhere."""
 
     def __init__(self, made: Compilation) -> None:

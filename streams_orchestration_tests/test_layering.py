@@ -33,6 +33,14 @@ SURROUNDINGS = re.compile(
     r"|secrets\.\w+|random\.\w+|concurrent\.futures\.ThreadPoolExecutor|ThreadPoolExecutor"
 )
 """Names, as a module writes them, of what `world` is for."""
+SYNTAX_TREES = {
+    *("expressions/syntax.py", "expressions/tree.py"),
+    *("spl/language/tree.py", "spl/language/definitions.py", "spl/typing/typed.py"),
+}
+"""Modules of syntax trees, whose classes may share names: a node keeps its name when it is typed, and SQL and SPL have
+the same kinds of nodes. Code imports these modules instead of their classes where it uses two of them."""
+FORMS_OF_ONE_CONCEPT = {"Application", "Composite", "Invocation"}
+"""Concepts of a spec that Python's builder or SPL expresses, too, under the names that their users know."""
 HEAVY = ("pyspark", "dagster", "polars", "pyarrow", "pandas", "numpy", "sqlalchemy")
 
 SPEC = """
@@ -178,6 +186,19 @@ def test_no_module_is_long():
         ROOT / "builder" / "functions.py",
         ROOT / "builder" / "operators.py",
     ]
+
+
+def test_no_two_classes_have_one_name():
+    modules_of: dict[str, set[str]] = {}
+    for path in ROOT.rglob("*.py"):
+        module = path.relative_to(ROOT).as_posix()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                modules_of.setdefault(node.name, set()).add(module)
+    shared = {name: modules for name, modules in modules_of.items() if len(modules - SYNTAX_TREES) > 1}
+    trees = {name: modules & SYNTAX_TREES for name, modules in modules_of.items()}
+    shared |= {name: modules for name, modules in modules_of.items() if trees[name] and modules - SYNTAX_TREES}
+    assert shared.keys() == FORMS_OF_ONE_CONCEPT, "let the rarer class say whose it is"
 
 
 def test_a_test_imports_support_modules_and_no_other_test():

@@ -9,7 +9,7 @@ from pathlib import Path
 from streams_orchestration.expressions.catalog import GROUPS
 from streams_orchestration.expressions.functions.choices import CHOICES
 from streams_orchestration.expressions.refused import REFUSED
-from streams_orchestration.expressions.table import Form, Function
+from streams_orchestration.expressions.table import Form, SqlFunction
 from streams_orchestration.model.pages import write_page
 from streams_orchestration.operators.standard.output_functions import (
     EXAMPLE_ROWS,
@@ -92,7 +92,7 @@ def functions_page() -> str:
     head = _HEAD.format(count=count, groups=groups, others=others, clocks=clocks)
     parts = ["\n".join(_wrapped(line) for line in head.split("\n"))]
     for group in GROUPS:
-        listed: list[Function | Form] = [*group.functions, *(CHOICES if group.heading == "Conditions" else ())]
+        listed: list[SqlFunction | Form] = [*group.functions, *(CHOICES if group.heading == "Conditions" else ())]
         rows = "\n".join(map(_row, listed))
         parts.append(f"## {group.heading}\n\n| function | description | example |\n|---|---|---|\n{rows}\n")
     rows = "\n".join(map(_output_row, OUTPUT_FUNCTIONS))
@@ -123,7 +123,7 @@ def _sql(value: object) -> str:
     return "NULL" if value is None else str(value)
 
 
-def _row(function: Function | Form) -> str:
+def _row(function: SqlFunction | Form) -> str:
     forms = "<br>".join(_code(form.text) for form in function.signatures) or _code(function.name)
     examples = "<br>".join(f"{_code(text)} is {_code(value)}" for text, value in function.examples)
     return f"| {forms} | {_plain(function.summary)} | {examples} |"

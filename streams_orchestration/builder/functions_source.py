@@ -8,7 +8,7 @@ from pathlib import Path
 
 from streams_orchestration.expressions.catalog import GROUPS
 from streams_orchestration.expressions.functions.choices import CHOICES
-from streams_orchestration.expressions.table import Form, Function, FunctionSignature
+from streams_orchestration.expressions.table import Form, FunctionSignature, SqlFunction
 from streams_orchestration.model.pages import write_page
 from streams_orchestration.operators.standard.output_functions import (
     OUTPUT_FUNCTIONS,
@@ -50,7 +50,7 @@ def snake(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
-def _function(function: Function | Form) -> str:
+def _function(function: SqlFunction | Form) -> str:
     parameters, names = _parameters(function.signatures)
     head = f"def {python_name(function.name)}({', '.join(parameters)}) -> Column:"
     forms = [form.text for form in function.signatures]

@@ -12,7 +12,7 @@ from streams_orchestration.builder.nodes import BuildError, DraftNode
 from streams_orchestration.builder.places import calling_place
 from streams_orchestration.compiler.event_time.attributes import attribute_type
 from streams_orchestration.expressions.errors import ExpressionError
-from streams_orchestration.expressions.tree import Attribute
+from streams_orchestration.expressions.tree import AttributeValue
 from streams_orchestration.expressions.types import parse_type
 from streams_orchestration.expressions.typing import typed
 from streams_orchestration.model.schema import parse_schema, quoted
@@ -48,10 +48,10 @@ def selected(
             _fail(f"select: there are two attributes {name}; give one another name by .alias()")
         text = str(expression).lower() if isinstance(expression, bool) else str(expression)
         node = _typed(name, text, {key: parse_type(each.type) for key, each in known.items()})
-        same = isinstance(node, Attribute) and node.name == name
+        same = isinstance(node, AttributeValue) and node.name == name
         if not node.type.is_attribute:
             _fail(f"select: {name} is {node.type}, which no attribute can be; cast it")
-        required = isinstance(node, Attribute) and known[node.name].required
+        required = isinstance(node, AttributeValue) and known[node.name].required
         attributes[name] = f"{quoted(name)} {node.type}{' NOT NULL' * required}"
         if not same:
             output[name] = expression

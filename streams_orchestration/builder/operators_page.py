@@ -15,7 +15,7 @@ import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from streams_orchestration.model.operators import InputPortModel, OutputPortModel, Signature
+from streams_orchestration.model.operators import InputPortModel, OperatorSignature, OutputPortModel
 from streams_orchestration.model.pages import write_page
 from streams_orchestration.model.standard import STANDARD as SIGNATURES
 from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
@@ -117,7 +117,7 @@ def _state(kind: type[Operator]) -> str:
     return f"{kept}; a redeploy with another width {'can divide it' if divided else 'cannot divide it'}"
 
 
-def _region(name: str, signature: Signature) -> str:
+def _region(name: str, signature: OperatorSignature) -> str:
     support = signature.consistent
     if name in _NOT_START:
         return _NOT_START[name]

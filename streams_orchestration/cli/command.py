@@ -61,7 +61,7 @@ class Command(click.Command):
                     formatter.write_dl(records)
 
 
-class Group(Command, click.Group):
+class CommandGroup(Command, click.Group):
     """A group that lists its commands in the order in which they were declared."""
 
     command_class = Command

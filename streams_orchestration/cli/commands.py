@@ -21,7 +21,7 @@ from streams_orchestration.cli.application_commands import (
     top,
     watermark,
 )
-from streams_orchestration.cli.command import Group, command
+from streams_orchestration.cli.command import CommandGroup, command
 from streams_orchestration.cli.compiler_commands import (
     check,
     compile_,
@@ -49,7 +49,7 @@ fish: streams completion fish | source      in ~/.config/fish/config.fish
 
 
 @click.group(
-    cls=Group,
+    cls=CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="State, results and logs are kept under .streams in the working directory, or where STREAMS_HOME says. "
     "Exit status: 0 done, 1 something is wrong with the application, 2 with the command line, 130 Ctrl-C.",
@@ -111,7 +111,7 @@ def console() -> None:
     """
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def catalog() -> None:
     """Show or upgrade the catalog, which STREAMS_CATALOG names or which is in the state directory."""
 

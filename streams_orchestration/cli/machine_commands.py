@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from streams_orchestration.cli.command import Group, command
+from streams_orchestration.cli.command import CommandGroup, command
 from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.options import document_option, within_option
 
@@ -39,7 +39,7 @@ def agent() -> None:
     """
 
 
-@click.group(cls=Group, invoke_without_command=True)
+@click.group(cls=CommandGroup, invoke_without_command=True)
 @document_option
 @click.pass_context
 @loaded(f"{WORK}:list_")

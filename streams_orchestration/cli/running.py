@@ -67,7 +67,7 @@ def run(
         # loads what deploys, which an application that is complete does without
         from streams_orchestration.cli.foreground import run_application
 
-        place, begins = place_of(home, read, origin), api.Run(bounded=available_now, reopens=True)
+        place, begins = place_of(home, read, origin), api.RunKind(bounded=available_now, reopens=True)
         request = api.Request(fresh=fresh, savepoint=place, drop=drop_state, run=begins)
         after, interrupted = run_application(home, spec, wanted, request, started=lock.release)
     if after.taken_at is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from streams_orchestration.cli.command import Group
+from streams_orchestration.cli.command import CommandGroup
 from streams_orchestration.cli.completing import complete_application, complete_savepoint
 from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.options import application_argument, document_option, within_option
@@ -16,7 +16,7 @@ savepoint_argument = click.argument("reference", metavar="SAVEPOINT", shell_comp
 name_argument = click.argument("name", metavar="[NAME]", required=False)
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def savepoint() -> None:
     """Take and manage savepoints: copies of an application's state and positions to start from later or elsewhere.
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
-from streams_orchestration.expressions.tree import Attribute, Case, TypedNode, children
+from streams_orchestration.expressions.tree import AttributeValue, Case, TypedNode, children
 
 DIRECT, INDIRECT = "DIRECT", "INDIRECT"
 _STRENGTH = ("IDENTITY", "", "TRANSFORMATION", "AGGREGATION")
@@ -56,13 +56,13 @@ def uses_of(node: TypedNode, direct: ColumnUse | None = None) -> Uses[str]:
             else transformation.
     """
     if direct is None:
-        direct = IDENTITY if isinstance(node, Attribute) else TRANSFORMATION
+        direct = IDENTITY if isinstance(node, AttributeValue) else TRANSFORMATION
     return united(_found(node, direct))
 
 
 def _found(node: TypedNode, use: ColumnUse) -> Iterable[Uses[str]]:
     match node:
-        case Attribute():
+        case AttributeValue():
             yield {node.name: frozenset({use})}
         case Case():
             for condition, value in node.branches:

@@ -43,7 +43,7 @@ class Remote:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitDelivery:
     """A splitter, which delivers every tuple to one channel (rules 20, 21)."""
 
     id: str
@@ -54,7 +54,7 @@ class Split:
     channels: tuple[tuple[Delivery, ...], ...]
 
 
-Delivery = Direct | Exchange | Remote | Split
+Delivery = Direct | Exchange | Remote | SplitDelivery
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ def _inside(deliveries: tuple[Delivery, ...]) -> Iterator[Direct | Exchange]:
         match delivery:
             case Direct() | Exchange():
                 yield delivery
-            case Split():
+            case SplitDelivery():
                 for channel in delivery.channels:
                     yield from _inside(channel)
             case Remote():

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from streams_orchestration.console.access import Access
 from streams_orchestration.console.answers import Answer, WrongRequestError, body_of, json_answer, wrong_request
 from streams_orchestration.console.graphs import graph_of
-from streams_orchestration.console.guard import Guard
+from streams_orchestration.console.guard import AccessGuard
 from streams_orchestration.console.histories import History
 from streams_orchestration.console.plans.compilers import Compilers
 from streams_orchestration.console.plans.routes import plan_routes
-from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.reader import SnapshotReader
 from streams_orchestration.console.samples import Samples
 from streams_orchestration.console.subjects import requested, subject
 from streams_orchestration.runtime import api
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 STATIC = Path(__file__).parent / "static"
 
 
-def create_app(reader: Reader, access: Access, compilers: Compilers | None = None) -> Starlette:
+def create_app(reader: SnapshotReader, access: Access, compilers: Compilers | None = None) -> Starlette:
     """Return the application that serves the page, its documents and its events.
 
     Args:
@@ -56,7 +56,7 @@ def create_app(reader: Reader, access: Access, compilers: Compilers | None = Non
             await reading
 
     # Guard is no protocol of Starlette's for type checkers, since it names no keywords beyond its own
-    middleware = [Middleware(Guard, access)]  # pyright: ignore[reportArgumentType]
+    middleware = [Middleware(AccessGuard, access)]  # pyright: ignore[reportArgumentType]
     return Starlette(
         routes=_routes(reader, access, compilers),
         middleware=middleware,
@@ -65,7 +65,7 @@ def create_app(reader: Reader, access: Access, compilers: Compilers | None = Non
     )
 
 
-def _routes(reader: Reader, access: Access, compilers: Compilers) -> list[BaseRoute]:
+def _routes(reader: SnapshotReader, access: Access, compilers: Compilers) -> list[BaseRoute]:
     """Return all routes. The guard demands the token for all except the pages, their files and the session."""
     from starlette.responses import FileResponse
     from starlette.routing import Mount, Route
@@ -100,7 +100,7 @@ def _routes(reader: Reader, access: Access, compilers: Compilers) -> list[BaseRo
 class _Documents:
     """Handlers of the routes that return documents."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: SnapshotReader) -> None:
         self.reader = reader
         self.samples = Samples(reader.home)
 
@@ -177,7 +177,7 @@ def _session(access: Access) -> Answer:
     return answer
 
 
-def _reset(reader: Reader, access: Access) -> Answer:
+def _reset(reader: SnapshotReader, access: Access) -> Answer:
     """Return the handler of POST {unit, force}, which resets a unit; it refuses unless actions are allowed."""
     from starlette.responses import JSONResponse
 
@@ -201,7 +201,7 @@ def _reset(reader: Reader, access: Access) -> Answer:
     return answer
 
 
-def _events(reader: Reader) -> Answer:
+def _events(reader: SnapshotReader) -> Answer:
     """Return the handler that streams the server-sent events of one application."""
     from starlette.responses import JSONResponse, StreamingResponse
 

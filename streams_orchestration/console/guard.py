@@ -30,7 +30,7 @@ OPEN = (*PAGES, "/static/", "/api/session")
 log = logging.getLogger("streams.console")
 
 
-class Guard:
+class AccessGuard:
     """ASGI middleware that refuses requests that `access` does not allow."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:

@@ -35,7 +35,7 @@ QUEUED = 2
 
 
 @dataclass(slots=True)
-class Reader:
+class SnapshotReader:
     """The reader of all applications in one state directory, or of one application only.
 
     Methods that read the catalog are called in threads. The pages' queues are touched in the event loop only.

@@ -11,7 +11,7 @@ from types import FrameType
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.console.access import SHORTEST_TOKEN, Access
 from streams_orchestration.console.plans.compilers import Compilers
-from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.reader import SnapshotReader
 from streams_orchestration.operators.serving.listener import Listener, Places, listen
 from streams_orchestration.operators.serving.own_pages import is_loopback
 from streams_orchestration.runtime import api
@@ -61,7 +61,7 @@ def serve(
             reader.close()
 
     _require_token(access)
-    reader, compilers = Reader(home, application), Compilers(home, specs, options)
+    reader, compilers = SnapshotReader(home, application), Compilers(home, specs, options)
     listener = _listen(access.host, access.port)
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -17,7 +17,7 @@ from streams_orchestration.expressions.literals import number_constant
 from streams_orchestration.expressions.syntax import Apply, Choice, Constant, Convert, Member, Name, Syntax
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.tree import (
-    Attribute,
+    AttributeValue,
     Call,
     Case,
     Cast,
@@ -55,7 +55,7 @@ def _syntax(node: TypedNode) -> Syntax:
     match node:
         case Literal():
             return _literal(node.value, node.type)
-        case Attribute():
+        case AttributeValue():
             return Name(node.name)
         case Call():
             return Apply(node.function.name, tuple(map(_syntax, node.arguments)))

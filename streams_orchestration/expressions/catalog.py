@@ -18,7 +18,7 @@ from streams_orchestration.expressions.functions.matching import PATTERNS
 from streams_orchestration.expressions.functions.mathematics import MATHEMATICS
 from streams_orchestration.expressions.functions.moments import MOMENTS
 from streams_orchestration.expressions.functions.texts import TEXTS
-from streams_orchestration.expressions.table import Function, FunctionGroup
+from streams_orchestration.expressions.table import FunctionGroup, SqlFunction
 
 GROUPS: tuple[FunctionGroup, ...] = (
     *(ARITHMETIC, COMPARISON, LOGIC, CONDITIONS, MATHEMATICS, TEXTS, CODES, PATTERNS, MOMENTS),
@@ -26,5 +26,5 @@ GROUPS: tuple[FunctionGroup, ...] = (
 )
 """All headings, in the order of the documentation."""
 
-FUNCTIONS: Mapping[str, Function] = {each.name: each for group in GROUPS for each in group.functions}
+FUNCTIONS: Mapping[str, SqlFunction] = {each.name: each for group in GROUPS for each in group.functions}
 """Every function and operator by its name."""

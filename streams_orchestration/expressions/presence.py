@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streams_orchestration.expressions.errors import EvaluationError
-from streams_orchestration.expressions.table import Function
+from streams_orchestration.expressions.table import SqlFunction
 from streams_orchestration.expressions.tree import Call, TypedNode
 
 NAME = "not null"
@@ -18,7 +18,7 @@ def _present(value: Any) -> Any:
     return value
 
 
-_PRESENT = Function(NAME, "", "", (), lambda _binding: _present, strict=False, fails=True)
+_PRESENT = SqlFunction(NAME, "", "", (), lambda _binding: _present, strict=False, fails=True)
 
 
 def present(node: TypedNode) -> TypedNode:

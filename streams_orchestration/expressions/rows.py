@@ -13,7 +13,7 @@ from streams_orchestration.expressions.conversion import converter
 from streams_orchestration.expressions.errors import EvaluationError, PatternError
 from streams_orchestration.expressions.table import Binding, TupleFunction
 from streams_orchestration.expressions.tree import (
-    Attribute,
+    AttributeValue,
     Call,
     Case,
     Cast,
@@ -40,7 +40,7 @@ def row_function(node: TypedNode, names: Sequence[str], zone: dt.tzinfo) -> RowF
         case Literal():
             value = node.value
             return lambda _row: value
-        case Attribute():
+        case AttributeValue():
             position = names.index(node.name)
             return lambda row: row[position]
         case Call():

@@ -217,7 +217,7 @@ def _bound(text: str, kind: Type, variables: dict[str, Type]) -> Type:
     return parse_type(text)
 
 
-def misfit(function: Function, operands: Sequence[Operand]) -> tuple[str, int]:
+def misfit(function: SqlFunction, operands: Sequence[Operand]) -> tuple[str, int]:
     """Return why arguments fit no signature, and the position of the wrong argument (-1 if their count is wrong)."""
     name, forms = function.name, function.signatures
     fitting = [each for each in forms if each.takes(len(operands))]
@@ -253,7 +253,7 @@ def _kept(resolved: Resolved, operands: Sequence[Operand]) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Function:
+class SqlFunction:
     """A function or an operator.
 
     Attributes:
@@ -294,7 +294,7 @@ class Function:
 
 
 class Form(NamedTuple):
-    """A lazy function. It is documented like a `Function` but is no entry of the table, as `typing` handles it."""
+    """A lazy function. It is documented like a `SqlFunction` but is no entry of the table, as `typing` handles it."""
 
     name: str
     signatures: tuple[FunctionSignature, ...]
@@ -307,7 +307,7 @@ class FunctionGroup:
     """The functions of one heading, in the order of the documentation."""
 
     heading: str
-    functions: list[Function] = field(default_factory=list[Function])
+    functions: list[SqlFunction] = field(default_factory=list[SqlFunction])
 
     def function(
         self,
@@ -358,5 +358,5 @@ class FunctionGroup:
         forms = tuple(map(FunctionSignature.of, signatures))
         name = name or forms[0].text.partition("(")[0]
         self.functions.append(
-            Function(name, self.heading, summary, tuple(examples), bind, forms, resolver, zoned=zoned, **properties)
+            SqlFunction(name, self.heading, summary, tuple(examples), bind, forms, resolver, zoned=zoned, **properties)
         )

@@ -11,7 +11,7 @@ from streams_orchestration.expressions.conversion import never_fails
 from streams_orchestration.expressions.types import Type, in_spark
 
 if TYPE_CHECKING:
-    from streams_orchestration.expressions.table import Function
+    from streams_orchestration.expressions.table import SqlFunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class AttributeValue:
     """The value of an attribute of the tuple."""
 
     name: str
@@ -34,7 +34,7 @@ class Attribute:
 class Call:
     """A call of a function; the arguments have exactly the types that it takes."""
 
-    function: Function
+    function: SqlFunction
     arguments: tuple[TypedNode, ...]
     type: Type
 
@@ -84,7 +84,7 @@ class Field:
     type: Type
 
 
-TypedNode = Literal | Attribute | Call | Cast | Case | Coalesce | Junction | Field
+TypedNode = Literal | AttributeValue | Call | Cast | Case | Coalesce | Junction | Field
 
 
 def children(node: TypedNode) -> tuple[TypedNode, ...]:
@@ -111,19 +111,19 @@ def nodes(node: TypedNode) -> Iterator[TypedNode]:
 
 def attributes(node: TypedNode) -> tuple[str, ...]:
     """Return the distinct names of the attributes that an expression uses, in the order of the text."""
-    return tuple(dict.fromkeys(each.name for each in nodes(node) if isinstance(each, Attribute)))
+    return tuple(dict.fromkeys(each.name for each in nodes(node) if isinstance(each, AttributeValue)))
 
 
 def attribute_types(node: TypedNode) -> dict[str, Type]:
     """Return the type by which an expression reads each of its attributes."""
-    return {each.name: each.type for each in nodes(node) if isinstance(each, Attribute)}
+    return {each.name: each.type for each in nodes(node) if isinstance(each, AttributeValue)}
 
 
 def read_by_spark(node: TypedNode) -> TypedNode:
     """Return an attribute, or a field of one, read by the type of Spark that holds its values."""
     match node:
-        case Attribute():
-            return Attribute(node.name, in_spark(node.type))
+        case AttributeValue():
+            return AttributeValue(node.name, in_spark(node.type))
         case Field():
             return Field(read_by_spark(node.argument), node.position, in_spark(node.type))
         case _:

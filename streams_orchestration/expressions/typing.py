@@ -24,7 +24,7 @@ from streams_orchestration.expressions.syntax import Apply, Choice, Constant, Co
 from streams_orchestration.expressions.table import Operand, misfit
 from streams_orchestration.expressions.times import UTC, from_local
 from streams_orchestration.expressions.tree import (
-    Attribute,
+    AttributeValue,
     Call,
     Case,
     Cast,
@@ -90,10 +90,10 @@ class _Typing:
     def _attribute(self, syntax: Name) -> TypedNode:
         kind = self._attributes.get(syntax.name)
         if kind is not None:
-            return Attribute(syntax.name, kind)
+            return AttributeValue(syntax.name, kind)
         alike = [name for name in self._attributes if name.lower() == syntax.name.lower()]
         if len(alike) == 1:
-            return Attribute(alike[0], self._attributes[alike[0]])
+            return AttributeValue(alike[0], self._attributes[alike[0]])
         if alike:
             message = f"{syntax.name} may be {' or '.join(alike)}; write it as the stream does"
             raise ExpressionError(message, syntax.offset)
@@ -200,7 +200,7 @@ class _Typing:
         """Return the attribute whose name has the form of this call, such as `IterationCount()` of a Beacon."""
         for name, kind in self._attributes.items():
             if not syntax.arguments and name.lower() == f"{syntax.function}()":
-                return Attribute(name, kind)
+                return AttributeValue(name, kind)
         raise _no_function(syntax)
 
     def _as(self, node: TypedNode, kind: Type, offset: int) -> TypedNode:

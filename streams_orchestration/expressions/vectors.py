@@ -18,7 +18,7 @@ from streams_orchestration.expressions.kernels import KERNELS
 from streams_orchestration.expressions.rows import bind, convert
 from streams_orchestration.expressions.table import Binding
 from streams_orchestration.expressions.tree import (
-    Attribute,
+    AttributeValue,
     Call,
     Case,
     Cast,
@@ -92,7 +92,7 @@ def vector_function(node: TypedNode, zone: dt.tzinfo) -> VectorFunction:
         case Literal():
             scalar = scalar_from(node.value, node.type)
             return lambda _rows: scalar
-        case Attribute():
+        case AttributeValue():
             name, arrow = node.name, arrow_type(node.type)
             return lambda rows: as_kind(rows.columns[name], arrow)
         case Call():

@@ -114,7 +114,7 @@ class ThreadingAnnotation(Element):
 EventTimeResolution = Literal["Milliseconds", "Microseconds", "Nanoseconds"]
 
 
-class EventTime(Element):
+class EventTimeSettings(Element):
     """`eventTime`: watermarks of the streams of this operator begin here (EV1-EV4). Times are in seconds."""
 
     event_time_attribute: Annotated[Text, Field(min_length=1)]
@@ -178,7 +178,7 @@ class Annotations(Element):
     consistent: Consistent | None = None
     autonomous: Flag = False
     threading: ThreadingAnnotation | None = None
-    event_time: EventTime | None = None
+    event_time: EventTimeSettings | None = None
     atomic: Annotated[Text, Field(min_length=1)] | None = None
     """Operators with the same tag are never decoupled from one another."""
 

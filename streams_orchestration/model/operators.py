@@ -84,11 +84,11 @@ class OperatorModel(Element):
     waits: tuple[Wait, ...] = ()
     watermark_mode: WatermarkMode | None = None
 
-    def signature(self) -> Signature:
+    def signature(self) -> OperatorSignature:
         """Return the signature of the declared operator."""
         inputs = (InputPortModel(),) if self.inputs is None else self.inputs
         outputs = (OutputPortModel(mutable=True),) if self.outputs is None else self.outputs
-        return Signature(
+        return OperatorSignature(
             implementation=self.implementation,
             inputs=inputs,
             outputs=outputs,
@@ -105,7 +105,7 @@ class OperatorModel(Element):
 
 
 @dataclass(frozen=True)
-class Signature:
+class OperatorSignature:
     """Ports and properties of a standard or declared operator. The last port model holds for further ports, too."""
 
     implementation: str | None = None

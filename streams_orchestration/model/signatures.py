@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from streams_orchestration.model.application import Application, Composite, Invocation
-from streams_orchestration.model.operators import Signature
+from streams_orchestration.model.operators import OperatorSignature
 from streams_orchestration.model.standard import STANDARD
 from streams_orchestration.model.values import is_implementation
 
 
-def signature_of(application: Application, operator: str) -> Signature | None:
+def signature_of(application: Application, operator: str) -> OperatorSignature | None:
     """Return the signature of a primitive operator; None for a composite and for an unknown name.
 
     A declared operator shadows a standard one. A class that is named directly takes any number of ports.
@@ -19,7 +19,7 @@ def signature_of(application: Application, operator: str) -> Signature | None:
         return application.operators[operator].signature()
     if operator in STANDARD:
         return STANDARD[operator]
-    return Signature(implementation=operator) if is_implementation(operator) else None
+    return OperatorSignature(implementation=operator) if is_implementation(operator) else None
 
 
 def is_standard(application: Application, operator: str) -> bool:
@@ -27,13 +27,13 @@ def is_standard(application: Application, operator: str) -> bool:
     return operator in STANDARD and operator not in application.operators and operator not in application.composites
 
 
-def routes_failures(signature: Signature, invocation: Invocation) -> bool:
+def routes_failures(signature: OperatorSignature, invocation: Invocation) -> bool:
     """Return True if the last output port is that of `onError: route`, or if a submission value may make it so."""
     written = invocation.parameters.get("onError")
     return signature.routes_failures and isinstance(written, str) and (written == "route" or "${" in written)
 
 
-def most_outputs(signature: Signature, invocation: Invocation) -> int | None:
+def most_outputs(signature: OperatorSignature, invocation: Invocation) -> int | None:
     """Return how many output ports an invocation may have; None if there is no limit."""
     most = signature.most_outputs
     return most if most is None else most + routes_failures(signature, invocation)

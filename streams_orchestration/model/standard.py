@@ -5,8 +5,8 @@ from __future__ import annotations
 from streams_orchestration.model.operators import (
     ConsistentSupport,
     InputPortModel,
+    OperatorSignature,
     OutputPortModel,
-    Signature,
     SingleThreadedMode,
 )
 
@@ -155,11 +155,11 @@ def _output(word: str) -> OutputPortModel:
     )
 
 
-def _signature(name: str) -> Signature:
+def _signature(name: str) -> OperatorSignature:
     mode, inputs, outputs = _TABLE[name]
     least_inputs, most_inputs = _counts(inputs.split())
     least_outputs, most_outputs = _counts(outputs.split())
-    return Signature(
+    return OperatorSignature(
         inputs=tuple(map(_input, inputs.split())),
         outputs=tuple(map(_output, outputs.split())),
         least_inputs=least_inputs,
@@ -175,5 +175,5 @@ def _signature(name: str) -> Signature:
     )
 
 
-STANDARD: dict[str, Signature] = {name: _signature(name) for name in _TABLE}
+STANDARD: dict[str, OperatorSignature] = {name: _signature(name) for name in _TABLE}
 """The signatures of all standard operators, by name."""

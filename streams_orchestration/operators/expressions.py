@@ -11,7 +11,7 @@ from pydantic import BeforeValidator
 
 from streams_orchestration.expressions.errors import EvaluationError, ExpressionError, UnknownNameError
 from streams_orchestration.expressions.tree import (
-    Attribute,
+    AttributeValue,
     Call,
     attribute_types,
 )
@@ -49,7 +49,7 @@ def column_expression(name: str, kind: pa.DataType, parameter: str, text: str, z
     """Return an expression that reads one column. `text` represents it in errors."""
     from streams_orchestration.expressions.arrow import type_of
 
-    return Expression(text, parameter, Attribute(name, type_of(kind)), zone)
+    return Expression(text, parameter, AttributeValue(name, type_of(kind)), zone)
 
 
 def parse_expression(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Expression:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _DELAY = re.compile(r"(\d+(\.\d+)?\s+(microsecond|millisecond|second|minute|hour|day|week)s?\s*)+")
 
 
-class Watermark(Parameters):
+class ViewWatermark(Parameters):
     """The event time attribute and the watermark delay of one input stream."""
 
     attribute: str = Field(description="Timestamp attribute that holds the event time.")
@@ -60,7 +60,7 @@ class StaticTable(Parameters):
 class FrameParameters(Parameters):
     """The parameters that `Sql` and `DataFrame` share."""
 
-    watermarks: dict[str, Watermark] = Field(
+    watermarks: dict[str, ViewWatermark] = Field(
         default_factory=dict, description="Maps an input stream to its event time: {attribute, delay}, as in Spark."
     )
     static: dict[str, StaticTable] = Field(

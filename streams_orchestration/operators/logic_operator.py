@@ -6,7 +6,7 @@ from pydantic import Field
 
 from streams_orchestration.operators.contract import Operator, Punctuation
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
-from streams_orchestration.operators.spl_logic import Logic, SplLogic, state_signature
+from streams_orchestration.operators.spl_logic import LogicProgram, SplLogic, state_signature
 from streams_orchestration.operators.states.state import State
 
 
@@ -39,7 +39,7 @@ class LogicOperator(Operator):
     """Keeps the variables of logic over checkpoints, restarts and redeploys; `setup` sets `logic`."""
 
     Parameters = LogicParameters
-    logic: Logic | None = None
+    logic: LogicProgram | None = None
     heeds_marks = False
 
     @classmethod
@@ -52,7 +52,7 @@ class LogicOperator(Operator):
         """Return True if the logic has the same variables."""
         return state_signature(before.spl) == state_signature(after.spl)
 
-    def use(self, logic: Logic) -> None:
+    def use(self, logic: LogicProgram) -> None:
         """Take the logic, which sees tuples one after the other."""
         self.logic = logic
         logic.begin()

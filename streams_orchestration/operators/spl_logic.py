@@ -105,7 +105,7 @@ class SplLogic(BaseModel):
         return tuple(each for each in self.functions if isinstance(each, NativeEntry))
 
 
-class Logic:
+class LogicProgram:
     """The logic of one operator with its state: statements for tuples and marks, and expressions beside them."""
 
     def __init__(

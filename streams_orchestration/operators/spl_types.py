@@ -11,10 +11,10 @@ from streams_orchestration.spl.types.types import (
     BOOLEAN,
     RSTRING,
     TIMESTAMP,
-    Attribute,
     Collection,
     Primitive,
     Tuple,
+    TupleAttribute,
     Type,
 )
 from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
@@ -27,7 +27,7 @@ def tuple_type(schema: pa.Schema) -> Tuple:
         ValueError: an attribute has a type that SPL does not have.
     """
     own = (field for field in schema if not field.name.startswith("@"))  # columns of keys are no attributes
-    return Tuple(tuple(Attribute(field.name, spl_type(field.name, field.type)) for field in own))
+    return Tuple(tuple(TupleAttribute(field.name, spl_type(field.name, field.type)) for field in own))
 
 
 def written_tuple_type(written: str, schema: pa.Schema) -> Tuple:
@@ -43,7 +43,7 @@ def written_tuple_type(written: str, schema: pa.Schema) -> Tuple:
     if not isinstance(given, Tuple):
         message = f"{written} is no tuple type"
         raise WrittenTypeError(message)
-    return Tuple(tuple(Attribute(each.name, given.type_of(each.name) or each.type) for each in columns.attributes))
+    return Tuple(tuple(TupleAttribute(each.name, given.type_of(each.name) or each.type) for each in columns.attributes))
 
 
 def spl_type(name: str, kind: pa.DataType) -> Type:
@@ -62,7 +62,7 @@ def spl_type(name: str, kind: pa.DataType) -> Type:
     if types.is_map(kind):
         return Collection("map", (spl_type(name, kind.key_type), spl_type(name, kind.item_type)))
     if types.is_struct(kind):
-        return Tuple(tuple(Attribute(field.name, spl_type(name, field.type)) for field in kind))
+        return Tuple(tuple(TupleAttribute(field.name, spl_type(name, field.type)) for field in kind))
     if types.is_timestamp(kind) and kind.unit == "ns":
         return TIMESTAMP
     simple = {pa.bool_(): BOOLEAN, pa.string(): RSTRING, pa.binary(): BLOB}
@@ -100,10 +100,10 @@ def over_ports(texts: Mapping[str, str], columns: Mapping[tuple[str, str], str])
 def _over_columns(text: str, columns: Mapping[tuple[str, str], str]) -> str:
     if not isinstance(text, SplText):
         return text
-    types: list[Attribute] = []
+    types: list[TupleAttribute] = []
     for label, written in text.types.items():
         given = type_of_text(written)
         for each in given.attributes if isinstance(given, Tuple) else ():
             if (label, each.name) in columns:
-                types.append(Attribute(columns[label, each.name], each.type))
+                types.append(TupleAttribute(columns[label, each.name], each.type))
     return over_columns(text, columns, str(Tuple(tuple(types))) if types else "")

@@ -40,7 +40,7 @@ def deploy_compiled(
     """
     home = home.prepare()
     place = api.savepoint_of(home, savepoint, compilation.logical.application) if savepoint else None
-    run = api.Run(bounded=available_now)
+    run = api.RunKind(bounded=available_now)
     request = api.Request(fresh=fresh, savepoint=place, replaces=replaces, drop=drop, run=run)
     return api.bring_up(home, _deployable(compilation), request)
 

@@ -10,7 +10,7 @@ from streams_orchestration.compiler.compiling import violations
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.deployment import deploy
-from streams_orchestration.runtime.deployment.going_on import ENDLESS, Run
+from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind
 from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.redeployment.redeploying import WITHIN_SECONDS, redeploy
 from streams_orchestration.runtime.savepoints.place import SavepointPlace
@@ -33,7 +33,7 @@ class Request:
     """Operators whose state may be lost, when a plan is replaced or a savepoint is restored."""
     within: float = WITHIN_SECONDS
     """Seconds in which the units that a replaced plan changes must reach their cuts, and then complete an epoch."""
-    run: Run = ENDLESS
+    run: RunKind = ENDLESS
     """The kind of run that begins."""
 
 

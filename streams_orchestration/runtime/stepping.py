@@ -22,7 +22,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.deployment import deploy
-from streams_orchestration.runtime.deployment.going_on import ENDLESS, Run
+from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
 from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, record_batches
 from streams_orchestration.runtime.engine.spark.stages import PeLevel
@@ -67,7 +67,7 @@ class SteppedApplication:
     """Approximate number of tuples that a source produces in a batch."""
     engine: Callable[[], Engine] | None = None
     """Returns the engine for PEs that are Spark queries; None if there are none."""
-    begins: Run = ENDLESS
+    begins: RunKind = ENDLESS
     """The kind of run that begins."""
     results: list[TaskResult] = field(default_factory=list[TaskResult])
     scratches: dict[int, Scratch] = field(default_factory=dict[int, Scratch])

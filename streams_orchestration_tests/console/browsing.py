@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.reader import SnapshotReader
 from streams_orchestration_tests.console.conftest import served
 from streams_orchestration_tests.console.deployed import Deployed
 
@@ -85,7 +85,7 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Deployed:
 
 @pytest.fixture(scope="module")
 def address(application: Deployed) -> Iterator[str]:
-    with served(Reader(application.home)) as each:
+    with served(SnapshotReader(application.home)) as each:
         yield each
 
 

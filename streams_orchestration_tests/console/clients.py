@@ -6,7 +6,7 @@ from starlette.testclient import TestClient
 
 from streams_orchestration.console.access import Access
 from streams_orchestration.console.app import create_app
-from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.reader import SnapshotReader
 from streams_orchestration.runtime.storage.home import Home
 
 OWN = "127.0.0.1:3100"
@@ -14,4 +14,4 @@ OWN = "127.0.0.1:3100"
 
 def client_of(home: Home, token: str | None = None, only: str | None = None, *, actions: bool = False) -> TestClient:
     access = Access("127.0.0.1", 3100, token, actions)
-    return TestClient(create_app(Reader(home, only), access), base_url=f"http://{OWN}")
+    return TestClient(create_app(SnapshotReader(home, only), access), base_url=f"http://{OWN}")

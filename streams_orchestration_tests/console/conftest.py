@@ -9,7 +9,7 @@ import pytest
 from streams_orchestration.console.access import Access
 from streams_orchestration.console.app import create_app
 from streams_orchestration.console.plans.compilers import Compilers
-from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.reader import SnapshotReader
 from streams_orchestration.console.server import CONNECTIONS
 from streams_orchestration.operators.serving.http_server import HttpServer
 from streams_orchestration.operators.serving.listener import Places, listen
@@ -26,7 +26,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Deployed:
 
 @contextmanager
 def served(
-    reader: Reader, *, actions: bool = False, compilers: Compilers | None = None, most: int = CONNECTIONS,
+    reader: SnapshotReader, *, actions: bool = False, compilers: Compilers | None = None, most: int = CONNECTIONS,
     through: Callable[[int], int] = lambda port: port,
 ) -> Iterator[str]:  # fmt: skip
     """The address of a console in a thread of this process.

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from streams_orchestration.console.guard import HEADERS
 from streams_orchestration.console.histories import SECONDS, History
-from streams_orchestration.console.reader import Reader, pause_after
+from streams_orchestration.console.reader import SnapshotReader, pause_after
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import OtherVersionError
@@ -183,7 +183,7 @@ def test_an_application_of_another_version_is_said_to_be_unreadable(
         raise OtherVersionError(application)
 
     async def second() -> str:
-        events = Reader(deployed.home).events("app")
+        events = SnapshotReader(deployed.home).events("app")
         await anext(events)
         return await anext(events)
 

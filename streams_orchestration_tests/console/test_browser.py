@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import insert, update
 
-from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.reader import SnapshotReader
 from streams_orchestration.model.secrets import HIDDEN
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
@@ -88,7 +88,7 @@ def test_what_is_on_a_host_that_is_gone_is_red(seen: Seen, application: Deployed
 def test_numbers_of_channels_that_meet_do_not_lie_on_each_other(browser: Any, tmp_path: Path):
     application = Deployed(tmp_path, width=4, pes=2)
     application.work()
-    with served(Reader(application.home)) as address:
+    with served(SnapshotReader(application.home)) as address:
         seen = Seen(browser)
         page = seen.open(address)
         seen.expect(f"{operator('Out')} .value").to_contain_text("/s")
@@ -112,7 +112,7 @@ def test_tuples_of_a_stream_are_shown_as_text(browser: Any, tmp_path: Path, monk
     pq.write_table(pa.table({"k": texts, "n": [1] * len(texts)}), file)
     application = Deployed(tmp_path, file=file)
     application.local.step(application.local.programs[0])
-    with served(Reader(application.home)) as address:
+    with served(SnapshotReader(application.home)) as address:
         seen = Seen(browser)
         page = seen.open(f"{address}/?application=app&stream=Doubled")
         seen.expect(".sample th").to_have_text(["k string", "n int64"])
@@ -133,7 +133,7 @@ def test_from_a_watermark_that_stands_to_the_input_that_holds_it(browser: Any, t
     graph += [through("Both", "Union", "Left", "Right"), sink("Out", "Both")]
     application = Deployed(tmp_path, compilation=in_event_time(graph))
     application.work()
-    with served(Reader(application.home)) as address:
+    with served(SnapshotReader(application.home)) as address:
         seen = Seen(browser)
         page = seen.open(f"{address}/?application=app&operator=Left")
         seen.expect(".panel dl").to_contain_text("1970-01-01 00:00:09.000 UTC")
@@ -153,7 +153,7 @@ def test_a_page_whose_network_is_silent_says_so_and_connects_again_by_itself(bro
         proxies.append(Proxy(port))
         return proxies[0].port
 
-    with served(Reader(application.home), through=through) as address:
+    with served(SnapshotReader(application.home), through=through) as address:
         seen = Seen(browser)
         page = seen.open(address)
         seen.expect("#state").to_have_text("RUNNING")
@@ -184,7 +184,7 @@ def test_a_reset_arrives(seen: Seen, application: Deployed):
 
 def test_a_region_is_reset_from_the_page(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch", lambda *_, **__: ())
-    with served(Reader(Deployed(tmp_path).home), actions=True) as acting:
+    with served(SnapshotReader(Deployed(tmp_path).home), actions=True) as acting:
         seen = Seen(browser)
         page = seen.open(acting)
         page.on("dialog", lambda dialog: dialog.accept())
@@ -197,7 +197,7 @@ def test_a_region_is_reset_from_the_page(browser: Any, tmp_path: Path, monkeypat
 
 def test_nothing_is_reset_that_is_complete(browser: Any, tmp_path: Path):
     application = Deployed(tmp_path)
-    with served(Reader(application.home), actions=True) as acting:
+    with served(SnapshotReader(application.home), actions=True) as acting:
         seen = Seen(browser)
         page = seen.open(acting)
         page.locator("#tab-regions").click()
@@ -313,7 +313,7 @@ def test_the_timeline_begins_with_the_deployment(browser: Any, tmp_path: Path):
     with application.local.catalog.write() as connection:
         connection.execute(update(tables.application).values(deployed_at=now - 600))
         connection.execute(update(tables.epoch).values(completed_at=now - 590, seconds=0.5))
-    with served(Reader(application.home)) as address:
+    with served(SnapshotReader(application.home)) as address:
         seen = Seen(browser)
         page = seen.open(address)
         page.locator("#tab-regions").click()

@@ -11,7 +11,7 @@ import pytest
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.console.exporting import draw_html
 from streams_orchestration.console.plans.compilers import Compilers
-from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.reader import SnapshotReader
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.console.browsing import AXE, MARKS, UNTOUCHABLE, Seen, axe, browser, operator
 from streams_orchestration_tests.console.conftest import served
@@ -26,7 +26,7 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a console with a spec that is not deployed."""
     directory = tmp_path_factory.mktemp("plans")
     home = Home(directory / "home")
-    with served(Reader(home), compilers=Compilers(home, (write_spec(directory),))) as each:
+    with served(SnapshotReader(home), compilers=Compilers(home, (write_spec(directory),))) as each:
         yield f"{each}/compile"
 
 
@@ -91,7 +91,7 @@ def test_on_a_phone_what_is_selected_in_a_plan_stays_in_view(browser: Any, plans
 def test_from_the_plan_of_an_application_back_to_it(browser: Any, tmp_path: Path):
     application = Deployed(tmp_path)
     spec = write_spec(tmp_path)
-    with served(Reader(application.home), compilers=Compilers(application.home, (spec,))) as address:
+    with served(SnapshotReader(application.home), compilers=Compilers(application.home, (spec,))) as address:
         seen = Seen(browser)
         page = seen.open(f"{address}/compile?application=app")
         back = page.get_by_role("link", name="Running")

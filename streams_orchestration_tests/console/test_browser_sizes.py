@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.reader import SnapshotReader
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration_tests.console.browsing import (
     MARKS,
@@ -179,7 +179,7 @@ UNDER_DOTS = """() => [...document.querySelectorAll('.leaf')].map((each) => [
 
 def test_on_a_phone_long_names_end_before_the_dots_of_their_shapes(browser: Any, tmp_path: Path):
     made = Deployed(tmp_path, compilation=long_names())
-    with served(Reader(made.home)) as address:
+    with served(SnapshotReader(made.home)) as address:
         seen = Seen(browser, 390, touch=True)
         page = seen.open(address)
         page.locator("#unfold").dispatch_event("click")

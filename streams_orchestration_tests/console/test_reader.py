@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from streams_orchestration.console import reader as reading
-from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.reader import SnapshotReader
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -21,7 +21,7 @@ from streams_orchestration_tests.console.deployed import Deployed
 
 
 def test_pages_without_number_leave_room_for_answers(deployed: Deployed):
-    with served(Reader(deployed.home), most=20) as address, contextlib.ExitStack() as stack:
+    with served(SnapshotReader(deployed.home), most=20) as address, contextlib.ExitStack() as stack:
         port = urlsplit(address).port
         asked = f"GET /api/applications/app/events HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
         pages = [stack.enter_context(socket.create_connection(("127.0.0.1", port), 20)) for _ in range(50)]
@@ -44,7 +44,7 @@ def test_pages_that_are_opened_at_once_share_one_look(deployed: Deployed, monkey
         return read_status(home, application)
 
     async def first_events() -> set[str]:
-        reader = Reader(deployed.home)
+        reader = SnapshotReader(deployed.home)
         pages = [reader.events("app") for _ in range(20)]
         for page in pages:
             await anext(page)
@@ -58,7 +58,7 @@ def test_pages_that_are_opened_at_once_share_one_look(deployed: Deployed, monkey
 
 def test_a_page_is_told_when_nothing_is_read_any_more(deployed: Deployed, monkeypatch: pytest.MonkeyPatch):
     async def kinds() -> list[str]:
-        page = Reader(deployed.home).events("app")
+        page = SnapshotReader(deployed.home).events("app")
         return [(await anext(page)).partition("\n")[0] for _ in range(4)]
 
     monkeypatch.setattr(reading, "BEAT_SECONDS", 0.01)
@@ -82,7 +82,7 @@ def test_an_error_that_nobody_expects_is_told_to_pages_and_the_reader_goes_on(
         return read_status(home, application)
 
     async def kinds() -> list[str]:
-        reader = Reader(deployed.home)
+        reader = SnapshotReader(deployed.home)
         page = reader.events("app")
         running = asyncio.create_task(reader.run())
         events = [await anext(page) for _ in range(6)]
@@ -106,7 +106,7 @@ def test_applications_that_cannot_be_listed_do_not_end_the_reader(deployed: Depl
         raise KeyError(home)
 
     async def run() -> None:
-        running = asyncio.create_task(Reader(deployed.home).run())
+        running = asyncio.create_task(SnapshotReader(deployed.home).run())
         while len(listings) < 3:
             await asyncio.sleep(0)
             assert not running.done()

@@ -15,7 +15,7 @@ from streams_orchestration.expressions.arrow import array_from, arrow_type, valu
 from streams_orchestration.expressions.catalog import FUNCTIONS
 from streams_orchestration.expressions.conversion import single
 from streams_orchestration.expressions.errors import ExpressionError
-from streams_orchestration.expressions.table import Function
+from streams_orchestration.expressions.table import SqlFunction
 from streams_orchestration.expressions.times import UTC, read_date, read_timestamp, zone_named
 from streams_orchestration.expressions.tree import TypedNode
 from streams_orchestration.expressions.types import Type, parse_type
@@ -177,7 +177,7 @@ def zone_of(name: str) -> dt.tzinfo:
     return zone
 
 
-def zoned_functions() -> list[Function]:
+def zoned_functions() -> list[SqlFunction]:
     """Return the functions whose values may depend on the time zone."""
     return [each for each in FUNCTIONS.values() if each.zoned is not None]
 
@@ -205,7 +205,7 @@ def rows_of(batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
 
 
 def expression(
-    rnd: random.Random, depth: int = 2, functions: Sequence[Function] = (), zone: dt.tzinfo = UTC
+    rnd: random.Random, depth: int = 2, functions: Sequence[SqlFunction] = (), zone: dt.tzinfo = UTC
 ) -> tuple[str, TypedNode]:
     """Return a random expression that has types, and its tree."""
     choice = functions or _ANY_FUNCTION
@@ -256,7 +256,7 @@ def _special(rnd: random.Random, depth: int) -> str:
     )
 
 
-def _call(rnd: random.Random, function: Function, depth: int) -> str:
+def _call(rnd: random.Random, function: SqlFunction, depth: int) -> str:
     if rnd.random() < 0.1:
         return _special(rnd, depth)
     if function.signatures:

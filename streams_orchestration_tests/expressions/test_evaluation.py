@@ -18,7 +18,7 @@ from streams_orchestration.expressions.conversion import writer
 from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.functions.choices import CHOICES
 from streams_orchestration.expressions.rows import row_function
-from streams_orchestration.expressions.table import Form, Function
+from streams_orchestration.expressions.table import Form, SqlFunction
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.tree import depends_on_zone
 from streams_orchestration.expressions.types import parse_type
@@ -102,7 +102,7 @@ def test_an_expression_that_does_not_depend_on_the_zone_never_asks_for_it(name: 
 
 
 @pytest.mark.parametrize("function", [*FUNCTIONS.values(), *CHOICES], ids=lambda each: each.name)
-def test_a_function_has_examples_that_are_right(function: Function | Form):
+def test_a_function_has_examples_that_are_right(function: SqlFunction | Form):
     assert function.examples
     for text, right in function.examples:
         node = typed(text, {})

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files.csv_blocks import Block, CsvBlocks, whole_rows
+from streams_orchestration.operators.files.csv_blocks import CsvBlocks, RowBlock, whole_rows
 from streams_orchestration.operators.files.csv_file import CsvFile
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 
@@ -59,7 +59,7 @@ def test_blocks_are_parsed_apart_also_where_values_have_quotes(tmp_path: Path):
     blocks = CsvBlocks(CsvFile(path, CsvDialect(), True, block_bytes=100), TEXTS)
     pieces = list(blocks.pieces())
     assert len(pieces) > 10
-    assert all(isinstance(piece, Block) for piece in pieces)
+    assert all(isinstance(piece, RowBlock) for piece in pieces)
     assert len(rows([blocks.parse(piece).batch for piece in reversed(pieces)])) == 100
 
 

@@ -49,8 +49,10 @@ FAILS = "100 DIV n"
 
 READERS = {read_expression.__name__, parse_expression.__name__, parse_condition.__name__, Assignments.__name__}
 """The functions and the class that read the text of an expression."""
-WITHOUT = {"Beacon"}
-"""Operators with expressions whose tuples cannot fail because of their input: they have none."""
+WITHOUT = {"Beacon", "FileSink"}
+"""Operators with expressions whose tuples cannot fail because of their input.
+
+A Beacon has no input, and the expression of a FileSink is over the names of directories."""
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ def test_a_run_that_takes_too_long_or_is_stopped_by_another_one_says_so(
     defs: dg.Definitions, runtime: Runtime, looks: list[Any]
 ):
     runtime.status = UNDER_WAY
-    assert "it has not taken all that was there within 1e-09 s" in failure(run(defs, taken=1e-9))
+    assert "it did not process all available input within 1e-09 s" in failure(run(defs, taken=1e-9))
     looks += [running(state="STOPPED", bounded=True)]
     assert "demo was stopped by another command" in failure(run(defs))
 

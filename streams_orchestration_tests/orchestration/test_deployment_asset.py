@@ -98,7 +98,7 @@ def test_a_run_that_is_ended_says_that_the_application_goes_on(
         assert materializations(instance) == 0
         (run,) = instance.get_runs(limit=1)
         messages = [each.user_message for each in instance.all_logs(run.run_id)]
-    assert any("demo goes on, job demo__cancel stops it" in each for each in messages)
+    assert any("demo continues, job demo__cancel stops it" in each for each in messages)
 
 
 def test_a_plan_is_recorded_behind_a_redeploy_that_was_refused(defs: dg.Definitions, runtime: Runtime):

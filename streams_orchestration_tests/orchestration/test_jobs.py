@@ -235,7 +235,7 @@ def test_a_run_whose_cause_is_gone_is_skipped_and_says_why(
     assert result.success
     assert steps(result, "STEP_SKIPPED") == ["await_unit", "record"]
     assert set(runtime.names) == {"read_status"}
-    assert f"nothing is left to do: {reason}" in capfd.readouterr().err
+    assert f"the reset is not needed any more: {reason}" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("state", ["UNHEALTHY", "RESETTING"])

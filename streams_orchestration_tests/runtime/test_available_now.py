@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.going_on import Run, sources_with_more
+from streams_orchestration.runtime.deployment.going_on import RunKind, sources_with_more
 from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.storage.home import Home
@@ -30,7 +30,7 @@ from streams_orchestration_tests.runtime.applications import (
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 pytestmark = pytest.mark.slow
-AVAILABLE, ON = Run(bounded=True), Run(reopens=True)
+AVAILABLE, ON = RunKind(bounded=True), RunKind(reopens=True)
 AUTONOMOUS: Any = {"annotations": {"autonomous": True}}
 BY_KEY = {"parallel": {"width": 2, "partitionBy": [{"port": "In", "attributes": ["k"]}]}}
 
@@ -89,7 +89,7 @@ def results(local: LocalApplication) -> dict[str, list[Any]]:
     return {name: published(local.published(name)) for name in ("Totals", "Others", "Tails", "Both")}
 
 
-def started(tmp_path: Path, compilation: Compilation, run: Run = AVAILABLE) -> LocalApplication:
+def started(tmp_path: Path, compilation: Compilation, run: RunKind = AVAILABLE) -> LocalApplication:
     return LocalApplication(Home(tmp_path / "home"), compilation, source_limit=10, begins=run)
 
 
@@ -186,15 +186,15 @@ def test_a_plain_run_behind_it_comes_to_the_end(tmp_path: Path, feed: Feed):
     compilation = application(tmp_path / "data")
     started(tmp_path, compilation).run()
     feed.add()
-    local = started(tmp_path, compilation, Run())
+    local = started(tmp_path, compilation, RunKind())
     local.run()
     assert (results(local), state(local)) == (feed.expected(), ("RUNNING", "COMPLETED"))
 
 
 @pytest.mark.parametrize("run", [ON, AVAILABLE], ids=["to the new end", "what is there"])
-def test_an_application_that_is_complete_goes_on_when_there_is_more(tmp_path: Path, feed: Feed, run: Run):
+def test_an_application_that_is_complete_goes_on_when_there_is_more(tmp_path: Path, feed: Feed, run: RunKind):
     compilation = application(tmp_path / "data")
-    started(tmp_path, compilation, Run()).run()
+    started(tmp_path, compilation, RunKind()).run()
     for _ in range(2):
         assert sources_with_more(Home(tmp_path / "home"), "app") == [] or run is AVAILABLE
         feed.add(11)
@@ -204,7 +204,7 @@ def test_an_application_that_is_complete_goes_on_when_there_is_more(tmp_path: Pa
 
 
 def test_a_complete_application_names_the_sources_that_have_more(tmp_path: Path, feed: Feed):
-    started(tmp_path, application(tmp_path / "data"), Run()).run()
+    started(tmp_path, application(tmp_path / "data"), RunKind()).run()
     home = Home(tmp_path / "home")
     assert sources_with_more(home, "app") == []
     write_rows(tmp_path / "data" / "second" / "002.parquet", 3)

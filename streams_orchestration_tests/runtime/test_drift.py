@@ -11,7 +11,7 @@ import pytest
 from streams_orchestration import world
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.deployment.going_on import ENDLESS, Run
+from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.hosts.relay import units_awaited_by
 from streams_orchestration.runtime.queries.views import read_view
@@ -81,7 +81,7 @@ def compiled(directory: Path, pes: int = 3, drift: int = DRIFT, **right: Any) ->
     return in_event_time(graph, fusion="manual", pes=pes)
 
 
-def race(directory: Path, pes: int = 3, begins: Run = ENDLESS, **right: Any) -> Race:
+def race(directory: Path, pes: int = 3, begins: RunKind = ENDLESS, **right: Any) -> Race:
     plan = compiled(directory, pes, **right)
     return Race(directory, LocalApplication(Home(directory / "home"), plan, LIMIT, begins=begins))
 
@@ -183,7 +183,7 @@ def test_a_source_that_waits_is_not_idle(tmp_path: Path, monkeypatch: pytest.Mon
 def test_the_end_of_a_bounded_run_holds_up_no_other_source(tmp_path: Path):
     for name, last in (("Left", 500), ("Right", 21)):
         (tmp_path / name).write_text("".join(f"{at} a {at}\n" for at in range(0, last, STEP)))
-    run = race(tmp_path, begins=Run(bounded=True))
+    run = race(tmp_path, begins=RunKind(bounded=True))
     run.local.run()
     assert (run.read("Left"), run.read("Right")) == (50, 3)
 

@@ -12,7 +12,7 @@ import pytest
 
 from streams_orchestration import world
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.deployment.going_on import ENDLESS, Run
+from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.home import Home
@@ -64,7 +64,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     return added
 
 
-def application(directory: Path, topic: Topic, begins: Run = ENDLESS) -> LocalApplication:
+def application(directory: Path, topic: Topic, begins: RunKind = ENDLESS) -> LocalApplication:
     note = {"eventTimeAttribute": "at", "minimumGap": 0.0, "maxDrift": DRIFT / 1000, "idleAfter": IDLE_AFTER}
     source = {
         "name": "Rows", "operator": "KafkaSource", "outputs": [{"stream": "Rows", "schema": "T"}],
@@ -157,6 +157,6 @@ def test_a_reset_repeats_the_decision_of_a_clock_although_a_partition_is_far_ahe
 def test_a_partition_at_the_end_of_a_bounded_run_holds_up_no_other(tmp_path: Path, topic: Topic):
     topic.send(SLOW, 0, 21)
     topic.send(FAST, 0, 500)
-    local = application(tmp_path, topic, Run(bounded=True))
+    local = application(tmp_path, topic, RunKind(bounded=True))
     local.run(trigger_every=3)
     assert read(local) == {SLOW: 3, FAST: 50}

@@ -17,11 +17,11 @@ from streams_orchestration.spl.types.types import (
     INTEGERS,
     RSTRING,
     UINT8,
-    Attribute,
     Collection,
     Optional,
     Primitive,
     Tuple,
+    TupleAttribute,
     Type,
     range_of,
 )
@@ -31,7 +31,8 @@ SPAN = typed.Span(typed.Source.of("x", "Main.spl", 7), 0, 0)
 NUMBERS: list[Primitive] = [INT32, INT64, UINT8, Primitive("int8"), Primitive("uint64"), FLOAT64, Primitive("float32")]
 TYPES: list[Type] = [*NUMBERS, BOOLEAN, RSTRING]
 PORT = Tuple((
-    *(Attribute(f"{each}_{letter}", each) for each in TYPES for letter in "ab"), Attribute("maybe", Optional(INT32)),
+    *(TupleAttribute(f"{each}_{letter}", each) for each in TYPES for letter in "ab"),
+    TupleAttribute("maybe", Optional(INT32)),
 ))  # fmt: skip
 SIMPLE_FLOATS = [
     0.0,

@@ -115,7 +115,7 @@ def labelled(kind: Callable[..., Any], *parts: Strategy) -> Strategy:
 PORTS = labelled(d.Labelled, NAMES, some(SMALL, 1))
 ACTUALS = some(SMALL, 1) | TYPES.filter(lambda each: not isinstance(each, t.NamedType))
 ANNOTATIONS = some(node(d.Annotation, NAMES, some(node(t.Entry, SMALL, maybe(SMALL)))))
-OUTPUT_PORTS = node(d.OutputPort, TUPLES, NAMES, maybe(NAMES))
+OUTPUT_PORTS = node(d.InvocationOutput, TUPLES, NAMES, maybe(NAMES))
 HANDLERS = node(d.Handler, st.just("onProcess"), st.none(), STATEMENTS)
 LOGIC = st.tuples(node(d.StateVariables, some(DECLARATIONS, 1))) | st.tuples(HANDLERS) | st.just(())
 LOGIC |= st.tuples(node(d.Handler, st.sampled_from(["onTuple", "onPunct"]), NAMES, STATEMENTS))
@@ -124,7 +124,7 @@ INVOCATIONS = HEADS.flatmap(
     lambda heads: node(
         d.Invocation,
         *(ANNOTATIONS, st.just(heads[0]), st.just(heads[1]), QUALIFIED),
-        *(some(node(d.InputPort, maybe(TUPLES), some(NAMES, 1), maybe(NAMES))), LOGIC, PORTS),
+        *(some(node(d.InvocationInput, maybe(TUPLES), some(NAMES, 1), maybe(NAMES))), LOGIC, PORTS),
         *(labelled(d.Argument, NAMES, ACTUALS), st.just(()), PORTS),
     )
 )
@@ -139,11 +139,11 @@ COMPOSITES = node(
 )
 FUNCTIONS = node(
     d.Function,
-    *(BOOLEANS, BOOLEANS, maybe(TYPES), NAMES, some(node(d.FunctionParameter, BOOLEANS, TYPES, NAMES)), BLOCKS),
+    *(BOOLEANS, BOOLEANS, maybe(TYPES), NAMES, some(node(d.FormalParameter, BOOLEANS, TYPES, NAMES)), BLOCKS),
 )
 UNITS = node(
-    d.Unit,
+    d.CompilationUnit,
     maybe(node(d.Namespace, st.sampled_from(["a", "my.ns"]))),
-    some(node(d.Use, st.sampled_from(["a", "my.ns"]), st.just("*") | WORDS)),
+    some(node(d.UseDirective, st.sampled_from(["a", "my.ns"]), st.just("*") | WORDS)),
     some(COMPOSITES | FUNCTIONS | node(t.TypeDefinition, st.just(False), NAMES, TYPES)),
 )

@@ -13,7 +13,7 @@ from streams_orchestration.spl.language.parsing import parse
 from streams_orchestration.spl.programs.loops.ports import Environment, PortProgram
 from streams_orchestration.spl.programs.outcome import PortOutput
 from streams_orchestration.spl.programs.run import Run
-from streams_orchestration.spl.types.types import INT32, RSTRING, Attribute, Tuple
+from streams_orchestration.spl.types.types import INT32, RSTRING, Tuple, TupleAttribute
 from streams_orchestration.spl.typing import typed
 from streams_orchestration.spl.typing.checking import type_of
 from streams_orchestration.spl.typing.scopes import FunctionName, Port, Scope
@@ -21,8 +21,8 @@ from streams_orchestration.spl.typing.statements import check_function, check_lo
 
 CASES = Path(__file__).parents[1] / "cases/spl"
 NAMES = ["strings", "integers", "casts", "lists", "maps_sets", "control", "functions", "tuples", "optionals", "enums"]
-LINE = Tuple((Attribute("n", INT32), Attribute("what", RSTRING), Attribute("value", RSTRING)))
-GO = Tuple((Attribute("go", INT32),))
+LINE = Tuple((TupleAttribute("n", INT32), TupleAttribute("what", RSTRING), TupleAttribute("value", RSTRING)))
+GO = Tuple((TupleAttribute("go", INT32),))
 
 
 def compiled(name: str) -> PortProgram:

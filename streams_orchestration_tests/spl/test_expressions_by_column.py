@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.spl.programs.columns import array_of, values_of
-from streams_orchestration.spl.programs.loops.ports import Environment, PortProgram, Value
+from streams_orchestration.spl.programs.loops.ports import Environment, ExpressionValue, PortProgram
 from streams_orchestration.spl.programs.outcome import FailedError
 from streams_orchestration.spl.programs.run import Run
 from streams_orchestration.spl.programs.vectorised import by_columns
@@ -30,7 +30,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def in_a_loop(expression: typed.Expression, rows: list[dict[str, Any]]) -> list[Any]:
-    program = PortProgram(ENVIRONMENT, Run(), 0, None, [Value(expression)])
+    program = PortProgram(ENVIRONMENT, Run(), 0, None, [ExpressionValue(expression)])
     columns = {each.name: [row[each.name] for row in rows] for each in PORT.attributes}
     return program({}, columns, len(rows))[0]
 

@@ -10,7 +10,7 @@ import pytest
 from streams_orchestration.spl.functions.signatures import builtin, builtin_names
 from streams_orchestration.spl.models.operators import (
     InputPorts,
-    OperatorModel,
+    SplOperatorModel,
     model_of_text,
     standard_operator,
     standard_operators,
@@ -53,7 +53,7 @@ SAME = """acme::Work
   param key Expression port=1"""
 
 
-def same() -> OperatorModel:
+def same() -> SplOperatorModel:
     """Return the model; a function with a type of the toolkit is known by its name only."""
     model = model_of_text(SAME)
     return replace(model, outputs=(replace(model.outputs[0], opaque=("Unknown",)),))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from streams_orchestration.spl.language.definition_printing import text_of_unit
-from streams_orchestration.spl.language.definitions import Unit
+from streams_orchestration.spl.language.definitions import CompilationUnit
 from streams_orchestration.spl.language.expressions import expression_of
 from streams_orchestration.spl.language.parsing import parse
 from streams_orchestration.spl.language.printing import text_of
@@ -26,7 +26,7 @@ def test_the_text_of_an_expression_is_read_as_the_same_expression(expression: Ex
 @pytest.mark.slow
 @examples(150)
 @given(UNITS)
-def test_the_text_of_a_file_is_read_as_the_same_file(unit: Unit):
+def test_the_text_of_a_file_is_read_as_the_same_file(unit: CompilationUnit):
     parsed = parse(text_of_unit(unit))
     assert parsed.findings == ()
     assert parsed.unit == unit

@@ -35,13 +35,13 @@ from streams_orchestration.spl.types.types import (
     RSTRING,
     UNKNOWN,
     VOID,
-    Attribute,
     BoundedString,
     Collection,
     Enumeration,
     Optional,
     Primitive,
     Tuple,
+    TupleAttribute,
     Type,
     range_of,
 )
@@ -69,7 +69,7 @@ def meant(written: WrittenType) -> Type:
         case EnumType():
             return Enumeration(tuple(each.name for each in written.words))
         case TupleType():
-            return Tuple(tuple(Attribute(each.name.name, meant(each.type)) for each in written.attributes))
+            return Tuple(tuple(TupleAttribute(each.name.name, meant(each.type)) for each in written.attributes))
         case CollectionType():
             bound = int(written.bound.text) if isinstance(written.bound, Number) else None
             return Collection(written.kind, tuple(map(meant, written.elements)), bound)

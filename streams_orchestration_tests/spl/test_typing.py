@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from streams_orchestration.model.spl_codes import SPL_CODES
 from streams_orchestration.spl.language.expressions import expression_of
 from streams_orchestration.spl.language.parsing import parse
-from streams_orchestration.spl.types.types import INT32, INT64, Attribute, Tuple
+from streams_orchestration.spl.types.types import INT32, INT64, Tuple, TupleAttribute
 from streams_orchestration.spl.typing.canonical import canonical_function, canonical_text
 from streams_orchestration.spl.typing.checking import check_expression
 from streams_orchestration.spl.typing.scopes import Actual, Port, Scope, TypeName, port_scope
@@ -108,7 +108,7 @@ def test_canonical_text_is_read_as_the_same_typed_tree(name: str):
 
 PORT = Port(
     "In",
-    Tuple(tuple(Attribute(name, type_) for name, type_ in (("n", INT32), ("m", INT64)))),
+    Tuple(tuple(TupleAttribute(name, type_) for name, type_ in (("n", INT32), ("m", INT64)))),
     ("In",),
 )
 SCOPE = port_scope(Scope(), (PORT,))

@@ -20,13 +20,13 @@ from streams_orchestration.spl.types.types import (
     TIMESTAMP,
     USTRING,
     XML,
-    Attribute,
     BoundedString,
     Collection,
     Enumeration,
     Optional,
     Primitive,
     Tuple,
+    TupleAttribute,
     Type,
     range_of,
 )
@@ -34,7 +34,7 @@ from streams_orchestration_tests.examples import examples
 
 FLOAT32, INT8, DECIMAL = Primitive("float32"), Primitive("int8"), Primitive("decimal64")
 COLOURS = Enumeration(("red", "green"))
-PAIR = Tuple((Attribute("a", INT32), Attribute("b", RSTRING)))
+PAIR = Tuple((TupleAttribute("a", INT32), TupleAttribute("b", RSTRING)))
 TEXTS = Collection("list", (RSTRING,))
 COUNTS = Collection("map", (RSTRING, INT32))
 VALUES: list[tuple[Type, Any, str]] = [
@@ -117,7 +117,7 @@ PARTS = st.sampled_from((BOOLEAN, INT8, INT32, FLOAT64, RSTRING, USTRING, TIMEST
 TYPES = st.recursive(
     PARTS,
     lambda inner: (
-        st.builds(lambda one, other: Tuple((Attribute("a", one), Attribute("b", other))), inner, inner)
+        st.builds(lambda one, other: Tuple((TupleAttribute("a", one), TupleAttribute("b", other))), inner, inner)
         | st.builds(lambda kind, one: Collection(kind, (one,)), st.sampled_from(["list", "set"]), inner)
         | st.builds(lambda one, other: Collection("map", (one, other)), inner, inner)
         | inner.filter(lambda each: not isinstance(each, Optional)).map(Optional)

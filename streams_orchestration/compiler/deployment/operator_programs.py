@@ -7,7 +7,7 @@ from streams_orchestration.compiler.deployment.pe_graph import PeGraph
 from streams_orchestration.compiler.deployment.pe_streams import PeStreams, stream_name
 from streams_orchestration.compiler.event_time.roles import role_in
 from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
-from streams_orchestration.compiler.pe_program import Delivery, Direct, Exchange, OperatorProgram, Remote, Split
+from streams_orchestration.compiler.pe_program import Delivery, Direct, Exchange, OperatorProgram, Remote, SplitDelivery
 from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.operators.event_time.role import EventTimeRole
@@ -139,7 +139,9 @@ class OperatorPrograms:
         for index in self.graph.splitters[operator, port, splitter, channel]:
             s = self.graph.physical.splitters[index]
             channels = tuple(self._branch(operator, port, index, c) for c in range(s.width))
-            deliveries.append(Split(s.id, s.policy, s.attributes, s.start, s.drops_window_punctuation, channels))
+            deliveries.append(
+                SplitDelivery(s.id, s.policy, s.attributes, s.start, s.drops_window_punctuation, channels)
+            )
         return tuple(deliveries)
 
     def _outgoing(self, operator: int, port: int) -> dict[tuple[int, int], list[int]]:

@@ -11,7 +11,7 @@ from streams_orchestration.compiler.event_time.ends import EventTimeIndex
 from streams_orchestration.compiler.event_time.growth import Reach
 from streams_orchestration.compiler.event_time.uses import (
     WINDOWED,
-    Use,
+    EventTimeUse,
     may_use,
     places_watermarks,
     uses_of,
@@ -47,7 +47,7 @@ class _Checks:
     def __init__(self, logical: LogicalGraph, reaches: Sequence[Reach]) -> None:
         self.logical = logical
         self.index = EventTimeIndex(logical, reaches)
-        self.using: dict[int, list[Use]] = {}
+        self.using: dict[int, list[EventTimeUse]] = {}
         """The parameters that need event time, by operator."""
 
     def findings(self) -> Iterator[Diagnostic]:
@@ -94,7 +94,7 @@ class _Checks:
             if uses:
                 self.using[operator.index] = uses
 
-    def need(self, operator: LogicalOperator, use: Use) -> Iterator[Diagnostic]:
+    def need(self, operator: LogicalOperator, use: EventTimeUse) -> Iterator[Diagnostic]:
         """Check that event time arrives where a parameter needs it, and that its lengths are whole ticks."""
         entered = self.index.entered.get(operator.index, {})
         wanted = [port for port in use.ports if port not in entered]
@@ -191,7 +191,7 @@ class _Checks:
         return operator.standard and not operator.outputs and operator.index not in self.using
 
 
-def _many_panes(operator: LogicalOperator, use: Use) -> Iterator[Diagnostic]:
+def _many_panes(operator: LogicalOperator, use: EventTimeUse) -> Iterator[Diagnostic]:
     """Yield a warning if a window keeps very many panes open at a time (EV34)."""
     window = use.window
     if not isinstance(window, IntervalWindow):

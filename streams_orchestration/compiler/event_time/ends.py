@@ -11,7 +11,7 @@ from streams_orchestration.compiler.event_time.growth import Ends, Reach
 from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph
 
 
-class End(NamedTuple):
+class EventTimeEnd(NamedTuple):
     """A place where event time ends, with the rule that ends it."""
 
     text: str
@@ -98,13 +98,13 @@ class EventTimeIndex:
             return f"output port {port} has no attribute {time.attribute}"
         return f"{time.attribute} is {kind} on output port {port}, and {time.type} where event time begins"
 
-    def ends(self, operator: int) -> list[End]:
+    def ends(self, operator: int) -> list[EventTimeEnd]:
         """Return the places at an operator with event time, or directly behind it, at which event time ends."""
         model, reach = self.logical.operators[operator], self.of_operator[operator][0]
         if not model.outputs:
-            return [End("it ends here: there is no output port", "EV7")]
+            return [EventTimeEnd("it ends here: there is no output port", "EV7")]
         found = [
-            End(
+            EventTimeEnd(
                 f"it ends here: {self.lacking(operator, port, reach)}",
                 "EV5" if model.outputs[port].schema else "EV5, EV7",
             )
@@ -116,7 +116,7 @@ class EventTimeIndex:
                 continue
             target = self.logical.operators[each.target]
             if target.event_time is not None:
-                found.append(End(f"it begins anew at {target.name}, which is annotated", "EV10"))
+                found.append(EventTimeEnd(f"it begins anew at {target.name}, which is annotated", "EV10"))
             elif Ends(*each[:4]) in reach.left_out:
-                found.append(End(f"the stream to {target.name}.{each.target_port} closes a loop", "EV12"))
+                found.append(EventTimeEnd(f"the stream to {target.name}.{each.target_port} closes a loop", "EV12"))
         return list(dict.fromkeys(found))

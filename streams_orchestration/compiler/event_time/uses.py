@@ -25,7 +25,7 @@ WATERMARK = "watermark"
 EVENT_TIME = "eventTime"
 
 
-class Use(NamedTuple):
+class EventTimeUse(NamedTuple):
     """A parameter that needs event time."""
 
     parameter: str
@@ -56,7 +56,7 @@ class Use(NamedTuple):
             whole_ticks(name, seconds, ticks)
 
 
-def uses_of(operator: LogicalOperator) -> Iterator[Use]:
+def uses_of(operator: LogicalOperator) -> Iterator[EventTimeUse]:
     """Yield the parameters of a standard operator that need event time.
 
     Raises:
@@ -69,26 +69,26 @@ def uses_of(operator: LogicalOperator) -> Iterator[Use]:
         case "Aggregate" | "Sort":
             window = parse_event_time_window(str(values.get("window", "")))
             if window is not None:
-                yield Use("window", f"the window {_kind(window)}", window=window)
+                yield EventTimeUse("window", f"the window {_kind(window)}", window=window)
         case "Join":
             if "within" in values:
                 lengths = _lengths(values, "within", "discardAge")
-                yield Use("within", "within", tuple(range(len(operator.inputs))), lengths=lengths)
+                yield EventTimeUse("within", "within", tuple(range(len(operator.inputs))), lengths=lengths)
         case "DeDuplicate":
             if "within" in values:
-                yield Use("within", "within", lengths=_lengths(values, "within", "discardAge"))
+                yield EventTimeUse("within", "within", lengths=_lengths(values, "within", "discardAge"))
         case "Delay":
             if values.get("by") == WATERMARK:
-                yield Use("by", "by: watermark", lengths=_lengths(values, "delay"))
+                yield EventTimeUse("by", "by: watermark", lengths=_lengths(values, "delay"))
         case "Custom":
             for name in ("onWatermark", "onTimer"):
                 if name in values:
-                    yield Use(name, name, ())
+                    yield EventTimeUse(name, name, ())
         case "Sql" | "DataFrame":
             yield from _of_query(operator, values.get("watermarks"))
         case "FileSink":
             if values.get("closeMode") == WATERMARK:
-                yield Use("closeMode", "closeMode: watermark")
+                yield EventTimeUse("closeMode", "closeMode: watermark")
         case _:
             pass
 
@@ -116,13 +116,13 @@ def may_use(logical: LogicalGraph, operator: LogicalOperator) -> bool:
     return own or any(link.operator == operator.index for link in logical.exports)
 
 
-def _of_query(operator: LogicalOperator, watermarks: Any) -> Iterator[Use]:
+def _of_query(operator: LogicalOperator, watermarks: Any) -> Iterator[EventTimeUse]:
     if not is_mapping(watermarks):
         return
     ports = {port.name: number for number, port in enumerate(operator.inputs)}
     for view, value in watermarks.items():
         if value == EVENT_TIME and view in ports:
-            yield Use("watermarks", f"watermarks: {{{view}: eventTime}}", (ports[view],), of_port=True)
+            yield EventTimeUse("watermarks", f"watermarks: {{{view}: eventTime}}", (ports[view],), of_port=True)
 
 
 def _lengths(values: Mapping[str, Any], *names: str) -> tuple[tuple[str, Fraction], ...]:

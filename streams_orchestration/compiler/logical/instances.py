@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from streams_orchestration.model.application import Application, Composite, Invocation
-from streams_orchestration.model.operators import Signature
+from streams_orchestration.model.operators import OperatorSignature
 from streams_orchestration.model.signatures import is_standard, output_names, signature_of
 from streams_orchestration.model.standard import NO_NODES
 
@@ -60,7 +60,7 @@ class PrimitiveInstance:
     """Number of the operator; -1 for those that are no nodes."""
     invocation: Invocation
     parent: CompositeInstance
-    signature: Signature
+    signature: OperatorSignature
     standard: bool
     outputs: tuple[str, ...]
     region: int = -1
@@ -122,7 +122,7 @@ class InstanceTree:
             else:
                 standard = is_standard(application, invocation.operator)
                 node = not (standard and invocation.operator in NO_NODES)
-                signature = signature_of(application, invocation.operator) or Signature()
+                signature = signature_of(application, invocation.operator) or OperatorSignature()
                 index = len(self.primitives) if node else -1
                 child = PrimitiveInstance(name, index, invocation, parent, signature, standard, outputs)
                 parent.primitives.append(child)

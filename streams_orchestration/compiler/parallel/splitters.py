@@ -16,7 +16,7 @@ from streams_orchestration.compiler.logical_graph import LogicalConnection, Logi
 _ROUND_ROBIN = Routing()
 
 
-class Entry(NamedTuple):
+class RegionEntry(NamedTuple):
     """A region that a connection enters, by one of its ports."""
 
     region: ParallelRegion
@@ -39,7 +39,7 @@ class RegionCrossing(NamedTuple):
     """Number of regions around both ends."""
     leaves: int
     """The number of regions that the connection leaves."""
-    entries: tuple[Entry, ...]
+    entries: tuple[RegionEntry, ...]
     """The regions that the connection enters, outermost first."""
 
 
@@ -48,7 +48,7 @@ def crossing(graph: LogicalGraph, connection: LogicalConnection, regions: dict[s
     source, _, target, target_port, path = connection
     start, end = graph.operators[source], graph.operators[target]
     leaves = int(start.name in regions)
-    entries: list[Entry] = []
+    entries: list[RegionEntry] = []
     for position, step in enumerate(path):
         kind, _, place = step.partition(":")
         name, _, port = place.rpartition(".")
@@ -58,12 +58,12 @@ def crossing(graph: LogicalGraph, connection: LogicalConnection, regions: dict[s
             leaves += 1
         else:
             incoming = _incoming(connection, path, position)
-            entries.append(Entry(regions[name], port, (place, *path[:position]), (place, *incoming)))
+            entries.append(RegionEntry(regions[name], port, (place, *path[:position]), (place, *incoming)))
     if end.name in regions:
         port = end.inputs[target_port].name
         place = f"{end.name}.{port}"
         incoming = _incoming(connection, path, len(path))
-        entries.append(Entry(regions[end.name], port, (place, *path), (place, *incoming)))
+        entries.append(RegionEntry(regions[end.name], port, (place, *path), (place, *incoming)))
     return RegionCrossing(len(start.regions) - leaves, leaves, tuple(entries))
 
 
@@ -144,7 +144,7 @@ class PortTemplate:
         )
 
     def _split(
-        self, entry: Entry, leaves: list[tuple[int, int]], common: int, dropping: frozenset[tuple[object, ...]]
+        self, entry: RegionEntry, leaves: list[tuple[int, int]], common: int, dropping: frozenset[tuple[object, ...]]
     ) -> Iterator[tuple[int, int]]:
         for rank, (parent, channel) in enumerate(leaves):
             key = (*entry.way, rank)

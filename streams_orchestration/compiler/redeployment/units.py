@@ -16,7 +16,7 @@ from streams_orchestration.compiler.pe_program import (
     InputStream,
     OperatorProgram,
     PeProgram,
-    Split,
+    SplitDelivery,
     Task,
 )
 from streams_orchestration.compiler.redeployment.outcome import RunTimeNumbers, UnitAction
@@ -128,7 +128,7 @@ class _Plain:
             match each:
                 case Direct() | Exchange():
                     yield self._name(each.operator), replace(each, operator=0, connection=0)
-                case Split():
+                case SplitDelivery():
                     yield replace(each, channels=()), [list(self._deliveries(channel)) for channel in each.channels]
                 case _:
                     yield each

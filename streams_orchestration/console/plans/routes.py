@@ -11,7 +11,7 @@ from streams_orchestration.console.graphs import graph_of
 from streams_orchestration.console.plans.choices import ChoiceError
 from streams_orchestration.console.plans.compilers import BusyError, Compilers
 from streams_orchestration.console.plans.documents import stages_document
-from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.reader import SnapshotReader
 from streams_orchestration.console.subjects import requested, subject
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
 
-def plan_routes(reader: Reader, compilers: Compilers) -> list[BaseRoute]:
+def plan_routes(reader: SnapshotReader, compilers: Compilers) -> list[BaseRoute]:
     """Return the routes for specs, for compiled plans, and for the plans of deployed applications."""
     from starlette.responses import JSONResponse
     from starlette.routing import Route
@@ -53,7 +53,7 @@ def plan_routes(reader: Reader, compilers: Compilers) -> list[BaseRoute]:
 class _Documents:
     """Handlers of the routes for plans."""
 
-    def __init__(self, reader: Reader, compilers: Compilers) -> None:
+    def __init__(self, reader: SnapshotReader, compilers: Compilers) -> None:
         self.reader = reader
         self.compilers = compilers
 

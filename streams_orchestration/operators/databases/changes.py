@@ -17,7 +17,13 @@ from streams_orchestration.operators.databases.pgoutput import (
     Unchanged,
     message_of,
 )
-from streams_orchestration.operators.databases.replication import Peeked, Slot, is_visible, shown_lsn, text_values
+from streams_orchestration.operators.databases.replication import (
+    Peeked,
+    ReplicationSlot,
+    is_visible,
+    shown_lsn,
+    text_values,
+)
 
 PEEKED = 50_000
 """Messages to peek at per read. The number doubles while a full read contains nothing new."""
@@ -50,7 +56,7 @@ class ChangedRow(NamedTuple):
 class ChangeReader:
     """Reads changes. A call continues after the last one, or starts over if its position differs."""
 
-    def __init__(self, slot: Slot, columns: Sequence[str]) -> None:
+    def __init__(self, slot: ReplicationSlot, columns: Sequence[str]) -> None:
         self._slot = slot
         self._columns = tuple(columns)
         self._keys = slot.keys()

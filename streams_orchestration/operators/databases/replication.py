@@ -76,7 +76,7 @@ def is_visible(transaction: int, snapshot: str) -> bool:
     return number < int(oldest) or str(number) not in running.split(",")
 
 
-class Slot:
+class ReplicationSlot:
     """The slot, publication and table of one source. Every call may raise a `DatabaseError`."""
 
     def __init__(self, url: str, slot: str, publication: str, table: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from streams_orchestration.operators.event_time.partition_time import NO_TIME, Guard
+from streams_orchestration.operators.event_time.partition_time import NO_TIME, AheadGuard
 from streams_orchestration.operators.event_time.partitions import WHOLE, Event, Least, Partitions, Rest
 from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
@@ -28,7 +28,7 @@ class Clock:
     Watermarks.of((0, 9))
     """
 
-    def __init__(self, lag: int, minimum_gap: int, guard: Guard | None = None) -> None:
+    def __init__(self, lag: int, minimum_gap: int, guard: AheadGuard | None = None) -> None:
         """Begin without a watermark.
 
         Args:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class IdleDecision:
     """A decision that partitions of a source are idle.
 
     After a reset to an earlier cut, it is made again behind the same tuples.

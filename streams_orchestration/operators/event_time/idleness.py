@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from streams_orchestration.operators.event_time.clock import Clock
-from streams_orchestration.operators.event_time.decision import Decision
+from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.watermarks import Watermarks
 
 LOOK_SECONDS = 1.0
@@ -31,16 +31,16 @@ class Idleness:
         self._counts: dict[str, int] = {}
         self._looked: float | None = None
         self._pause = 0.0
-        self._earlier: list[Decision] = []
+        self._earlier: list[IdleDecision] = []
 
-    def repeat(self, decisions: list[Decision]) -> None:
+    def repeat(self, decisions: list[IdleDecision]) -> None:
         """Take the decisions that a reset may repeat, and those before them. Call it before the source is called."""
         partitions = self._clock.partitions
         self._earlier = [each for each in decisions if each.number < partitions.decided]
         partitions.pending = [each for each in decisions if each.number >= partitions.decided]
         partitions.made.clear()
 
-    def decisions(self, epoch: int) -> list[Decision]:
+    def decisions(self, epoch: int) -> list[IdleDecision]:
         """Return all decisions that a later reset may repeat, with the epochs of those made.
 
         Args:

@@ -15,7 +15,7 @@ _FIRST_WINDOW = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class AheadGuard:
     """The guard against times far ahead (EV53)."""
 
     max_ahead: int
@@ -39,7 +39,7 @@ class PartitionTime:
     least: int = END
     """The least time among these."""
 
-    def enter(self, times: np.ndarray, lag: int, guard: Guard | None) -> tuple[np.ndarray, int]:
+    def enter(self, times: np.ndarray, lag: int, guard: AheadGuard | None) -> tuple[np.ndarray, int]:
         """Return the greatest time behind each tuple, and the number of suspect times.
 
         Args:
@@ -64,7 +64,7 @@ class PartitionTime:
         greatest, *others = state
         return cls(NO_TIME if greatest is None else greatest, *others)
 
-    def _enter_guarded(self, times: np.ndarray, lag: int, guard: Guard) -> tuple[np.ndarray, int]:
+    def _enter_guarded(self, times: np.ndarray, lag: int, guard: AheadGuard) -> tuple[np.ndarray, int]:
         reached = np.empty(len(times), np.int64)
         done, window, found = 0, _FIRST_WINDOW, 0
         while done < len(times):
@@ -86,7 +86,7 @@ class PartitionTime:
             done += 1
         return reached, found
 
-    def _enter_suspect(self, time: int, lag: int, guard: Guard) -> bool:
+    def _enter_suspect(self, time: int, lag: int, guard: AheadGuard) -> bool:
         """Take a time that is suspect or follows one. Return True if it is far ahead of a partition that has begun."""
         if time == NO_TIME:
             return False

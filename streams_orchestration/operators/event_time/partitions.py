@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from streams_orchestration.operators.event_time.decision import Decision
+from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.event_time.holder import Holder
-from streams_orchestration.operators.event_time.partition_time import NO_TIME, Guard, PartitionTime, least_steps
+from streams_orchestration.operators.event_time.partition_time import NO_TIME, AheadGuard, PartitionTime, least_steps
 from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.watermarks import END
 
@@ -51,7 +51,7 @@ class _Group(NamedTuple):
 class Partitions:
     """The times of all partitions of a source; a source that names no partition has the one `WHOLE`."""
 
-    def __init__(self, lag: int, guard: Guard | None, begin: Callable[[], int]) -> None:
+    def __init__(self, lag: int, guard: AheadGuard | None, begin: Callable[[], int]) -> None:
         """Begin without times.
 
         Args:
@@ -67,9 +67,9 @@ class Partitions:
         """True while no partition is active."""
         self._decided = 0
         """The number of decisions so far."""
-        self.pending: list[Decision] = []
+        self.pending: list[IdleDecision] = []
         """The decisions from before a reset that are to be repeated, in order."""
-        self.made: list[Decision] = []
+        self.made: list[IdleDecision] = []
         """The decisions that were made or repeated in this batch; their reader clears them."""
         self._ahead = 0
 
@@ -113,7 +113,7 @@ class Partitions:
         if chosen:
             self.pending.clear()
             counts = {name: each.count for name, each in self._members.items()}
-            yield from self._repeat(0, Decision(self._decided, tuple(sorted(chosen)), counts))
+            yield from self._repeat(0, IdleDecision(self._decided, tuple(sorted(chosen)), counts))
 
     def settle(self) -> Iterator[Event]:
         """Repeat the stored decisions that are due without further tuples, and yield the resulting changes."""
@@ -254,7 +254,7 @@ class Partitions:
         else:
             yield Least(*least_steps(np.concatenate(olds), np.concatenate(places), min(active)))
 
-    def _due(self, groups: Iterable[_Group]) -> Iterator[tuple[int, Decision]]:
+    def _due(self, groups: Iterable[_Group]) -> Iterator[tuple[int, IdleDecision]]:
         """Yield the pending decisions that are due within a batch, with their places."""
         positions = dict(groups)
         for decision in self.pending:
@@ -268,7 +268,7 @@ class Partitions:
                     place = max(place, int(positions[name][lacking - 1]) + 1)
             yield place, decision
 
-    def _repeat(self, place: int, decision: Decision) -> Iterator[Event]:
+    def _repeat(self, place: int, decision: IdleDecision) -> Iterator[Event]:
         """Let the partitions of a decision be idle, unless they had further tuples."""
         for name in decision.idle:
             partition = self._members.get(name)

@@ -11,7 +11,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.event_time.entries import Entries
 from streams_orchestration.operators.event_time.holder import Holder
-from streams_orchestration.operators.event_time.partition_time import NO_TIME, Guard
+from streams_orchestration.operators.event_time.partition_time import NO_TIME, AheadGuard
 from streams_orchestration.operators.event_time.partitions import WHOLE
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.times import ahead_column, described_tuple, times_and_nulls
@@ -258,8 +258,8 @@ class OperatorWatermark:
             self.clock.load(state)
 
 
-def _guard_of(role: EventTimeRole) -> Guard | None:
+def _guard_of(role: EventTimeRole) -> AheadGuard | None:
     """Return the guard that measures from the watermark; with `aheadOf` no tuple far ahead moves it at all."""
     if role.max_ahead is None or role.ahead_of is not None:
         return None
-    return Guard(role.max_ahead, role.confirmations)
+    return AheadGuard(role.max_ahead, role.confirmations)

@@ -20,7 +20,7 @@ _MARK = b"\xef\xbb\xbf"
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """A block of whole rows."""
 
     text: bytes
@@ -37,7 +37,7 @@ class CsvBlocks:
     file: CsvFile
     schema: pa.Schema
 
-    def pieces(self, start: int = 0) -> Iterator[Block | pa.RecordBatch]:
+    def pieces(self, start: int = 0) -> Iterator[RowBlock | pa.RecordBatch]:
         """Yield blocks of whole rows, or tuples if only parsing the whole file can find the row boundaries.
 
         Args:
@@ -62,16 +62,16 @@ class CsvBlocks:
                     yield from self.file.read(self.schema, names, place)
                     return
                 if text:
-                    yield Block(text[:end], names, place)
+                    yield RowBlock(text[:end], names, place)
                 place, rest = place + end, text[end:]
 
-    def parse(self, piece: Block | pa.RecordBatch) -> FileRows:
+    def parse(self, piece: RowBlock | pa.RecordBatch) -> FileRows:
         """Return the tuples of a block.
 
         Raises:
             DataError: a row does not fit; the message names the line and the column.
         """
-        if not isinstance(piece, Block):
+        if not isinstance(piece, RowBlock):
             return FileRows(piece)
         text = b"\n" + piece.text if piece.text.startswith(_MARK) and piece.place else piece.text
         try:

@@ -33,7 +33,7 @@ class RefusedValueError(ValueError):
         return str(self)
 
 
-class Number(str):
+class NumberText(str):
     """A number with a point or an exponent, kept as the text in the document."""
 
     __slots__ = ()
@@ -45,13 +45,13 @@ class Members(list[tuple[str, Any]]):
     __slots__ = ()
 
 
-class _Constant(Number):
+class _Constant(NumberText):
     """An unquoted NaN or infinity, which JSON does not allow but many writers produce."""
 
     __slots__ = ()
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=Members, parse_float=Number, parse_constant=_Constant)
+_DECODER = json.JSONDecoder(object_pairs_hook=Members, parse_float=NumberText, parse_constant=_Constant)
 
 
 def parsed(text: bytes) -> Any:
@@ -171,9 +171,9 @@ def _whole(least: int, most: int) -> Read:
 
 def _real(bits: int) -> Read:
     def read(value: Any) -> float:
-        if isinstance(value, str) and value in _NUMBERS and type(value) is not Number:
+        if isinstance(value, str) and value in _NUMBERS and type(value) is not NumberText:
             return _NUMBERS[value]
-        number = float(value) if type(value) in (int, Number) else _refuse()
+        number = float(value) if type(value) in (int, NumberText) else _refuse()
         return number if math.isfinite(number) and (bits == 64 or abs(number) < LARGEST_FLOAT) else _refuse()
 
     return read
@@ -203,7 +203,7 @@ def _misfit(value: Any, kind: pa.DataType) -> str:
     """Return why a value does not fit a type."""
     types = pa.types
     if type(value) is not str:
-        form = form_of(_shown(value), kind) if type(value) in (int, Number) else ""
+        form = form_of(_shown(value), kind) if type(value) in (int, NumberText) else ""
         return f"{shortened(_shown(value))} is no {type_name(kind)}{form}"
     try:
         value.encode()
@@ -220,4 +220,4 @@ def _shown(value: Any) -> str:
         return "{" + ", ".join(f"{json.dumps(name)}: {_shown(each)}" for name, each in value) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_shown, value)) + "]"
-    return str(value) if isinstance(value, Number) else json.dumps(value, ensure_ascii=False)
+    return str(value) if isinstance(value, NumberText) else json.dumps(value, ensure_ascii=False)

@@ -10,7 +10,7 @@ from streams_orchestration.operators.arrow_types import is_text, type_name, whol
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.spl.language.tokens import string_value
 from streams_orchestration.spl.types.text import text_of, value_of
-from streams_orchestration.spl.types.types import Attribute, Collection, Optional, Primitive, Tuple, Type
+from streams_orchestration.spl.types.types import Collection, Optional, Primitive, Tuple, TupleAttribute, Type
 
 _SIMPLE = {
     "bool_": "boolean",
@@ -50,7 +50,7 @@ def spl_type(kind: pa.DataType, format: str) -> Type:
     if types.is_list(kind):
         return Collection("list", (spl_type(kind.value_type, format),))
     if types.is_struct(kind):
-        return Tuple(tuple(Attribute(part.name, spl_type(part.type, format)) for part in kind))
+        return Tuple(tuple(TupleAttribute(part.name, spl_type(part.type, format)) for part in kind))
     message = f"format {format}: SPL has no values of type {type_name(kind)}; make a text or a number of it"
     raise ValueError(message)
 
@@ -60,7 +60,7 @@ def spl_tuple(schema: pa.Schema, required: Sequence[str], format: str) -> Tuple:
     kinds = [spl_type(field.type, format) for field in schema]
     return Tuple(
         tuple(
-            Attribute(field.name, kind if field.name in required else Optional(kind))
+            TupleAttribute(field.name, kind if field.name in required else Optional(kind))
             for kind, field in zip(kinds, schema, strict=True)
         )
     )

@@ -10,7 +10,7 @@ from streams_orchestration.operators.kafka.offsets import Partition, Positions
 from streams_orchestration.operators.libraries import np, pa
 
 
-class Piece(NamedTuple):
+class MessagePiece(NamedTuple):
     """The decoded tuples of consecutive messages."""
 
     tuples: TupleBatch
@@ -60,7 +60,7 @@ def partitions_of_messages(messages: Sequence[Any], partitions: Iterable[Partiti
     return pa.DictionaryArray.from_arrays(of, [partition_name(each) for each in codes])
 
 
-def joined(pieces: Sequence[Piece]) -> pa.DictionaryArray | None:
+def joined(pieces: Sequence[MessagePiece]) -> pa.DictionaryArray | None:
     """Return the partitions of the tuples of all pieces; None outside of event time."""
     found = [piece.partitions for piece in pieces if piece.partitions is not None]
     return pa.chunked_array(found).unify_dictionaries().combine_chunks() if found else None

@@ -17,7 +17,7 @@ from streams_orchestration.operators.function import FunctionOperator, as_batch
 from streams_orchestration.operators.implementation import NO_WATERMARK, import_name
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.results import described, parts_of
-from streams_orchestration.operators.spl_logic import Logic, SplLogic, state_signature
+from streams_orchestration.operators.spl_logic import LogicProgram, SplLogic, state_signature
 from streams_orchestration.operators.standard.custom_timers import CustomTimers
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.state import State
@@ -113,7 +113,7 @@ class Custom(Operator):
     def check(cls, context: OperatorContext, parameters: CustomParameters) -> None:
         """Raise ValueError if a function is missing or has an unknown argument, or the state is not JSON."""
         if parameters.spl is not None:
-            Logic(context, parameters.spl, submits=True)
+            LogicProgram(context, parameters.spl, submits=True)
             return
         _check_timers(cls._functions(parameters))
         try:
@@ -150,7 +150,9 @@ class Custom(Operator):
 
     def setup(self) -> None:
         """Import the functions, or compile the logic."""
-        self.logic = None if self.parameters.spl is None else Logic(self.context, self.parameters.spl, submits=True)
+        self.logic = (
+            None if self.parameters.spl is None else LogicProgram(self.context, self.parameters.spl, submits=True)
+        )
         if self.logic is not None:
             self.logic.begin()
             return

@@ -12,7 +12,7 @@ from streams_orchestration.operators.contract import OperatorContext, Parameters
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.results import Offset, ProducedTo
-from streams_orchestration.operators.spl_logic import Logic, SplLogic
+from streams_orchestration.operators.spl_logic import LogicProgram, SplLogic
 
 if TYPE_CHECKING:
     from streams_orchestration.spl.programs.outcome import PortOutput
@@ -48,11 +48,11 @@ class CustomSource(SourceOperator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: CustomSourceParameters) -> None:
         """Raise ValueError if the logic has mistakes."""
-        Logic(context, parameters.spl, submits=True)
+        LogicProgram(context, parameters.spl, submits=True)
 
     def setup(self) -> None:
         """Compile the logic."""
-        self.logic = Logic(self.context, self.parameters.spl, submits=True)
+        self.logic = LogicProgram(self.context, self.parameters.spl, submits=True)
         self._steps: Iterator[float | None] | None = None
         self._outputs: list[PortOutput] = []
         self._position = 0
@@ -91,7 +91,7 @@ class CustomSource(SourceOperator):
 
     def _begin(self, submissions: int) -> None:
         """Run the program from its beginning, and leave submissions out."""
-        self.logic = Logic(self.context, self.parameters.spl, submits=True)
+        self.logic = LogicProgram(self.context, self.parameters.spl, submits=True)
         self._outputs, self._steps = self.logic.program.process()
         self._position, self._until = 0, 0.0
         while self._position < submissions:

@@ -15,7 +15,7 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.logic_operator import LogicOperator, LogicParameters, check_policy
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.spl_logic import Logic
+from streams_orchestration.operators.spl_logic import LogicProgram
 from streams_orchestration.operators.spl_text import program_of
 
 
@@ -51,12 +51,12 @@ class Filter(LogicOperator):
             parse_condition(parameters.filter, context.inputs[0], "filter", context.zone)
 
     @staticmethod
-    def _logic(context: OperatorContext, parameters: FilterParameters) -> Logic:
+    def _logic(context: OperatorContext, parameters: FilterParameters) -> LogicProgram:
         """Compile the logic with the condition, which may read the variables of the logic."""
         assert parameters.spl is not None
         check_policy(parameters)
         text = parameters.filter
-        return Logic(
+        return LogicProgram(
             context,
             parameters.spl,
             {0: [] if text is None else [(program_of(text, "filter"), "filter", None)]},
@@ -85,7 +85,7 @@ class Filter(LogicOperator):
         mask = pc.fill_null(tuples.value(self.condition), fill_value=False).to_numpy(zero_copy_only=False)
         self.sieve.distribute(batch, [mask, ~mask] if self.divides else [mask], (tuples, failures))
 
-    def _run(self, logic: Logic, batch: TupleBatch) -> None:
+    def _run(self, logic: LogicProgram, batch: TupleBatch) -> None:
         """Run the logic for tuples and submit them by the condition."""
         _, values = logic.tuples(0, batch)
         if not values:

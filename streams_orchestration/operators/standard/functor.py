@@ -14,7 +14,7 @@ from streams_orchestration.operators.failed_tuples import Sieve, check_failure_p
 from streams_orchestration.operators.faults import reported
 from streams_orchestration.operators.logic_operator import LogicOperator, LogicParameters, check_policy
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.spl_logic import Logic
+from streams_orchestration.operators.spl_logic import LogicProgram
 from streams_orchestration.operators.spl_text import ExpressionText, SplText, program_of
 
 
@@ -130,7 +130,7 @@ class FunctorLogic:
                     message = f"output: nothing says what {name} is; give it an expression"
                     raise ValueError(message)
             self.places.append(places)
-        self.logic = Logic(context, parameters.spl, {0: expressions})
+        self.logic = LogicProgram(context, parameters.spl, {0: expressions})
 
     def outputs(self, batch: TupleBatch) -> list[TupleBatch]:
         """Run the logic for tuples; return the tuples of every output port."""

@@ -24,7 +24,13 @@ from streams_orchestration.operators.kafka.metadata import check_metadata, metad
 from streams_orchestration.operators.kafka.offsets import Partition, Positions, divided, mine
 from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, made_anew, shown
 from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters, check_second_port
-from streams_orchestration.operators.kafka.taken import Piece, Taken, joined, partition_name, partitions_of_messages
+from streams_orchestration.operators.kafka.taken import (
+    MessagePiece,
+    Taken,
+    joined,
+    partition_name,
+    partitions_of_messages,
+)
 from streams_orchestration.operators.libraries import import_modules, np, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.messages.decoders import Decoded, decode, without_nulls
@@ -210,7 +216,7 @@ class KafkaSource(SourceOperator):
         if positions.exhausted():
             return Taken(positions, {})
         before = dict(positions.next)
-        pieces: list[Piece] = []
+        pieces: list[MessagePiece] = []
         try:
             with contextlib.closing(reader.read(positions.next, limit, patient=patient, waiting=waiting)) as read:
                 pieces += (
@@ -236,7 +242,7 @@ class KafkaSource(SourceOperator):
             self.reader = KafkaReader(self.parameters, committed=committed)
         return self.reader
 
-    def _piece(self, messages: Sequence[Any], positions: Positions) -> Piece:
+    def _piece(self, messages: Sequence[Any], positions: Positions) -> MessagePiece:
         """Decode messages with their metadata."""
         required = [name for name in self.context.required_at() if name in self.decoded.names]
         result = without_nulls(self._decode([message.value() for message in messages]), len(messages), required)
@@ -255,7 +261,7 @@ class KafkaSource(SourceOperator):
             columns[attribute] = metadata_column(messages, kind, self.schema.field(attribute).type)
         timed = self.context.event_time is not None
         partitions = partitions_of_messages(messages, positions.next) if timed else None
-        return Piece(TupleBatch.from_columns(columns, self.schema), bad, newest, partitions)
+        return MessagePiece(TupleBatch.from_columns(columns, self.schema), bad, newest, partitions)
 
     def _mine(self, reader: KafkaReader) -> list[Partition]:
         every = reader.partitions(self.parameters.topics, self.parameters.pattern)

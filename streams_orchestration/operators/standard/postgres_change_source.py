@@ -27,7 +27,7 @@ from streams_orchestration.operators.standard.postgres_change_source_parameters 
 
 if TYPE_CHECKING:
     from streams_orchestration.operators.databases.changes import ChangedRow, ChangeReader, LogPosition
-    from streams_orchestration.operators.databases.replication import Slot
+    from streams_orchestration.operators.databases.replication import ReplicationSlot
 
 EPOCH = 946_684_800_000_000
 """2000-01-01, PostgreSQL's epoch, in microseconds since 1970."""
@@ -84,7 +84,7 @@ class PostgresChangeSource(SourceOperator):
         self.schema = schema
         self.columns = changed_columns(self.context, self.parameters)
         self._tuples = RowTuples(self, self.columns, self.parameters.on_bad_tuple)
-        self._slot: Slot | None = None
+        self._slot: ReplicationSlot | None = None
         self._changes: ChangeReader | None = None
         self._hold_up = HoldUp(self.context)
         self._in_use = 0
@@ -148,12 +148,12 @@ class PostgresChangeSource(SourceOperator):
         if offset.get("lsn"):
             self._connected().advance(offset["lsn"])
 
-    def _connected(self) -> Slot:
-        from streams_orchestration.operators.databases.replication import Slot
+    def _connected(self) -> ReplicationSlot:
+        from streams_orchestration.operators.databases.replication import ReplicationSlot
 
         if self._slot is None:
             p = self.parameters
-            self._slot = Slot(p.url, p.slot, p.publication, p.table)
+            self._slot = ReplicationSlot(p.url, p.slot, p.publication, p.table)
         return self._slot
 
     def _let_go(self) -> None:
@@ -173,7 +173,7 @@ class PostgresChangeSource(SourceOperator):
             produced = self._read(slot, offset, limit)
         return produced._replace(offset=produced.offset | {"server": slot.server()})
 
-    def _begun(self, slot: Slot) -> Offset:
+    def _begun(self, slot: ReplicationSlot) -> Offset:
         """Prepare the slot, and return the first offset."""
         slot.prepare(list(self.columns.values()))
         if self.parameters.start_at == SNAPSHOT:
@@ -184,10 +184,10 @@ class PostgresChangeSource(SourceOperator):
         assert state is not None
         return self._until(slot, {"lsn": state.confirmed, "rows": 0})
 
-    def _until(self, slot: Slot, offset: Offset) -> Offset:
+    def _until(self, slot: ReplicationSlot, offset: Offset) -> Offset:
         return offset | {"end": slot.newest()} if self.parameters.until and self.until is None else offset
 
-    def _snapshot(self, slot: Slot, offset: Offset) -> Offset:
+    def _snapshot(self, slot: ReplicationSlot, offset: Offset) -> Offset:
         """Submit all existing rows of the table, once older transactions have ended."""
         slot.prepare(list(self.columns.values()))
         oldest = slot.oldest_transaction()
@@ -206,7 +206,7 @@ class PostgresChangeSource(SourceOperator):
         lsn = {"lsn": state.confirmed, "rows": 0, "visible": snapshot.visible, "until": snapshot.until}
         return self._until(slot, lsn)
 
-    def _read(self, slot: Slot, offset: Offset, limit: int) -> ProducedTo:
+    def _read(self, slot: ReplicationSlot, offset: Offset, limit: int) -> ProducedTo:
         from streams_orchestration.operators.databases.changes import ChangeReader, LogPosition
 
         if self._changes is None:
@@ -236,7 +236,7 @@ class PostgresChangeSource(SourceOperator):
             following |= {"visible": reached.visible, "until": reached.until}
         return ProducedTo(following, exhausted=ended)
 
-    def _kept(self, slot: Slot, position: LogPosition, server: str) -> LogPosition:
+    def _kept(self, slot: ReplicationSlot, position: LogPosition, server: str) -> LogPosition:
         """Return the position where reading can continue: the given one, unless changes are lost."""
         from streams_orchestration.operators.databases.changes import LogPosition
         from streams_orchestration.operators.databases.replication import shown_lsn
@@ -269,7 +269,7 @@ class PostgresChangeSource(SourceOperator):
             assert state is not None
         return LogPosition(state.confirmed)
 
-    def _submit_changes(self, slot: Slot, rows: Sequence[ChangedRow]) -> None:
+    def _submit_changes(self, slot: ReplicationSlot, rows: Sequence[ChangedRow]) -> None:
         from streams_orchestration.operators.databases.replication import shown_lsn
 
         first, last = rows[0].transaction, rows[-1].transaction
@@ -311,7 +311,7 @@ class PostgresChangeSource(SourceOperator):
 
         self._tuples.submit(f"table {self.parameters.table}", rows, place, extra, bad)
 
-    def _measure(self, slot: Slot, reached: LogPosition, rows: Sequence[ChangedRow]) -> None:
+    def _measure(self, slot: ReplicationSlot, reached: LogPosition, rows: Sequence[ChangedRow]) -> None:
         assert self._changes is not None
         behind = max(slot.newest() - reached.lsn, 0) if self._changes.more else 0
         committed = rows[-1].transaction.committed + EPOCH if rows and behind else world.now_ns() // 1000

@@ -30,9 +30,9 @@ from streams_orchestration.operators.windows.pane_cells import (
 from streams_orchestration.operators.windows.pane_rules import (
     Arrivals,
     Due,
-    Entries,
     Fired,
     Judged,
+    PaneEntries,
     Piece,
     Timing,
     less,
@@ -163,7 +163,7 @@ class IntervalPanes:
             waiting[key] = step
         return cuts
 
-    def take(self, tuples: Arrivals, steps: Steps) -> Entries:
+    def take(self, tuples: Arrivals, steps: Steps) -> PaneEntries:
         """Return the cells of a piece's tuples; mark the panes that have new tuples."""
         times, places = tuples.times, None
         inside = self._grid.inside(times)
@@ -182,7 +182,7 @@ class IntervalPanes:
             copies, panes = expanded(first, self._grid.last_pane(slices) + 1)
             places, slices = copies, panes
         self._slices = np.union1d(self._slices, slices)
-        return Entries(places, slices)
+        return PaneEntries(places, slices)
 
     def _mark(
         self, slices: np.ndarray, partitions: np.ndarray, seen: np.ndarray, late: np.ndarray, levels: np.ndarray

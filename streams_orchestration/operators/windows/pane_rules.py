@@ -48,7 +48,7 @@ class Arrivals(NamedTuple):
     """The number of steps in front of each tuple."""
 
 
-class Entries(NamedTuple):
+class PaneEntries(NamedTuple):
     """The cell of every tuple of a piece, in order of arrival."""
 
     places: np.ndarray | None
@@ -94,7 +94,7 @@ class Panes(Protocol):
         """Cut a batch in front of tuples that join panes which fired before them within their piece."""
         ...
 
-    def take(self, tuples: Arrivals, steps: Steps) -> Entries:
+    def take(self, tuples: Arrivals, steps: Steps) -> PaneEntries:
         """Return the cells of a piece's tuples; `seen` counts steps of the piece."""
         ...
 

@@ -24,9 +24,9 @@ from streams_orchestration.operators.windows.pane_cells import (
 from streams_orchestration.operators.windows.pane_rules import (
     Arrivals,
     Due,
-    Entries,
     Fired,
     Judged,
+    PaneEntries,
     Piece,
     Timing,
     less,
@@ -72,12 +72,12 @@ class SessionPanes:
         bounds = zip([0, *cuts], [*cuts, len(tuples.times)], [0, *at], [*at, len(steps)], strict=True)
         return [Piece(*each) for each in bounds]
 
-    def take(self, tuples: Arrivals, steps: Steps) -> Entries:
+    def take(self, tuples: Arrivals, steps: Steps) -> PaneEntries:
         """Return the cells of a piece's tuples; extend, join and open sessions."""
         slices = tuples.times // self._gap
         if len(slices):
             self._extend(tuples.times, tuples.partitions, slices)
-        return Entries(None, slices)
+        return PaneEntries(None, slices)
 
     def _extend(self, times: np.ndarray, partitions: np.ndarray, slices: np.ndarray) -> None:
         """Add the tuples of partitions, given with the slice of each, to known sessions and new ones."""

@@ -33,7 +33,7 @@ class _Arrivals(NamedTuple):
         return np.maximum.accumulate(np.where(marks, np.arange(len(marks)), -1))
 
 
-class Assigned(NamedTuple):
+class AssignedWindows(NamedTuple):
     """The windows of tuples, and the windows that they have closed."""
 
     windows: np.ndarray
@@ -69,7 +69,7 @@ class TumblingWindows:
         self.open.clear()
         self.next = 0
 
-    def assign(self, keys: pa.RecordBatch, codes: np.ndarray, batch: pa.RecordBatch) -> Assigned:
+    def assign(self, keys: pa.RecordBatch, codes: np.ndarray, batch: pa.RecordBatch) -> AssignedWindows:
         """Return the window of every tuple, and the closed windows.
 
         Args:
@@ -78,11 +78,11 @@ class TumblingWindows:
             batch: the tuples.
         """
         if not len(codes):
-            return Assigned(codes, codes, codes)
+            return AssignedWindows(codes, codes, codes)
         values = self.policy.values(batch)
         rows = self.open.rows_of(keys)
         if self.policy.kind == "punct":
-            return Assigned(self._by_mark(rows, codes), codes[:0], codes[:0])
+            return AssignedWindows(self._by_mark(rows, codes), codes[:0], codes[:0])
         order = np.argsort(codes, kind="stable")
         arrivals = _Arrivals(order, np.searchsorted(codes[order], np.arange(len(rows) + 1)))
         if self.policy.kind == "count":
@@ -98,7 +98,7 @@ class TumblingWindows:
         counts[rows] += np.bincount(codes, minlength=len(rows))
         return numbers[rows][codes]
 
-    def _by_count(self, rows: np.ndarray, arrivals: _Arrivals, size: int) -> Assigned:
+    def _by_count(self, rows: np.ndarray, arrivals: _Arrivals, size: int) -> AssignedWindows:
         """Assign tuples to windows of `size` tuples, by their rank within their partition."""
         held, counts, starts = self.open.column("count")[rows], arrivals.counts, arrivals.bounds[:-1]
         ranks = np.arange(len(arrivals.order)) - np.repeat(starts, counts)
@@ -109,9 +109,9 @@ class TumblingWindows:
         held = (held + counts) % size
         self.open.column("count")[rows] = held
         self.open.delete_rows(rows[held == 0])
-        return Assigned(numbers, numbers[closes], np.flatnonzero(closes))
+        return AssignedWindows(numbers, numbers[closes], np.flatnonzero(closes))
 
-    def _by_delta(self, rows: np.ndarray, arrivals: _Arrivals, values: np.ndarray) -> Assigned:
+    def _by_delta(self, rows: np.ndarray, arrivals: _Arrivals, values: np.ndarray) -> AssignedWindows:
         """Assign tuples to windows. A tuple more than the delta beyond the first tuple of its window closes it."""
         before, counts, firsts = (self.open.column(name)[rows] for name in ("number", "count", "first"))
         starts = arrivals.bounds[:-1]
@@ -132,7 +132,7 @@ class TumblingWindows:
         self.open.column("count")[rows] = np.where(anew, arrivals.bounds[1:] - last, counts + arrivals.counts)
         closers = arrivals.order[follows]
         in_order = np.argsort(closers)
-        return Assigned(numbers, closed[in_order], closers[in_order])
+        return AssignedWindows(numbers, closed[in_order], closers[in_order])
 
     def _numbers(self, rows: np.ndarray, arrivals: _Arrivals, opens: np.ndarray) -> np.ndarray:
         """Return the window number of every tuple, and update the window numbers of partitions.

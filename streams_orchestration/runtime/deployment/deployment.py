@@ -22,7 +22,7 @@ from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.dropping import forget, refuse_left_files, refuse_running
-from streams_orchestration.runtime.deployment.going_on import ENDLESS, Run, begin_run, reopen, require_ends
+from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind, begin_run, reopen, require_ends
 from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.hosts.pes import unresolved_references
@@ -45,7 +45,9 @@ FIRST_PLAN = 1
 """Number of the first plan. An application with this plan was not redeployed since its fresh start."""
 
 
-def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: bool = True, run: Run = ENDLESS) -> None:
+def deploy(
+    home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: bool = True, run: RunKind = ENDLESS
+) -> None:
     """Write the wanted state of an application into the catalog; `launch` starts its hosts.
 
     If the same application is deployed already, it is only marked as wanted to run, and continues from its state.
@@ -72,7 +74,7 @@ def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: b
         _deploy(home, wanted, run, settings, fresh=fresh, asks_spark=asks_spark)
 
 
-def _deploy(home: Home, wanted: Deployable, run: Run, settings: Settings, *, fresh: bool, asks_spark: bool) -> None:
+def _deploy(home: Home, wanted: Deployable, run: RunKind, settings: Settings, *, fresh: bool, asks_spark: bool) -> None:
     application, programs = wanted.name, wanted.plan.programs
     if run.bounded:
         require_ends(home, programs)
@@ -109,7 +111,7 @@ def _require_references(plan: DeploymentPlan, application: str, settings: Settin
         raise NotDeployableError(message)
 
 
-def _go_on(connection: Connection, wanted: Deployable, run: Run, settings: Settings) -> Compilation:
+def _go_on(connection: Connection, wanted: Deployable, run: RunKind, settings: Settings) -> Compilation:
     """Mark a deployed application as wanted to run; return its compilation with the deployed numbers of its PEs.
 
     Raises:

@@ -30,7 +30,7 @@ LOOK_SECONDS = 10.0
 PAUSE_SECONDS = 0.05
 
 
-class Run(NamedTuple):
+class RunKind(NamedTuple):
     """The kind of run that begins when an application is deployed."""
 
     bounded: bool = False
@@ -39,7 +39,7 @@ class Run(NamedTuple):
     """The run continues an application that is complete. A bounded run always does."""
 
 
-ENDLESS = Run()
+ENDLESS = RunKind()
 
 
 def require_ends(home: Home, programs: Iterable[PeProgram]) -> None:
@@ -62,7 +62,7 @@ def require_ends(home: Home, programs: Iterable[PeProgram]) -> None:
         raise NotDeployableError(message)
 
 
-def begin_run(connection: Connection, application: str, wanted: Run) -> None:
+def begin_run(connection: Connection, application: str, wanted: RunKind) -> None:
     """Record the kind of run that begins. A new bounded run gets an id, for which sources look anew for their end.
 
     A bounded run under way keeps its id.

@@ -70,7 +70,7 @@ class OperatorEventTime:
 
 
 @dataclass(frozen=True, slots=True)
-class EventTimeInput:
+class EventTimeInputs:
     """The connections of one physical operator in an event-time graph, as compiled."""
 
     operator: str
@@ -94,9 +94,9 @@ class ImportedStream(NamedTuple):
     """True if the stream has event time there."""
 
 
-def event_time_inputs(compilation: Compilation) -> tuple[EventTimeInput, ...]:
+def event_time_inputs(compilation: Compilation) -> tuple[EventTimeInputs, ...]:
     """Return the operators in event-time graphs with their connections, in the order of the physical graph."""
-    physical, found = compilation.physical, list[EventTimeInput]()
+    physical, found = compilation.physical, list[EventTimeInputs]()
     for each in compilation.event_time.operators:
         producers: dict[str, str] = {}
         for number in each.connections:
@@ -108,12 +108,12 @@ def event_time_inputs(compilation: Compilation) -> tuple[EventTimeInput, ...]:
         model = compilation.logical.operators[physical.operators[each.operator].logical].event_time
         drifting = role_in(compilation, each) if model is not None and model.max_drift is not None else None
         pe = compilation.fusion.pe_of[each.operator]
-        found.append(EventTimeInput(name, pe, producers, imports, drifting))
+        found.append(EventTimeInputs(name, pe, producers, imports, drifting))
     return tuple(found)
 
 
 def event_times(
-    inputs: Sequence[EventTimeInput],
+    inputs: Sequence[EventTimeInputs],
     reported: Mapping[str, Mapping[str, Any]],
     now: float,
     imported: Mapping[str, ImportedStream] | None = None,
@@ -150,7 +150,7 @@ def upstream(operator: str, found: Sequence[OperatorEventTime]) -> set[str]:
 
 
 def _read(
-    place: EventTimeInput, document: Mapping[str, Any] | None, now: float, imported: Mapping[str, ImportedStream]
+    place: EventTimeInputs, document: Mapping[str, Any] | None, now: float, imported: Mapping[str, ImportedStream]
 ) -> OperatorEventTime:
     if document is None:
         keys = [*place.producers, *(key for key, link in imported.items() if link.operator == place.operator)]

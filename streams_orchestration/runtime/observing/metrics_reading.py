@@ -16,7 +16,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.states import PeState
-from streams_orchestration.runtime.observing.event_time import EventTimeInput, event_time_inputs, event_times
+from streams_orchestration.runtime.observing.event_time import EventTimeInputs, event_time_inputs, event_times
 from streams_orchestration.runtime.observing.links import read_timed_imports
 from streams_orchestration.runtime.observing.metrics import (
     WINDOW_SECONDS,
@@ -89,7 +89,7 @@ def read_metrics(home: Home, application: str, now: float | None = None) -> Appl
 
 
 @lru_cache(maxsize=8)
-def _event_time_inputs(compilation: bytes) -> tuple[EventTimeInput, ...]:
+def _event_time_inputs(compilation: bytes) -> tuple[EventTimeInputs, ...]:
     """Return the connections of the operators in event-time graphs; none if another version wrote the compilation."""
     try:
         return event_time_inputs(load(Compilation, compilation))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from streams_orchestration.operators.event_time.decision import Decision
+from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.runtime.errors import OperatorFailure
 from streams_orchestration.runtime.programs.counts import Counts
 
@@ -38,7 +38,7 @@ class Position:
     """Stream -> number of the next segment to write."""
     reached: dict[str, str] = field(default_factory=dict[str, str])
     """Source operator -> the bounded run whose end it has reached."""
-    idle: dict[str, list[Decision]] = field(default_factory=dict[str, list[Decision]])
+    idle: dict[str, list[IdleDecision]] = field(default_factory=dict[str, list[IdleDecision]])
     """Source operator -> the decisions that partitions are idle, which a reset repeats (EV51).
 
     A reset keeps them. A plan drops those of complete epochs, which no reset takes back.
@@ -178,7 +178,7 @@ class TaskResult:
     """Sources that have reached the end of the bounded run."""
     pauses: dict[str, float] = field(default_factory=dict[str, float])
     """Source -> seconds until it may have tuples, if it reports that."""
-    idle: dict[str, list[Decision]] = field(default_factory=dict[str, list[Decision]])
+    idle: dict[str, list[IdleDecision]] = field(default_factory=dict[str, list[IdleDecision]])
     """Source -> all decisions that partitions are idle, as in `Position`."""
     segments: tuple[Segment, ...] = ()
     states: tuple[StoredState, ...] = ()

@@ -8,7 +8,7 @@ from typing import Any
 
 from streams_orchestration import world
 from streams_orchestration.compiler.brief import without_channels
-from streams_orchestration.compiler.pe_program import OperatorProgram, Split
+from streams_orchestration.compiler.pe_program import OperatorProgram, SplitDelivery
 from streams_orchestration.compiler.redeployment.outcome import StateMove, StateRouting
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.event_time.partitions import merged_clocks
@@ -207,7 +207,7 @@ def _round_robins(program: OperatorProgram) -> Iterator[tuple[str, int]]:
     pending = [each for deliveries in program.deliveries for each in deliveries]
     while pending:
         each = pending.pop()
-        if isinstance(each, Split):
+        if isinstance(each, SplitDelivery):
             pending += [inner for channel in each.channels for inner in channel]
             if each.policy == "roundRobin":
                 yield each.id, len(each.channels)

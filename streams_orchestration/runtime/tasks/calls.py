@@ -12,7 +12,7 @@ from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.operators.errors import DataError, OutsideError, RefusedError, TupleError
 from streams_orchestration.operators.outside import is_outside
 from streams_orchestration.runtime.errors import OperatorError, OperatorFailure
-from streams_orchestration.runtime.tasks.instances import Instance
+from streams_orchestration.runtime.tasks.instances import OperatorInstance
 from streams_orchestration.runtime.tasks.meter import Meter
 
 T = TypeVar("T")
@@ -33,7 +33,7 @@ def allow_calls(operators: int) -> None:
 class OperatorCalls:
     """The calls of one task. While an operator submits tuples, it calls other operators."""
 
-    def __init__(self, meter: Meter, instances: Mapping[int, Instance], batch: int) -> None:
+    def __init__(self, meter: Meter, instances: Mapping[int, OperatorInstance], batch: int) -> None:
         """Prepare for the calls of a task.
 
         Args:

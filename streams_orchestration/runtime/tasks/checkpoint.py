@@ -14,7 +14,7 @@ from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.storage.waiting import hand_over
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
 from streams_orchestration.runtime.tasks.floors import FlooredOperator
-from streams_orchestration.runtime.tasks.instances import SPLITTERS, WATERMARK, Instance
+from streams_orchestration.runtime.tasks.instances import SPLITTERS, WATERMARK, OperatorInstance
 from streams_orchestration.runtime.tasks.state_files import state_data, write_state_file
 
 
@@ -37,7 +37,7 @@ class Checkpoint:
         self.written: list[str] = []
         """Addresses of written files that are not durable yet."""
 
-    def take(self, program: OperatorProgram, instance: Instance, *, changed: bool) -> None:
+    def take(self, program: OperatorProgram, instance: OperatorInstance, *, changed: bool) -> None:
         """Store the state and the sink files of one operator.
 
         Args:
@@ -72,7 +72,7 @@ class Checkpoint:
                     self.states.append(stored)
         instance.dirty = isinstance(operator, FlooredOperator) and operator.passed  # the next batch makes it anew
 
-    def _store(self, program: OperatorProgram, state: dict[str, Any], instance: Instance) -> StoredState | None:
+    def _store(self, program: OperatorProgram, state: dict[str, Any], instance: OperatorInstance) -> StoredState | None:
         """Store the state, and return it; None if it has not changed since it was stored."""
         plan, former = self._plan, instance.state
         dump = self._calls.call(program, lambda: state_data(state, plan.batch, former, instance.plain))

@@ -11,7 +11,7 @@ from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, SourceOperator
 from streams_orchestration.operators.event_time.calling import call_between
-from streams_orchestration.operators.event_time.decision import Decision
+from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.gathering import is_marking
 from streams_orchestration.operators.implementation import timers_of
 from streams_orchestration.operators.reaching import looks_at_watermark, reach_steps
@@ -19,7 +19,7 @@ from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
-from streams_orchestration.runtime.tasks.instances import Instance
+from streams_orchestration.runtime.tasks.instances import OperatorInstance
 
 Process = Callable[[OperatorProgram, Operator, int, TupleBatch], None]
 Send = Callable[[OperatorProgram, int, TupleBatch], None]
@@ -42,7 +42,7 @@ class EventTimeCalls:
         self._process = process
         self._send = send
 
-    def call(self, program: OperatorProgram, instance: Instance, port: int, batch: TupleBatch) -> None:
+    def call(self, program: OperatorProgram, instance: OperatorInstance, port: int, batch: TupleBatch) -> None:
         """Call an operator with a batch that has the steps of its watermark, and send its results and watermarks."""
         if not len(batch) and batch.watermarks is None:
             return
@@ -63,7 +63,7 @@ class EventTimeCalls:
         if instance.keeps_tuples:
             reached(None)
 
-    def end(self, program: OperatorProgram, instance: Instance) -> None:
+    def end(self, program: OperatorProgram, instance: OperatorInstance) -> None:
         """Let an operator reach the greatest watermark, unless it has done so before (EV25)."""
         role, watermark = program.event_time, instance.watermark
         assert role is not None
@@ -77,7 +77,7 @@ class EventTimeCalls:
             self.set(program, instance, END)
 
     def connect(
-        self, task: Task, position: Position, instance_of: Callable[[int], Instance], changed: set[int]
+        self, task: Task, position: Position, instance_of: Callable[[int], OperatorInstance], changed: set[int]
     ) -> None:
         """Let operators take the watermarks of the streams to which this batch connects their Imports (EV48).
 
@@ -98,18 +98,18 @@ class EventTimeCalls:
             if (steps := instance.watermark.entries.connect(imported)) is not None:
                 self._reach(program, instance, steps)
 
-    def set(self, program: OperatorProgram, instance: Instance, watermark: int) -> None:
+    def set(self, program: OperatorProgram, instance: OperatorInstance, watermark: int) -> None:
         """Send the watermark that an operator in the mode `manual` sets."""
         if instance.watermark is not None:
             self.submit(program, instance.watermark.set(watermark), instance.outputs)
 
-    def assign(self, program: OperatorProgram, instance: Instance, names: Collection[str]) -> None:
+    def assign(self, program: OperatorProgram, instance: OperatorInstance, names: Collection[str]) -> None:
         """Let a source read these partitions from now on, and send the resulting watermarks (EV52)."""
         if instance.watermark is not None:
             self.submit(program, instance.watermark.assign(names), instance.outputs)
 
     @staticmethod
-    def begin(source: Instance, decisions: list[Decision], slowest: int | None) -> None:
+    def begin(source: OperatorInstance, decisions: list[IdleDecision], slowest: int | None) -> None:
         """Prepare a source in an event-time graph for producing tuples.
 
         Args:
@@ -123,7 +123,7 @@ class EventTimeCalls:
         if source.idleness is not None:
             source.idleness.repeat(decisions)
 
-    def produced(self, program: OperatorProgram, instance: Instance, *, moved: bool) -> None:
+    def produced(self, program: OperatorProgram, instance: OperatorInstance, *, moved: bool) -> None:
         """Send the watermarks that result from the time in which a source had no tuples (EV51).
 
         Args:
@@ -144,7 +144,7 @@ class EventTimeCalls:
             self.submit(program, steps, instance.outputs)
 
     @staticmethod
-    def clocks(program: PeProgram, instances: Mapping[int, Instance]) -> dict[str, int]:
+    def clocks(program: PeProgram, instances: Mapping[int, OperatorInstance]) -> dict[str, int]:
         """Return the watermarks of sources for which others may have to wait, as in `Position` (EV65)."""
         found: dict[str, int] = {}
         for index, instance in instances.items():
@@ -158,7 +158,7 @@ class EventTimeCalls:
         return found
 
     @staticmethod
-    def report(instance: Instance) -> None:
+    def report(instance: OperatorInstance) -> None:
         """Set the gauges `watermark` (EV27) and `timers`, and count and log tuples whose times are doubtful."""
         if instance.watermark is not None:
             context = instance.operator.context
@@ -174,14 +174,14 @@ class EventTimeCalls:
             instance.operator.context.metrics.gauge("timers", "timers that are set").set(len(timers))
 
     @staticmethod
-    def describe(instances: Mapping[str, Instance], operators: Counts) -> None:
+    def describe(instances: Mapping[str, OperatorInstance], operators: Counts) -> None:
         """Add the watermarks of operators, and what holds them, to the counts of a batch."""
         for name, instance in instances.items():
             if instance.watermark is not None and (described := instance.watermark.describe()) is not None:
                 operators.setdefault(name, {})["event_time"] = described
 
     @staticmethod
-    def reached_by_sinks(program: PeProgram, instances: Mapping[int, Instance]) -> dict[str, dict[str, int]]:
+    def reached_by_sinks(program: PeProgram, instances: Mapping[int, OperatorInstance]) -> dict[str, dict[str, int]]:
         """Return the watermarks of operators without output ports, as in `Position`."""
         reached: dict[str, dict[str, int]] = {}
         for index, instance in instances.items():
@@ -197,18 +197,18 @@ class EventTimeCalls:
             assert steps is not None
             self._send(program, port, TupleBatch.bearing(steps, arrow_schema(program.outputs[port] or "")))
 
-    def _reach(self, program: OperatorProgram, instance: Instance, steps: Watermarks) -> None:
+    def _reach(self, program: OperatorProgram, instance: OperatorInstance, steps: Watermarks) -> None:
         """Call an operator with steps of its watermark that come without tuples."""
         assert program.event_time is not None
         if program.event_time.ports:
             port = program.event_time.ports[0]
             self.call(program, instance, port, TupleBatch.bearing(steps, arrow_schema(program.inputs[port])))
 
-    def _reached(self, program: OperatorProgram, instance: Instance, steps: Watermarks | None) -> None:
+    def _reached(self, program: OperatorProgram, instance: OperatorInstance, steps: Watermarks | None) -> None:
         """Let an operator handle steps of its watermark, and send the watermarks that follow from them."""
         assert instance.watermark is not None
         send = partial(self._submit_to_all, program, instance)
         reach_steps(instance.operator, instance.watermark, steps, send, partial(self._calls.call, program))
 
-    def _submit_to_all(self, program: OperatorProgram, instance: Instance, steps: Watermarks | None) -> None:
+    def _submit_to_all(self, program: OperatorProgram, instance: OperatorInstance, steps: Watermarks | None) -> None:
         self.submit(program, steps, instance.outputs)

@@ -15,7 +15,7 @@ from streams_orchestration.compiler.pe_program import (
     Exchange,
     OperatorProgram,
     PeProgram,
-    Split,
+    SplitDelivery,
     Task,
 )
 from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
@@ -23,7 +23,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, Operator, ProducedTo, Punctuation, SourceOperator
 from streams_orchestration.operators.encoding import forget
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.event_time.decision import Decision
+from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.results import (
     check_available,
     check_nothing,
@@ -39,7 +39,7 @@ from streams_orchestration.runtime.tasks.calls import OperatorCalls, allow_calls
 from streams_orchestration.runtime.tasks.checkpoint import Checkpoint
 from streams_orchestration.runtime.tasks.clock_calls import ClockCalls
 from streams_orchestration.runtime.tasks.event_time import EventTimeCalls
-from streams_orchestration.runtime.tasks.instances import Instance, InstanceCache, make_instance
+from streams_orchestration.runtime.tasks.instances import InstanceCache, OperatorInstance, make_instance
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
 from streams_orchestration.runtime.tasks.outbox import NewSender, Outbox, frozen
 from streams_orchestration.runtime.tasks.places import Place
@@ -101,7 +101,7 @@ class TaskRun:
         exhausted: list[str] = []
         reached: list[str] = []
         pauses: dict[str, float] = {}
-        idle: dict[str, list[Decision]] = {}
+        idle: dict[str, list[IdleDecision]] = {}
         self._clock.tell(self.changed)
         self._event_time.connect(self.task, self.plan.position, self._instance, self.changed)
         if inputs is not None:
@@ -286,7 +286,7 @@ class TaskRun:
             self.changed.add(program.index)
             self._event_time.end(program, self._instance(program.index))
 
-    def _instance(self, index: int) -> Instance:
+    def _instance(self, index: int) -> OperatorInstance:
         """Return the operator object with the state that the plan names."""
         program = self.program.operators[index]
         wanted = self.plan.states.get(program.name)
@@ -356,12 +356,12 @@ class TaskRun:
             case Exchange():
                 entry = self.program.operators[delivery.operator].entries.get(delivery.connection, "")
                 self.outbox.enqueue(delivery, item, self.origin(), entry)
-            case Split():
+            case SplitDelivery():
                 self._split(program, port, delivery, item)
             case _:
                 self.outbox.send(delivery, program.outputs[port], item)
 
-    def _split(self, program: OperatorProgram, port: int, splitter: Split, item: Item) -> None:
+    def _split(self, program: OperatorProgram, port: int, splitter: SplitDelivery, item: Item) -> None:
         width = len(splitter.channels)
         if isinstance(item, Punctuation):
             parts: list[Item | None] = [None if splitter.drops_window_punctuation else item] * width

@@ -31,7 +31,7 @@ OF_RUNTIME = frozenset((SPLITTERS, WATERMARK, FLOORS))
 
 
 @dataclass(slots=True)
-class Instance:
+class OperatorInstance:
     """An operator object that a worker keeps, and the stored state that it holds."""
 
     operator: Operator
@@ -64,9 +64,9 @@ class InstanceCache:
     """The operator objects of one worker, by PE and task; objects of an older generation are dropped."""
 
     def __init__(self) -> None:
-        self._instances: dict[tuple[str, int, int], tuple[str, dict[int, Instance]]] = {}
+        self._instances: dict[tuple[str, int, int], tuple[str, dict[int, OperatorInstance]]] = {}
 
-    def of(self, program: PeProgram, task: Task, plan: BatchPlan) -> dict[int, Instance]:
+    def of(self, program: PeProgram, task: Task, plan: BatchPlan) -> dict[int, OperatorInstance]:
         """Return the objects of one task, by the number of the operator."""
         key, version = (program.application, program.pe, task.home), f"{plan.life}/{plan.generation}"
         if self._instances.get(key, ("", {}))[0] != version:
@@ -74,7 +74,7 @@ class InstanceCache:
         return self._instances[key][1]
 
 
-def make_instance(program: OperatorProgram, stored: StoredState | None, directories: Directories) -> Instance:
+def make_instance(program: OperatorProgram, stored: StoredState | None, directories: Directories) -> OperatorInstance:
     """Return a new operator object with a stored state, or with the initial one.
 
     Raises:
@@ -98,7 +98,7 @@ def make_instance(program: OperatorProgram, stored: StoredState | None, director
     if role is not None and watermark is not None and watermark.clock is not None and role.idle_after is not None:
         idleness = Idleness(watermark.clock, role.idle_after)
     if stored is None:
-        return Instance(operator, watermark=watermark, idleness=idleness)
+        return OperatorInstance(operator, watermark=watermark, idleness=idleness)
     plain = plain_digest(state)
     positions = state.pop(SPLITTERS, {})
     reached = state.pop(WATERMARK, None)
@@ -106,7 +106,7 @@ def make_instance(program: OperatorProgram, stored: StoredState | None, director
         watermark.load(reached)
         context.watermark = watermark.seen
     operator.restore(state)
-    return Instance(operator, stored, plain, round_robin=positions, watermark=watermark, idleness=idleness)
+    return OperatorInstance(operator, stored, plain, round_robin=positions, watermark=watermark, idleness=idleness)
 
 
 def operator_context(program: OperatorProgram, directories: Directories) -> OperatorContext:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from streams_orchestration.compiler.pe_program import Delivery, Direct, PeProgram, Split
+from streams_orchestration.compiler.pe_program import Delivery, Direct, PeProgram, SplitDelivery
 from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.runtime.tasks.instances import Instance
+from streams_orchestration.runtime.tasks.instances import OperatorInstance
 from streams_orchestration.runtime.tasks.meter import Meter
 
 
 class UnheededMarks:
     """The output ports of one task whose window marks reach only operators of the same task that ignore them."""
 
-    def __init__(self, program: PeProgram, instance: Callable[[int], Instance], meter: Meter) -> None:
+    def __init__(self, program: PeProgram, instance: Callable[[int], OperatorInstance], meter: Meter) -> None:
         """Create without any known port; ports are found on request.
 
         Args:
@@ -71,7 +71,7 @@ def _heeds_marks(operator: Operator) -> bool:
 def _without_dropping(deliveries: tuple[Delivery, ...]) -> Iterator[Delivery]:
     """Yield the deliveries that window marks take, with the channels in place of a splitter."""
     for delivery in deliveries:
-        if not isinstance(delivery, Split):
+        if not isinstance(delivery, SplitDelivery):
             yield delivery
         elif not delivery.drops_window_punctuation:
             for channel in delivery.channels:

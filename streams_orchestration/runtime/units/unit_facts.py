@@ -30,7 +30,7 @@ ENDED = ("COMPLETED", "STOPPED", "FAILED")
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class UnitMember:
     """One PE of a unit, as read from its row."""
 
     id: int
@@ -71,7 +71,7 @@ class Health:
 class Facts:
     """All facts that the state machine of a unit can learn."""
 
-    members: tuple[Member, ...]
+    members: tuple[UnitMember, ...]
     health: Health | None
     """The health of the unit; None if it was not read."""
     taken_up: bool
@@ -103,12 +103,12 @@ def read_facts(connection: Connection, units: Iterable[UnitRow], health: Mapping
         health: the health of their hosts and queries, for units where it was read.
     """
     rows = {unit.name: unit for unit in units}
-    members: dict[str, list[Member]] = {name: [] for name in rows}
+    members: dict[str, list[UnitMember]] = {name: [] for name in rows}
     if rows:
         named = {"of": next(iter(rows.values())).application, "units": list(rows)}
         for row in connection.execute(_MEMBERS, named):
             runs = row.final or row.running == rows[row.unit].generation
-            members[row.unit].append(Member(row.id, row.epoch, row.final, runs))
+            members[row.unit].append(UnitMember(row.id, row.epoch, row.final, runs))
     return {
         name: Facts(
             tuple(members[name]),

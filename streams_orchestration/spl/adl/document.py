@@ -18,10 +18,17 @@ from streams_orchestration.model.standard import NO_NODES, STANDARD
 from streams_orchestration.spl.adl.bundles import adl_of
 from streams_orchestration.spl.adl.elements import element_of
 from streams_orchestration.spl.adl.errors import AdlError
-from streams_orchestration.spl.adl.graph import CompiledApplication, End, InputPort, Instance, Queue, Region
+from streams_orchestration.spl.adl.graph import (
+    AdlInputPort,
+    AdlInstance,
+    AdlQueue,
+    CompiledApplication,
+    PortEnd,
+    Region,
+)
 from streams_orchestration.spl.adl.placing import configs_of
 from streams_orchestration.spl.adl.reading import compiled_application
-from streams_orchestration.spl.adl.submission import Submission, annotations_of
+from streams_orchestration.spl.adl.submission import AdlSubmission, annotations_of
 from streams_orchestration.spl.types.columns import NoColumnError, ddl_of
 
 _CUSTOM = "spl.utility::Custom"
@@ -46,7 +53,7 @@ class _Writer:
         self.file = file
         self.instances = {each.index: each for each in _all(application.main)}
         self.regions = {each.instance: each for each in application.regions}
-        self.submission = Submission(application)
+        self.submission = AdlSubmission(application)
         self.configs = configs_of(application)
         self.composites: dict[str, LocatedMapping] = {}
         self.operators: dict[str, LocatedMapping] = {}
@@ -94,11 +101,11 @@ class _Writer:
             return located
         return value
 
-    def graph(self, composite: Instance) -> list[LocatedMapping]:
+    def graph(self, composite: AdlInstance) -> list[LocatedMapping]:
         """Return the invocations in a composite."""
         return [self.invocation(each, composite) for each in composite.children or ()]
 
-    def invocation(self, instance: Instance, parent: Instance) -> LocatedMapping:
+    def invocation(self, instance: AdlInstance, parent: AdlInstance) -> LocatedMapping:
         """Return one invocation."""
         kind = self.composite(instance) if instance.children is not None else self.operator(instance)
         names = self.port_names(instance)
@@ -128,7 +135,7 @@ class _Writer:
             },
         )
 
-    def input(self, instance: Instance, port: InputPort, name: str, parent: Instance) -> dict[str, Any]:
+    def input(self, instance: AdlInstance, port: AdlInputPort, name: str, parent: AdlInstance) -> dict[str, Any]:
         """Return the binding of one input port."""
         entry: dict[str, Any] = {"streams": [self.stream(end, parent) for end in port.sources]}
         if instance.children is not None:
@@ -140,9 +147,9 @@ class _Writer:
             entry["mutates"] = LocatedList()
         return entry
 
-    def output(self, instance: Instance, number: int, parent: Instance) -> dict[str, Any]:
+    def output(self, instance: AdlInstance, number: int, parent: AdlInstance) -> dict[str, Any]:
         """Return the binding of one output port."""
-        entry: dict[str, Any] = {"stream": self.stream(End(instance.index, number, is_input=False), parent)}
+        entry: dict[str, Any] = {"stream": self.stream(PortEnd(instance.index, number, is_input=False), parent)}
         type_ = instance.outputs[number].type
         if type_ is not None:
             try:
@@ -152,7 +159,7 @@ class _Writer:
                 raise AdlError(message, instance.line) from error
         return entry
 
-    def stream(self, end: End, composite: Instance) -> str:
+    def stream(self, end: PortEnd, composite: AdlInstance) -> str:
         """Return the name that the stream of an end has in a composite.
 
         Raises:
@@ -175,7 +182,7 @@ class _Writer:
         name = instance.outputs[end.port].name or _local(instance.name, composite, self.application)
         return name if len(instance.outputs) == 1 or instance.outputs[end.port].name else f"{name}_{end.port}"
 
-    def full_stream(self, instance: Instance, port: int) -> str:
+    def full_stream(self, instance: AdlInstance, port: int) -> str:
         """Return the full name of the stream that leaves a port."""
         for _ in range(len(self.instances) + 1):
             output = instance.outputs[port]
@@ -189,12 +196,12 @@ class _Writer:
         message = f"the connections of {instance.name} lead in a circle"
         raise AdlError(message, instance.line)
 
-    def _checked(self, end: End, count: int, line: int) -> None:
+    def _checked(self, end: PortEnd, count: int, line: int) -> None:
         if end.port >= count:
             message = f"a connection leads to port {end.port} of an instance with {count} ports"
             raise AdlError(message, line)
 
-    def composite_ports(self, composite: Instance) -> list[str]:
+    def composite_ports(self, composite: AdlInstance) -> list[str]:
         """Return the names of a composite's input ports: those of its readers if they agree, otherwise `In0`, `In1`."""
         if composite.index in self.known_ports:
             return self.known_ports[composite.index]
@@ -205,7 +212,7 @@ class _Writer:
                     if end.is_input and end.port < len(names):
                         names[end.port].add(name)
         own = {
-            self.stream(End(child.index, port, is_input=False), composite)
+            self.stream(PortEnd(child.index, port, is_input=False), composite)
             for child in composite.children or ()
             for port in range(len(child.outputs))
         }
@@ -216,7 +223,7 @@ class _Writer:
         self.known_ports[composite.index] = chosen
         return chosen
 
-    def port_names(self, instance: Instance) -> list[str]:
+    def port_names(self, instance: AdlInstance) -> list[str]:
         """Return the names of the input ports of an instance."""
         if instance.children is not None:
             return self.composite_ports(instance)
@@ -242,12 +249,12 @@ class _Writer:
             "replicateHostTags": list(region.host_tags),
         }
 
-    def queue(self, queue: Queue) -> dict[str, Any]:
+    def queue(self, queue: AdlQueue) -> dict[str, Any]:
         """Return the configuration of a threaded port."""
         policy = {"congestionPolicy": _POLICIES.get(queue.policy, queue.policy)}
         return policy if queue.size is None else policy | {"queueSize": queue.size}
 
-    def operator(self, instance: Instance) -> str:
+    def operator(self, instance: AdlInstance) -> str:
         """Return the name of an operator's kind; one that is not standard is declared as its ports are."""
         last = instance.kind.rpartition("::")[2]
         if instance.kind.startswith("spl.") and (last in STANDARD or last in NO_NODES):
@@ -265,7 +272,7 @@ class _Writer:
         declared.lines = dict.fromkeys(model, instance.line)
         return self._shared(self.operators, instance.kind, declared)
 
-    def composite(self, instance: Instance) -> str:
+    def composite(self, instance: AdlInstance) -> str:
         """Return the name of a composite of the document; instances of equal content share one."""
         graph = self.located(instance.line, self.graph(instance))
         body = self.mapping(
@@ -288,13 +295,13 @@ class _Writer:
         return name
 
 
-def _all(instance: Instance) -> Iterable[Instance]:
+def _all(instance: AdlInstance) -> Iterable[AdlInstance]:
     yield instance
     for child in instance.children or ():
         yield from _all(child)
 
 
-def _local(name: str, parent: Instance, application: CompiledApplication) -> str:
+def _local(name: str, parent: AdlInstance, application: CompiledApplication) -> str:
     """Return the name of an instance in its composite."""
     prefix = "" if parent is application.main else f"{parent.name}."
     return re.sub(r"[.\[\]]", "_", name.removeprefix(prefix))

@@ -18,7 +18,7 @@ _DEEPEST = 500
 
 
 @dataclass(slots=True)
-class Element:
+class XmlElement:
     """An XML element: its local name, its attributes by local name, its direct text, and its line."""
 
     name: str
@@ -26,9 +26,9 @@ class Element:
     attributes: dict[str, str]
     line: int
     text: str = ""
-    children: list[Element] = field(default_factory=list["Element"])
+    children: list[XmlElement] = field(default_factory=list["XmlElement"])
 
-    def all(self, *path: str) -> Iterator[Element]:
+    def all(self, *path: str) -> Iterator[XmlElement]:
         """Yield the elements that a path of names leads to, in order."""
         if not path:
             yield self
@@ -37,13 +37,13 @@ class Element:
             if child.name == path[0]:
                 yield from child.all(*path[1:])
 
-    def tree(self) -> Iterator[Element]:
+    def tree(self) -> Iterator[XmlElement]:
         """Yield the element and all that it holds."""
         yield self
         for child in self.children:
             yield from child.tree()
 
-    def first(self, *path: str) -> Element | None:
+    def first(self, *path: str) -> XmlElement | None:
         """Return the first element that a path of names leads to, or None."""
         return next(self.all(*path), None)
 
@@ -75,7 +75,7 @@ class Element:
         return self.attributes.get(attribute) in ("true", "1")
 
 
-def element_of(text: bytes) -> Element:
+def element_of(text: bytes) -> XmlElement:
     """Return the root of an XML text.
 
     Raises:
@@ -83,8 +83,8 @@ def element_of(text: bytes) -> Element:
     """
     parser = expat.ParserCreate(namespace_separator="\n")
     parser.buffer_text = True
-    open_elements: list[Element] = []
-    roots: list[Element] = []
+    open_elements: list[XmlElement] = []
+    roots: list[XmlElement] = []
     count = 0
 
     def start(name: str, attributes: dict[str, str]) -> None:
@@ -95,7 +95,7 @@ def element_of(text: bytes) -> Element:
             raise AdlError(message, _line())
         namespace, _, local = name.rpartition("\n")
         known = {key.rpartition("\n")[2]: value for key, value in attributes.items()}
-        element = Element(local, namespace, known, _line())
+        element = XmlElement(local, namespace, known, _line())
         (open_elements[-1].children if open_elements else roots).append(element)
         open_elements.append(element)
 

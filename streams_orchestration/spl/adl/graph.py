@@ -8,7 +8,7 @@ from streams_orchestration.spl.types.types import Tuple
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class PortEnd:
     """One end of a connection: a port of an operator or composite, by the index of that instance."""
 
     instance: int
@@ -17,7 +17,7 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class AdlQueue:
     """The queue of a threaded port; `size` is None if the file gives none."""
 
     policy: str
@@ -25,18 +25,18 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
-class InputPort:
+class AdlInputPort:
     """An input port. A composite's port has only sources."""
 
-    sources: tuple[End, ...]
+    sources: tuple[PortEnd, ...]
     name: str = ""
     mutable: bool = False
     control: bool = False
-    queue: Queue | None = None
+    queue: AdlQueue | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class OutputPort:
+class AdlOutputPort:
     """An output port.
 
     Attributes:
@@ -44,7 +44,7 @@ class OutputPort:
         stream: the full name of the stream; empty for a composite.
     """
 
-    sources: tuple[End, ...] = ()
+    sources: tuple[PortEnd, ...] = ()
     name: str = ""
     stream: str = ""
     type: Tuple | None = None
@@ -52,7 +52,7 @@ class OutputPort:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PlacementTags:
     """The tags by which operators are placed together or apart, for PEs or for hosts."""
 
     colocation: tuple[str, ...] = ()
@@ -64,11 +64,11 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AdlSettings:
     """The configs of an operator, after inheritance."""
 
-    partitions: Group = Group()
-    hosts: Group = Group()
+    partitions: PlacementTags = PlacementTags()
+    hosts: PlacementTags = PlacementTags()
     host: str | None = None
     pool: str | None = None
     restartable: bool | None = None
@@ -80,7 +80,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class AnnotationValue:
     """A value of an annotation: its text, or the index of the submission-time value that supplies it."""
 
     text: str
@@ -93,11 +93,11 @@ class SourceAnnotation:
     """An annotation of the source; those that the compiler of Streams adds begin with a lower-case tag, too."""
 
     tag: str
-    values: dict[str, Value]
+    values: dict[str, AnnotationValue]
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class AdlInstance:
     """An operator or a composite in the graph."""
 
     index: int
@@ -105,12 +105,12 @@ class Instance:
     """The full name, dotted, without that of the application."""
     kind: str
     line: int
-    inputs: tuple[InputPort, ...]
-    outputs: tuple[OutputPort, ...]
+    inputs: tuple[AdlInputPort, ...]
+    outputs: tuple[AdlOutputPort, ...]
     annotations: tuple[SourceAnnotation, ...] = ()
-    children: tuple[Instance, ...] | None = None
+    children: tuple[AdlInstance, ...] | None = None
     """The instances in a composite; None for an operator."""
-    settings: Settings = Settings()
+    settings: AdlSettings = AdlSettings()
     parameters: dict[str, object] = field(default_factory=dict[str, object])
     """The parameters of an Import or Export; ADL has none of other operators."""
 
@@ -125,7 +125,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Splitter:
+class AdlSplitter:
     """The routing of one input port of a parallel region: `RoundRobin`, `Hash` over attributes, or `Broadcast`."""
 
     port: int
@@ -141,7 +141,7 @@ class Region:
     line: int
     width: int | None
     submission: int | None
-    splitters: tuple[Splitter, ...]
+    splitters: tuple[AdlSplitter, ...]
     host_tags: tuple[str, ...]
 
 
@@ -159,7 +159,7 @@ class CompiledApplication:
     """All that a plan needs of a compiled application."""
 
     name: str
-    main: Instance
+    main: AdlInstance
     pools: tuple[Pool, ...]
     regions: tuple[Region, ...]
     submission: dict[int, SubmissionTimeValue]

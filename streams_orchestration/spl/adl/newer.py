@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from streams_orchestration.spl.adl.elements import Element
+from streams_orchestration.spl.adl.elements import XmlElement
 from streams_orchestration.spl.adl.errors import AdlError
-from streams_orchestration.spl.adl.graph import InputPort, Instance, OutputPort
+from streams_orchestration.spl.adl.graph import AdlInputPort, AdlInstance, AdlOutputPort
 from streams_orchestration.spl.adl.parts import (
     annotations_of,
     composite_inputs,
@@ -39,7 +39,7 @@ class _Tables:
     types: Mapping[int, Tuple]
     pools: Mapping[int, str]
 
-    def kind(self, instance: Element) -> str:
+    def kind(self, instance: XmlElement) -> str:
         table = self.composites if instance.name == _COMPOSITE else self.kinds
         index = instance.number("definitionIndex")
         if index not in table:
@@ -48,7 +48,7 @@ class _Tables:
         return table[index]
 
 
-def main_of_newer(application: Element) -> Instance:
+def main_of_newer(application: XmlElement) -> AdlInstance:
     """Return the main composite of an application.
 
     Raises:
@@ -67,11 +67,11 @@ def main_of_newer(application: Element) -> Instance:
     return _instance(mains[0], tables)
 
 
-def _by_index(application: Element, *path: str) -> dict[int, str]:
+def _by_index(application: XmlElement, *path: str) -> dict[int, str]:
     return {each.number("index"): each.required("kind") for each in application.all(*path)}
 
 
-def _instance(element: Element, tables: _Tables) -> Instance:
+def _instance(element: XmlElement, tables: _Tables) -> AdlInstance:
     if element.name == _COMPOSITE:
         inputs, outputs = composite_inputs(element), composite_outputs(element)
     else:
@@ -82,7 +82,7 @@ def _instance(element: Element, tables: _Tables) -> Instance:
     elif element.name == _EXPORT:
         parameters = export_parameters(element, "streamName")
     inner = [each for each in element.children if each.name in (_OPERATOR, _IMPORT, _EXPORT, _COMPOSITE)]
-    return Instance(
+    return AdlInstance(
         element.number("index"),
         element.required("name"),
         tables.kind(element),
@@ -96,9 +96,9 @@ def _instance(element: Element, tables: _Tables) -> Instance:
     )
 
 
-def _inputs(operator: Element) -> tuple[InputPort, ...]:
+def _inputs(operator: XmlElement) -> tuple[AdlInputPort, ...]:
     return tuple(
-        InputPort(
+        AdlInputPort(
             ends(port.all("connections", "connection")),
             port.required("name"),
             port.flag("isMutable"),
@@ -109,9 +109,9 @@ def _inputs(operator: Element) -> tuple[InputPort, ...]:
     )
 
 
-def _outputs(operator: Element, tables: _Tables) -> tuple[OutputPort, ...]:
+def _outputs(operator: XmlElement, tables: _Tables) -> tuple[AdlOutputPort, ...]:
     return tuple(
-        OutputPort(
+        AdlOutputPort(
             (),
             port.required("name"),
             port.required("streamName"),

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from streams_orchestration.spl.adl.elements import Element
+from streams_orchestration.spl.adl.elements import XmlElement
 from streams_orchestration.spl.adl.errors import AdlError
-from streams_orchestration.spl.adl.graph import InputPort, Instance, OutputPort
+from streams_orchestration.spl.adl.graph import AdlInputPort, AdlInstance, AdlOutputPort
 from streams_orchestration.spl.adl.parts import (
     annotations_of,
     composite_inputs,
@@ -38,13 +38,13 @@ class _Tables:
     composites: Mapping[int, str]
     types: Mapping[int, Tuple]
     pools: Mapping[int, str]
-    operators: Mapping[str, tuple[Element, Element]]
+    operators: Mapping[str, tuple[XmlElement, XmlElement]]
     """For each operator by name its `operInstance` and the PE that holds it."""
-    imports: Mapping[str, Element]
-    exports: Mapping[str, Element]
+    imports: Mapping[str, XmlElement]
+    exports: Mapping[str, XmlElement]
 
 
-def main_of_older(application: Element) -> Instance:
+def main_of_older(application: XmlElement) -> AdlInstance:
     """Return the main composite of an application.
 
     Raises:
@@ -71,7 +71,7 @@ def main_of_older(application: Element) -> Instance:
     return _composite(mains[0], tables)
 
 
-def pes_of(application: Element) -> tuple[tuple[str, ...], ...]:
+def pes_of(application: XmlElement) -> tuple[tuple[str, ...], ...]:
     """Return the names of the operators of each PE."""
     return tuple(
         tuple(each.required("name") for each in pe.all("operInstances", "operInstance"))
@@ -79,12 +79,12 @@ def pes_of(application: Element) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def _composite(element: Element, tables: _Tables) -> Instance:
+def _composite(element: XmlElement, tables: _Tables) -> AdlInstance:
     index = element.number("compositeOperIndex")
     if index not in tables.composites:
         message = f"<{element.name}> refers to the composite {index}, which is not there"
         raise AdlError(message, element.line)
-    return Instance(
+    return AdlInstance(
         element.number("index"),
         element.required("name"),
         tables.composites[index],
@@ -100,16 +100,16 @@ def _composite(element: Element, tables: _Tables) -> Instance:
     )
 
 
-def _operator(element: Element, tables: _Tables) -> Instance:
+def _operator(element: XmlElement, tables: _Tables) -> AdlInstance:
     name, kind = element.required("name"), element.required("kind")
     sources = [ends(port.all("connections", "connection")) for port in in_order(element.all("inputPorts", "port"))]
-    instance = Instance(
+    instance = AdlInstance(
         element.number("index"),
         name,
         kind,
         element.line,
-        tuple(InputPort(each) for each in sources),
-        tuple(OutputPort(name=_last(name), stream=name) for _ in element.all("outputPorts", "port")),
+        tuple(AdlInputPort(each) for each in sources),
+        tuple(AdlOutputPort(name=_last(name), stream=name) for _ in element.all("outputPorts", "port")),
         annotations_of(element),
     )
     if kind == _IMPORT and name in tables.imports:
@@ -124,11 +124,11 @@ def _operator(element: Element, tables: _Tables) -> Instance:
         instance,
         line=details.line,
         inputs=tuple(
-            InputPort(source, port.required("name"), port.flag("isMutable"), port.flag("isControl"), queue_of(port))
+            AdlInputPort(source, port.required("name"), port.flag("isMutable"), port.flag("isControl"), queue_of(port))
             for source, port in zip(sources, in_order(details.all("inputPorts", "inputPort")), strict=False)
         ),
         outputs=tuple(
-            OutputPort(
+            AdlOutputPort(
                 (),
                 port.required("name"),
                 port.required("streamName"),

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from streams_orchestration.spl.adl.elements import Element
+from streams_orchestration.spl.adl.elements import XmlElement
 from streams_orchestration.spl.adl.errors import AdlError
 from streams_orchestration.spl.adl.graph import (
-    End,
-    Group,
-    InputPort,
-    OutputPort,
-    Queue,
-    Settings,
+    AdlInputPort,
+    AdlOutputPort,
+    AdlQueue,
+    AdlSettings,
+    AnnotationValue,
+    PlacementTags,
+    PortEnd,
     SourceAnnotation,
-    Value,
 )
 from streams_orchestration.spl.language.tokens import string_value
-from streams_orchestration.spl.types.types import Attribute, Tuple
+from streams_orchestration.spl.types.types import Tuple, TupleAttribute
 from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
 
 
-def numbers(elements: Iterable[Element]) -> list[int]:
+def numbers(elements: Iterable[XmlElement]) -> list[int]:
     """Return the numbers that are the texts of elements.
 
     Raises:
@@ -37,7 +37,7 @@ def numbers(elements: Iterable[Element]) -> list[int]:
     return found
 
 
-def tuple_types(application: Element) -> dict[int, Tuple]:
+def tuple_types(application: XmlElement) -> dict[int, Tuple]:
     """Return the tuple types of an application by index.
 
     Raises:
@@ -45,17 +45,17 @@ def tuple_types(application: Element) -> dict[int, Tuple]:
     """
     types: dict[int, Tuple] = {}
     for each in application.all("tupleTypes", "tupleType"):
-        attributes: list[Attribute] = []
+        attributes: list[TupleAttribute] = []
         for attribute in each.all("attribute"):
             try:
-                attributes.append(Attribute(attribute.required("name"), type_of_text(attribute.required("type"))))
+                attributes.append(TupleAttribute(attribute.required("name"), type_of_text(attribute.required("type"))))
             except WrittenTypeError as error:
                 raise AdlError(str(error), attribute.line) from error
         types[each.number("index")] = Tuple(tuple(attributes))
     return types
 
 
-def type_at(types: Mapping[int, Tuple], port: Element) -> Tuple:
+def type_at(types: Mapping[int, Tuple], port: XmlElement) -> Tuple:
     """Return the tuple type of a port.
 
     Raises:
@@ -68,47 +68,47 @@ def type_at(types: Mapping[int, Tuple], port: Element) -> Tuple:
     return types[index]
 
 
-def ends(connections: Iterable[Element]) -> tuple[End, ...]:
+def ends(connections: Iterable[XmlElement]) -> tuple[PortEnd, ...]:
     """Return the ends that connections lead to."""
     return tuple(
-        End(each.number("operIndex"), each.number("portIndex"), each.required("portKind") == "input")
+        PortEnd(each.number("operIndex"), each.number("portIndex"), each.required("portKind") == "input")
         for each in connections
     )
 
 
-def composite_inputs(instance: Element) -> tuple[InputPort, ...]:
+def composite_inputs(instance: XmlElement) -> tuple[AdlInputPort, ...]:
     """Return the input ports of a composite, in order."""
     ports = in_order(instance.all("inputPorts", "port"))
-    return tuple(InputPort(ends(port.all("incomingConnections", "connection"))) for port in ports)
+    return tuple(AdlInputPort(ends(port.all("incomingConnections", "connection"))) for port in ports)
 
 
-def composite_outputs(instance: Element) -> tuple[OutputPort, ...]:
+def composite_outputs(instance: XmlElement) -> tuple[AdlOutputPort, ...]:
     """Return the output ports of a composite, in order."""
     ports = in_order(instance.all("outputPorts", "port"))
-    return tuple(OutputPort(ends(port.all("incomingConnections", "connection"))) for port in ports)
+    return tuple(AdlOutputPort(ends(port.all("incomingConnections", "connection"))) for port in ports)
 
 
-def in_order(ports: Iterable[Element]) -> list[Element]:
+def in_order(ports: Iterable[XmlElement]) -> list[XmlElement]:
     """Return ports sorted by index."""
     return sorted(ports, key=lambda port: port.number("index"))
 
 
-def queue_of(port: Element) -> Queue | None:
+def queue_of(port: XmlElement) -> AdlQueue | None:
     """Return the queue of a threaded port, or None."""
     queue = port.first("threadedPort")
     if queue is None:
         return None
     size = queue.number("queueSize") if "queueSize" in queue.attributes else None
-    return Queue(queue.required("congestionPolicy"), size)
+    return AdlQueue(queue.required("congestionPolicy"), size)
 
 
-def annotations_of(instance: Element) -> tuple[SourceAnnotation, ...]:
+def annotations_of(instance: XmlElement) -> tuple[SourceAnnotation, ...]:
     """Return the annotations of an instance."""
     return tuple(
         SourceAnnotation(
             each.required("tag"),
             {
-                value.required("key"): Value(
+                value.required("key"): AnnotationValue(
                     value.text.strip(),
                     value.attributes.get("type", ""),
                     value.number("submissionTimeValueIndex")
@@ -122,7 +122,7 @@ def annotations_of(instance: Element) -> tuple[SourceAnnotation, ...]:
     )
 
 
-def settings_of(operator: Element, pools: Mapping[int, str]) -> Settings:
+def settings_of(operator: XmlElement, pools: Mapping[int, str]) -> AdlSettings:
     """Return the configs of an operator.
 
     Args:
@@ -133,7 +133,7 @@ def settings_of(operator: Element, pools: Mapping[int, str]) -> Settings:
     host = None if resources is None else resources.first("hostLocation")
     pool = None if resources is None else resources.first("poolLocation")
     checkpoint = operator.first("checkpointing")
-    return Settings(
+    return AdlSettings(
         partitions=_group(operator.first("partitions")),
         hosts=_group(resources),
         host=None if host is None else host.required("hostname"),
@@ -145,21 +145,21 @@ def settings_of(operator: Element, pools: Mapping[int, str]) -> Settings:
     )
 
 
-def _group(parent: Element | None) -> Group:
+def _group(parent: XmlElement | None) -> PlacementTags:
     if parent is None:
-        return Group()
-    return Group(
+        return PlacementTags()
+    return PlacementTags(
         tuple(each.required("colocId") for each in parent.all("coLocation")),
         tuple(each.required("exlocId") for each in parent.all("exLocation")),
         parent.flag("isolation"),
     )
 
 
-def _flag_or_none(element: Element, name: str) -> bool | None:
+def _flag_or_none(element: XmlElement, name: str) -> bool | None:
     return element.flag(name) if name in element.attributes else None
 
 
-def _checkpoint(element: Element) -> float | str:
+def _checkpoint(element: XmlElement) -> float | str:
     if element.required("policy") == "operatorDriven":
         return "operatorDriven"
     try:
@@ -169,13 +169,13 @@ def _checkpoint(element: Element) -> float | str:
         raise AdlError(message, element.line) from error
 
 
-def pool_names(application: Element) -> dict[int, str]:
+def pool_names(application: XmlElement) -> dict[int, str]:
     """Return the names of the host pools but the default one, by index."""
     pools = application.all("hostpools", "hostpool")
     return {each.number("index"): each.required("name") for each in pools if each.required("name") != "$default"}
 
 
-def import_parameters(source: Element) -> dict[str, object]:
+def import_parameters(source: XmlElement) -> dict[str, object]:
     """Return the parameters of an Import, from the element that holds its subscription."""
     parameters: dict[str, object] = {}
     by_name, by_property = source.first("nameBasedImport"), source.first("propertyBasedImport")
@@ -189,7 +189,7 @@ def import_parameters(source: Element) -> dict[str, object]:
     return parameters
 
 
-def export_parameters(source: Element, name: str) -> dict[str, object]:
+def export_parameters(source: XmlElement, name: str) -> dict[str, object]:
     """Return the parameters of an Export: the attribute `name` is the stream's id, or it has properties."""
     parameters: dict[str, object] = {}
     if name in source.attributes:
@@ -203,7 +203,7 @@ def export_parameters(source: Element, name: str) -> dict[str, object]:
     return parameters
 
 
-def _property(element: Element) -> object:
+def _property(element: XmlElement) -> object:
     kind = element.required("type")
     values = [_literal(value.text.strip(), kind) for value in element.all("value")]
     return values if kind.startswith("list") else (values[0] if values else "")

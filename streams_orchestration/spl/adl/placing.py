@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from streams_orchestration.spl.adl.graph import CompiledApplication, Group, Instance, Settings
+from streams_orchestration.spl.adl.graph import AdlInstance, AdlSettings, CompiledApplication, PlacementTags
 
 _BY_CHANNEL = re.compile(r"byChannel\((?P<introducer>[^,()]*), *\d+\)")
 _GROUPS = {
@@ -29,7 +29,7 @@ def configs_of(application: CompiledApplication) -> dict[int, dict[str, Any]]:
     return {index: config for index, config in configs.items() if config}
 
 
-def _collect(instance: Instance, around: tuple[Instance, ...], configs: dict[int, dict[str, Any]]) -> None:
+def _collect(instance: AdlInstance, around: tuple[AdlInstance, ...], configs: dict[int, dict[str, Any]]) -> None:
     for child in instance.children or ():
         _collect(child, (*around, child), configs)
     if instance.children is not None:
@@ -38,7 +38,7 @@ def _collect(instance: Instance, around: tuple[Instance, ...], configs: dict[int
     own = configs.setdefault(instance.index, {})
     own |= _simple(settings)
     for name in _GROUPS:
-        group: Group = getattr(settings, name)
+        group: PlacementTags = getattr(settings, name)
         if group:
             introducer = _introducer(group, around) or instance
             placement = configs.setdefault(introducer.index, {}).setdefault("placement", {})
@@ -49,7 +49,7 @@ def _collect(instance: Instance, around: tuple[Instance, ...], configs: dict[int
         own.setdefault("placement", {})["hostPool"] = settings.pool
 
 
-def _simple(settings: Settings) -> dict[str, Any]:
+def _simple(settings: AdlSettings) -> dict[str, Any]:
     """Return the configs that are no placement and differ from the defaults, which are true."""
     config: dict[str, Any] = {}
     if settings.restartable is False:
@@ -62,7 +62,7 @@ def _simple(settings: Settings) -> dict[str, Any]:
     return config
 
 
-def _introducer(group: Group, around: tuple[Instance, ...]) -> Instance | None:
+def _introducer(group: PlacementTags, around: tuple[AdlInstance, ...]) -> AdlInstance | None:
     """Return the innermost composite that a tag of a group names, or None if the tags are the operator's own."""
     names = {
         match["introducer"] if (match := _BY_CHANNEL.search(tag)) else tag
@@ -71,7 +71,7 @@ def _introducer(group: Group, around: tuple[Instance, ...]) -> Instance | None:
     return next((each for each in reversed(around[:-1]) if each.name in names), None)
 
 
-def _tags(name: str, group: Group, introducer: str) -> dict[str, Any]:
+def _tags(name: str, group: PlacementTags, introducer: str) -> dict[str, Any]:
     colocation, exlocation, isolation = _GROUPS[name]
     tags: dict[str, Any] = {}
     if group.colocation:
@@ -96,9 +96,9 @@ def _fuse(
 
     A PE with operators of one parallel region only is there once for each channel.
     """
-    members: dict[int, list[tuple[Instance, int | None]]] = {}
+    members: dict[int, list[tuple[AdlInstance, int | None]]] = {}
 
-    def collect(instance: Instance, region: int | None) -> None:
+    def collect(instance: AdlInstance, region: int | None) -> None:
         region = instance.index if instance.index in regions else region
         if instance.children is None and instance.name in fused:
             members.setdefault(fused[instance.name], []).append((instance, region))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import posixpath
 
-from streams_orchestration.spl.adl.elements import Element
+from streams_orchestration.spl.adl.elements import XmlElement
 from streams_orchestration.spl.adl.errors import AdlError
-from streams_orchestration.spl.adl.graph import CompiledApplication, Pool, Region, Splitter, SubmissionTimeValue
+from streams_orchestration.spl.adl.graph import AdlSplitter, CompiledApplication, Pool, Region, SubmissionTimeValue
 from streams_orchestration.spl.adl.newer import main_of_newer
 from streams_orchestration.spl.adl.older import main_of_older, pes_of
 from streams_orchestration.spl.adl.parts import numbers
@@ -19,7 +19,7 @@ _OLDER = (
 _DEFAULT_POOL = "$default"
 
 
-def compiled_application(root: Element) -> CompiledApplication:
+def compiled_application(root: XmlElement) -> CompiledApplication:
     """Return the application in an ADL.
 
     Raises:
@@ -58,11 +58,11 @@ def compiled_application(root: Element) -> CompiledApplication:
     )
 
 
-def _size(pool: Element) -> int | None:
+def _size(pool: XmlElement) -> int | None:
     return pool.number("size") if "size" in pool.attributes else None
 
 
-def _region(region: Element) -> Region:
+def _region(region: XmlElement) -> Region:
     operator = region.first("parallelOperator")
     width = region.first("parallelWidth")
     if operator is None or width is None:
@@ -79,7 +79,7 @@ def _region(region: Element) -> Region:
         constant[0] if constant else None,
         submission[0] if submission else None,
         tuple(
-            Splitter(
+            AdlSplitter(
                 each.number("iportIndex"),
                 each.required("kind"),
                 tuple(attribute.required("name") for attribute in each.all("attributes", "attribute")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streams_orchestration.spl.adl.errors import AdlError
-from streams_orchestration.spl.adl.graph import CompiledApplication, Instance, SubmissionTimeValue, Value
+from streams_orchestration.spl.adl.graph import AdlInstance, AnnotationValue, CompiledApplication, SubmissionTimeValue
 from streams_orchestration.spl.adl.parts import unquoted
 
 _NUMBERS = {"int32": int, "int64": int, "float64": float}
@@ -24,7 +24,7 @@ _ANNOTATIONS = {
 _TYPES = {int: "int32", float: "float64"}
 
 
-class Submission:
+class AdlSubmission:
     """The submission-time values that an application uses, with the types that their uses ask for."""
 
     def __init__(self, application: CompiledApplication) -> None:
@@ -80,7 +80,7 @@ def _literal(text: str, type_: str) -> Any:
         return None
 
 
-def annotations_of(instance: Instance, submission: Submission) -> dict[str, Any]:
+def annotations_of(instance: AdlInstance, submission: AdlSubmission) -> dict[str, Any]:
     """Return the annotations of an instance as the key `annotations` holds them; `parallel` is not among them.
 
     Raises:
@@ -100,7 +100,7 @@ def annotations_of(instance: Instance, submission: Submission) -> dict[str, Any]
     return annotations
 
 
-def _value(value: Value, type_: type, submission: Submission, line: int) -> Any:
+def _value(value: AnnotationValue, type_: type, submission: AdlSubmission, line: int) -> Any:
     if value.submission is not None:
         return submission.reference(value.submission, _TYPES.get(type_, "rstring"), line)
     text = unquoted(value.text)

@@ -8,7 +8,7 @@ from typing import Any
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.document import LocatedList
 from streams_orchestration.spl.application.located import mapping
-from streams_orchestration.spl.application.values import Reader, Unclear
+from streams_orchestration.spl.application.values import ConstantReader, UnknownValue
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Annotation, Labelled
 from streams_orchestration.spl.typing.typed import Mistake, Span
@@ -48,7 +48,7 @@ _PLACEMENT = {
 _CALLS = ("byChannel", "byReplica", "getChannel", "getMaxChannels", "getLocalChannel", "getLocalMaxChannels")
 
 
-def annotations_of(annotations: tuple[Annotation, ...], reader: Reader, report: Report) -> dict[str, Any]:
+def annotations_of(annotations: tuple[Annotation, ...], reader: ConstantReader, report: Report) -> dict[str, Any]:
     """Return the annotations of an invocation or composite; those without effect here are reported (SO0723)."""
     found: dict[str, Any] = {}
     places = {each.name.name: each.name for each in annotations}
@@ -68,14 +68,14 @@ def annotations_of(annotations: tuple[Annotation, ...], reader: Reader, report: 
     return mapping(reader.source, annotations[0].name, found, places) if annotations else found
 
 
-def _entries(annotation: Annotation, reader: Reader, report: Report) -> dict[str, Any]:
+def _entries(annotation: Annotation, reader: ConstantReader, report: Report) -> dict[str, Any]:
     values: dict[str, Any] = {}
     places: dict[str, tree.Node] = {}
     for key, written in reader.named(annotation.entries).items():
         places[key] = written if key in _KNOWN[annotation.name.name] else reader.labels(annotation.entries)[key]
         try:
             value = reader.value(written)
-        except Unclear:
+        except UnknownValue:
             report(
                 "CDISP0678E", f"{key} of @{annotation.name.name} is not known when the application is compiled", written
             )
@@ -84,7 +84,7 @@ def _entries(annotation: Annotation, reader: Reader, report: Report) -> dict[str
     return mapping(reader.source, annotation.name, values, places)
 
 
-def _placed(written: tree.Expression, value: Any, reader: Reader) -> Any:
+def _placed(written: tree.Expression, value: Any, reader: ConstantReader) -> Any:
     """Return the value of a literal with the places of its parts."""
     if isinstance(written, tree.BraceLiteral) and is_mapping(value):
         parts = reader.named(written.entries)
@@ -101,7 +101,9 @@ def _placed(written: tree.Expression, value: Any, reader: Reader) -> Any:
     return value
 
 
-def configs_of(configs: tuple[Labelled, ...], reader: Reader, ports: list[str], report: Report) -> dict[str, Any]:
+def configs_of(
+    configs: tuple[Labelled, ...], reader: ConstantReader, ports: list[str], report: Report
+) -> dict[str, Any]:
     """Return the configs of an invocation or composite.
 
     Args:
@@ -128,15 +130,15 @@ def configs_of(configs: tuple[Labelled, ...], reader: Reader, ports: list[str], 
     return found
 
 
-def _known(written: tree.Expression, reader: Reader, report: Report) -> Any:
+def _known(written: tree.Expression, reader: ConstantReader, report: Report) -> Any:
     try:
         return reader.value(written)
-    except Unclear:
+    except UnknownValue:
         report("CDISP0216E", "a config is a constant", written)
         return None
 
 
-def _placement(config: Labelled, reader: Reader, report: Report) -> dict[str, Any]:
+def _placement(config: Labelled, reader: ConstantReader, report: Report) -> dict[str, Any]:
     placement: dict[str, Any] = {}
     for value in config.values:
         name = value.name if isinstance(value, tree.Name) else ""
@@ -155,7 +157,7 @@ def _placement(config: Labelled, reader: Reader, report: Report) -> dict[str, An
     return placement
 
 
-def _host(written: tree.Expression, reader: Reader, report: Report) -> dict[str, Any]:
+def _host(written: tree.Expression, reader: ConstantReader, report: Report) -> dict[str, Any]:
     if isinstance(written, tree.Name) and not written.name.startswith("$"):
         return {"hostPool": written.name}
     if isinstance(written, tree.Index) and isinstance(written.operand, tree.Name):
@@ -164,7 +166,7 @@ def _host(written: tree.Expression, reader: Reader, report: Report) -> dict[str,
     return {} if value is None else {"host": str(value)}
 
 
-def _tag(written: tree.Expression, reader: Reader, report: Report) -> str:
+def _tag(written: tree.Expression, reader: ConstantReader, report: Report) -> str:
     match written:
         case tree.Call(function=tree.Name(name=name), arguments=()) if name in ("byChannel", "byReplica"):
             return f"{name}()"
@@ -179,7 +181,7 @@ def _tag(written: tree.Expression, reader: Reader, report: Report) -> str:
             return "" if value is None else str(value)
 
 
-def _queue(written: tree.Expression, reader: Reader, ports: list[str], report: Report) -> dict[str, Any]:
+def _queue(written: tree.Expression, reader: ConstantReader, ports: list[str], report: Report) -> dict[str, Any]:
     arguments = written.arguments if isinstance(written, tree.Call) else ()
     queue: dict[str, Any] = {"port": 0}
     first = arguments[0] if arguments else None
@@ -189,7 +191,7 @@ def _queue(written: tree.Expression, reader: Reader, ports: list[str], report: R
     for each in arguments:
         try:
             value = reader.value(each)
-        except Unclear:
+        except UnknownValue:
             continue
         if isinstance(value, str) and value in ports:
             queue["port"] = ports.index(value)
@@ -200,7 +202,7 @@ def _queue(written: tree.Expression, reader: Reader, ports: list[str], report: R
     return queue
 
 
-def _checkpoint(written: tree.Expression, reader: Reader, report: Report) -> Any:
+def _checkpoint(written: tree.Expression, reader: ConstantReader, report: Report) -> Any:
     if isinstance(written, tree.Name):
         return written.name
     if isinstance(written, tree.Call) and written.arguments:
@@ -209,7 +211,7 @@ def _checkpoint(written: tree.Expression, reader: Reader, report: Report) -> Any
     return None
 
 
-def host_pools(configs: tuple[Labelled, ...], reader: Reader) -> list[dict[str, Any]]:
+def host_pools(configs: tuple[Labelled, ...], reader: ConstantReader) -> list[dict[str, Any]]:
     """Return the host pools that the main composite declares: `hostPool: P = createPool({size=2, tags=["a"]}, ...)`."""
     pools: list[dict[str, Any]] = []
     for each in configs:
@@ -221,7 +223,7 @@ def host_pools(configs: tuple[Labelled, ...], reader: Reader) -> list[dict[str, 
                 if isinstance(argument, tree.BraceLiteral):
                     try:
                         entries = reader.value(argument)
-                    except Unclear:
+                    except UnknownValue:
                         continue
                     pool |= {key: entry for key, entry in entries.items() if key in ("size", "tags")}
             pools.append(pool)

@@ -20,7 +20,7 @@ from streams_orchestration.spl.application.native_operators import NativeOperato
 from streams_orchestration.spl.application.natives import Natives
 from streams_orchestration.spl.application.submission import Submission, check_defaults
 from streams_orchestration.spl.application.values import SUBMISSION, SUBMISSION_LIST, constant, submission_call
-from streams_orchestration.spl.application.values import Unclear as OnlyKnownToARun
+from streams_orchestration.spl.application.values import UnknownValue as OnlyKnownToARun
 from streams_orchestration.spl.toolkits.search import Toolkits
 from streams_orchestration.spl.toolkits.units import LoadedUnit, load, root_of
 from streams_orchestration.spl.types.types import RSTRING

@@ -20,16 +20,16 @@ from streams_orchestration.spl.application.native_operators import NativeOperato
 from streams_orchestration.spl.application.parameters import ParameterWriter
 from streams_orchestration.spl.application.stream_names import NOTHING, StreamNames
 from streams_orchestration.spl.application.submission import Submission, references
-from streams_orchestration.spl.application.values import Reader
+from streams_orchestration.spl.application.values import ConstantReader
 from streams_orchestration.spl.application.windows import WindowReading
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import (
     Argument,
     Composite,
     Formal,
-    InputPort,
     Invocation,
-    OutputPort,
+    InvocationInput,
+    InvocationOutput,
 )
 from streams_orchestration.spl.models.operators import standard_operator
 from streams_orchestration.spl.types.columns import ddl_of
@@ -125,7 +125,7 @@ class _Body:
 
     def body(self) -> LocatedMapping:
         """Return the composite as an entry of `composites`."""
-        reader = Reader(self.source, self.scope, self.mistakes)
+        reader = ConstantReader(self.source, self.scope, self.mistakes)
         graph = self.graph()
         streams = {output.stream.name for each in self.composite.graph for output in each.outputs}
         for port in self.composite.outputs:
@@ -151,7 +151,7 @@ class _Body:
         inputs = tuple(self._input(each) for each in invocation.inputs)
         outputs = tuple(self._output(each) for each in invocation.outputs)
         entries: dict[str, Any] = {"name": (invocation.alias or invocation.outputs[0].stream).name}
-        reader = Reader(self.source, self.scope, self.mistakes)
+        reader = ConstantReader(self.source, self.scope, self.mistakes)
         if isinstance(operator, CompositeOperator):
             entries["operator"] = self._composite(operator, invocation, inputs)
             bindings: list[Any] = [
@@ -209,10 +209,10 @@ class _Body:
             )
         return operator
 
-    def _label(self, port: InputPort) -> str:
+    def _label(self, port: InvocationInput) -> str:
         return (port.alias or port.streams[0]).name
 
-    def _input(self, port: InputPort) -> Port:
+    def _input(self, port: InvocationInput) -> Port:
         types: list[Tuple] = []
         for stream in port.streams:
             meaning = self.scope.find(stream.name, stream.namespace)
@@ -228,13 +228,13 @@ class _Body:
         alias = () if port.alias is None else (port.alias.name,)
         return Port(self._label(port), types[0] if types else NOTHING, (*alias, *names))
 
-    def _output(self, port: OutputPort) -> Port:
+    def _output(self, port: InvocationOutput) -> Port:
         meaning = self.known.get(port.stream.name)
         type_ = meaning.type if isinstance(meaning, StreamName) else NOTHING
         alias = () if port.alias is None else (port.alias.name,)
         return Port((port.alias or port.stream).name, type_, (*alias, port.stream.name), mutable=True)
 
-    def _binding(self, port: OutputPort, type_: Tuple) -> Any:
+    def _binding(self, port: InvocationOutput, type_: Tuple) -> Any:
         if not type_.attributes:
             return {"stream": port.stream.name}
         if UNKNOWN in parts_of_type(type_):
@@ -251,7 +251,7 @@ class _Body:
         invocation: Invocation,
         inputs: tuple[Port, ...],
         outputs: tuple[Port, ...],
-        reader: Reader,
+        reader: ConstantReader,
     ) -> Any:
         model = standard_operator(operator.kind) if operator.standard else operator.model
         mutable = tuple(
@@ -371,7 +371,7 @@ class Expansion:
     def document(self, main: CompositeOperator, application: str, file: str) -> LocatedMapping:
         """Return the document of an application; `file` is the one that was named to compile it."""
         body = _Body(self, main, {}, (), (main.kind,))
-        reader = Reader(body.source, body.scope, self.mistakes)
+        reader = ConstantReader(body.source, body.scope, self.mistakes)
         graph = sequence(body.source, main.composite.name, body.graph())
         annotations = annotations_of(main.composite.annotations, reader, body.report)
         config = configs_of(main.composite.configs, reader, [], body.report)

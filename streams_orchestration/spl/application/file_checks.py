@@ -7,7 +7,7 @@ from collections.abc import Callable, Container
 from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.functions.signatures import builtin_namespaces
 from streams_orchestration.spl.language import tree
-from streams_orchestration.spl.language.definitions import Composite, Function, Use
+from streams_orchestration.spl.language.definitions import Composite, Function, UseDirective
 from streams_orchestration.spl.models.operators import standard_operators
 from streams_orchestration.spl.toolkits.standard import IMPLICIT
 from streams_orchestration.spl.typing.statements import check_function
@@ -69,7 +69,7 @@ def _until(names: FileNames, definition: object) -> list[Composite | Function | 
     return list(all_of_file[:place])
 
 
-def _check_use(names: FileNames, use: Use, report: Report) -> None:
+def _check_use(names: FileNames, use: UseDirective, report: Report) -> None:
     """Report a namespace that no toolkit has, which is a warning."""
     toolkits, namespace = names.files.toolkits, use.namespace
     standard = namespace in IMPLICIT or any(each.rpartition("::")[0] == namespace for each in standard_operators())

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from streams_orchestration.spl.application.natives import Natives
 from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import tree
-from streams_orchestration.spl.language.definitions import Composite, Definition, Function, FunctionParameter
-from streams_orchestration.spl.models.operators import OperatorModel
+from streams_orchestration.spl.language.definitions import Composite, Definition, FormalParameter, Function
+from streams_orchestration.spl.models.operators import SplOperatorModel
 from streams_orchestration.spl.toolkits.search import Toolkits
 from streams_orchestration.spl.toolkits.standard import COMPILED_ONLY, IMPLICIT, is_standard
 from streams_orchestration.spl.toolkits.units import LoadedUnit
@@ -55,7 +55,7 @@ class PrimitiveOperator:
     namespace: str
     name: str
     standard: bool
-    model: OperatorModel | None = None
+    model: SplOperatorModel | None = None
     """The model of a native operator; None for one of which only the invocation says which ports it has."""
 
     @property
@@ -333,7 +333,7 @@ __all__ = [
     "Constant",
     "FileNames",
     "Files",
-    "FunctionParameter",
+    "FormalParameter",
     "Operator",
     "PrimitiveOperator",
 ]

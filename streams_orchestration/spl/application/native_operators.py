@@ -9,7 +9,7 @@ from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.spl.application.located import located
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Invocation
-from streams_orchestration.spl.models.operators import OperatorModel
+from streams_orchestration.spl.models.operators import SplOperatorModel
 from streams_orchestration.spl.typing.typed import Source
 
 Report = Callable[[str, str, tree.Node], None]
@@ -34,7 +34,7 @@ class NativeOperators:
         self.declared: dict[str, LocatedMapping] = {}
 
     def declare(
-        self, kind: str, model: OperatorModel | None, invocation: Invocation, source: Source, report: Report
+        self, kind: str, model: SplOperatorModel | None, invocation: Invocation, source: Source, report: Report
     ) -> None:
         """Declare the operator of an invocation; one without a class is reported at its first invocation.
 
@@ -55,14 +55,14 @@ class NativeOperators:
             report("SO0710", message, invocation.operator)
 
 
-def is_mutable(kind: str, model: OperatorModel | None, number: int) -> bool:
+def is_mutable(kind: str, model: SplOperatorModel | None, number: int) -> bool:
     """Return True if logic may change the tuples of an input port."""
     port = None if model is None else model.input(number)
     return kind == "Custom" or (port is not None and port.mutable)
 
 
 def _declaration(
-    invocation: Invocation, model: OperatorModel | None, given: str | LocatedMapping | None, source: Source
+    invocation: Invocation, model: SplOperatorModel | None, given: str | LocatedMapping | None, source: Source
 ) -> LocatedMapping:
     ports = {
         "inputs": [_input(model, number) for number in range(len(invocation.inputs))],
@@ -85,7 +85,7 @@ def _with(made: LocatedMapping, given: LocatedMapping) -> LocatedMapping:
     return whole
 
 
-def _input(model: OperatorModel | None, number: int) -> dict[str, Any]:
+def _input(model: SplOperatorModel | None, number: int) -> dict[str, Any]:
     port = None if model is None else model.input(number)
     entry: dict[str, Any] = {"mutable": port is not None and port.mutable}
     if port is not None and port.control:
@@ -93,7 +93,7 @@ def _input(model: OperatorModel | None, number: int) -> dict[str, Any]:
     return entry
 
 
-def _output(model: OperatorModel | None, number: int) -> dict[str, Any]:
+def _output(model: SplOperatorModel | None, number: int) -> dict[str, Any]:
     port = None if model is None else model.output(number)
     entry: dict[str, Any] = {"mutable": True}
     if port is not None and port.marks != "Free":

@@ -13,7 +13,7 @@ from streams_orchestration.spl.application.own_forms import attributes_of, in_or
 from streams_orchestration.spl.application.values import (
     SUBMISSION,
     SUBMISSION_LIST,
-    Unclear,
+    UnknownValue,
     constant,
     parts_of,
     submission_name,
@@ -30,7 +30,7 @@ from streams_orchestration.spl.models.invocations import (
     check_windows,
     with_assumed_functions,
 )
-from streams_orchestration.spl.models.operators import OperatorModel
+from streams_orchestration.spl.models.operators import SplOperatorModel
 from streams_orchestration.spl.types.columns import unsaid
 from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing.canonical import canonical_function, canonical_text
@@ -77,7 +77,7 @@ class ParameterWriter:
     source: Source
     scope: Scope
     kind: str
-    model: OperatorModel | None
+    model: SplOperatorModel | None
     """The model of the operator; None if only the invocation says what it has."""
     native: bool
     """True for an operator of a toolkit, whose class reads the parameters."""
@@ -144,7 +144,7 @@ class ParameterWriter:
         return found
 
     def _by_model(
-        self, invocation: Invocation, model: OperatorModel, known: Scope, typed: list[Node]
+        self, invocation: Invocation, model: SplOperatorModel, known: Scope, typed: list[Node]
     ) -> dict[str, Any]:
         """Return the parameters of an operator, checked against its model."""
         check_ports(invocation, model, self.source, self.mistakes)
@@ -228,7 +228,7 @@ class ParameterWriter:
         if submission_name(checked) is None and not _calls_submission(checked):
             try:
                 return constant(checked)
-            except Unclear:
+            except UnknownValue:
                 pass
         name = submission_name(checked)
         if name is not None:

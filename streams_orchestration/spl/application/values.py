@@ -29,12 +29,12 @@ SUBMISSION_LIST = "getSubmissionTimeListValue"
 _TYPES = {"boolean": "boolean", "int64": "int64"}
 
 
-class Unclear(Exception):  # noqa: N818  no error: the value is one that only a run knows
+class UnknownValue(Exception):  # noqa: N818  no error: the value is one that only a run knows
     """A value that is not known when the application is compiled."""
 
 
 @dataclass(frozen=True, eq=False)
-class Reader:
+class ConstantReader:
     """A reader of values that are known when the application is compiled, in one scope of one file."""
 
     source: Source
@@ -79,7 +79,7 @@ class Reader:
                 if isinstance(actual, Actual) and actual.mode in ("attribute", "expression"):
                     values = actual.values
                     if isinstance(values, tuple) and len(values) == 1:
-                        return Reader(actual.source, actual.scope, self.mistakes).value(values[0])
+                        return ConstantReader(actual.source, actual.scope, self.mistakes).value(values[0])
                 return self.typed(written)
             case tree.Name() | tree.Member():
                 return text_of(written)
@@ -95,7 +95,7 @@ class Reader:
         before = len(self.mistakes)
         found = check_expression(written, self.scope, self.source, self.mistakes)
         if len(self.mistakes) > before:
-            raise Unclear
+            raise UnknownValue
         return constant(found)
 
 
@@ -117,7 +117,7 @@ def constant(expression: Expression) -> Any:
         case _:
             name = submission_name(expression)
             if name is None:
-                raise Unclear
+                raise UnknownValue
             return f"${{{name}}}"
 
 

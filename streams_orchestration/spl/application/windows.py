@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from streams_orchestration.spl.application.values import Reader, Unclear, constant
+from streams_orchestration.spl.application.values import ConstantReader, UnknownValue, constant
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Invocation, Labelled
 from streams_orchestration.spl.language.printing import text_of
-from streams_orchestration.spl.models.operators import OperatorModel
+from streams_orchestration.spl.models.operators import SplOperatorModel
 from streams_orchestration.spl.types.types import FLOAT64, INTEGERS, REALS, TIMESTAMP, UNKNOWN
 from streams_orchestration.spl.typing.checking import check_expression
 from streams_orchestration.spl.typing.scopes import Port, port_scope
@@ -54,13 +54,13 @@ class WindowReading:
     def __init__(
         self,
         invocation: Invocation,
-        model: OperatorModel | None,
+        model: SplOperatorModel | None,
         inputs: tuple[Port, ...],
-        reader: Reader,
+        reader: ConstantReader,
         report: Report,
     ) -> None:
         self.invocation = invocation
-        self.model = model or OperatorModel("")
+        self.model = model or SplOperatorModel("")
         self.inputs = inputs
         self.reader = reader
         self.report = report
@@ -178,7 +178,7 @@ class WindowReading:
         least = 0 if part.name == "count" and self.model.name == "Join" else 1 if part.name != "time" else 0
         try:
             known = constant(value)
-        except Unclear:
+        except UnknownValue:
             return ""
         if isinstance(known, int | float) and known < least:
             return f"{shown}: the number is at least {least}"
@@ -220,7 +220,7 @@ class WindowReading:
         return False
 
 
-def window_text(window: Labelled, reader: Reader) -> str:
+def window_text(window: Labelled, reader: ConstantReader) -> str:
     """Return the text of a window; arguments that are known are worked out.
 
     Formals and constants become numbers, attributes their names.
@@ -234,17 +234,17 @@ def _part(written: tree.Expression) -> _Part:
     return _Part(written, text_of(written), None)
 
 
-def _written(written: tree.Expression, reader: Reader) -> str:
+def _written(written: tree.Expression, reader: ConstantReader) -> str:
     if isinstance(written, tree.Call) and isinstance(written.function, tree.Name):
         return f"{written.function.name}({', '.join(_argument(each, reader) for each in written.arguments)})"
     return text_of(written)
 
 
-def _argument(written: tree.Expression, reader: Reader) -> str:
+def _argument(written: tree.Expression, reader: ConstantReader) -> str:
     if isinstance(written, tree.Name) and not written.name.startswith("$"):
         return written.name
     try:
         value = reader.value(written)
-    except Unclear:
+    except UnknownValue:
         return text_of(written)
     return repr(value) if isinstance(value, float) else str(value)

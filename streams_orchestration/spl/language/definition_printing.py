@@ -7,26 +7,26 @@ from collections.abc import Iterable
 from streams_orchestration.spl.language.definitions import (
     Annotation,
     Argument,
+    CompilationUnit,
     Composite,
     CompositePort,
     Definition,
     Formal,
     Function,
     Handler,
-    InputPort,
     Invocation,
+    InvocationInput,
+    InvocationOutput,
     Labelled,
     Logic,
     OutputClause,
-    OutputPort,
     StateVariables,
-    Unit,
 )
 from streams_orchestration.spl.language.printing import inner_of, text_of, texts_of
 from streams_orchestration.spl.language.tree import Expression, Name, TupleType, Type, TypeDefinition
 
 
-def text_of_unit(unit: Unit) -> str:
+def text_of_unit(unit: CompilationUnit) -> str:
     """Return the canonical text of a file."""
     namespace = [] if unit.namespace is None else [f"namespace {unit.namespace.name};"]
     uses = [f"use {each.namespace}::{each.name};" for each in unit.uses]
@@ -125,11 +125,11 @@ def _heads(invocation: Invocation) -> str:
     return f"({ports}){_alias(invocation.alias)}"
 
 
-def _output_port(port: OutputPort) -> str:
+def _output_port(port: InvocationOutput) -> str:
     return f"{_stream(port.type)}{port.stream}{_alias(port.alias)}"
 
 
-def _input_port(port: InputPort) -> str:
+def _input_port(port: InvocationInput) -> str:
     return f"{_stream(port.type)}{texts_of(port.streams)}{_alias(port.alias)}"
 
 

@@ -29,7 +29,7 @@ class Annotation(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class OutputPort(Node):
+class InvocationOutput(Node):
     """A stream that an invocation produces; its alias names the port."""
 
     type: TupleType
@@ -38,7 +38,7 @@ class OutputPort(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class InputPort(Node):
+class InvocationInput(Node):
     """The streams that one port of an invocation takes."""
 
     type: TupleType | None
@@ -79,7 +79,7 @@ class Argument(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment(Node):
+class OutputAssignment(Node):
     """The value of one output attribute."""
 
     attribute: Name
@@ -91,7 +91,7 @@ class OutputClause(Node):
     """The attributes that an invocation assigns on one output port."""
 
     port: Name
-    assignments: tuple[Assignment, ...]
+    assignments: tuple[OutputAssignment, ...]
 
 
 Logic = StateVariables | Handler
@@ -102,10 +102,10 @@ class Invocation(Node):
     """An invocation of an operator in a graph; `alias` is None if the first output names it."""
 
     annotations: tuple[Annotation, ...]
-    outputs: tuple[OutputPort, ...]
+    outputs: tuple[InvocationOutput, ...]
     alias: Name | None
     operator: Name
-    inputs: tuple[InputPort, ...]
+    inputs: tuple[InvocationInput, ...]
     logic: tuple[Logic, ...]
     windows: tuple[Labelled, ...]
     arguments: tuple[Argument, ...]
@@ -155,7 +155,7 @@ class Composite(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionParameter(Node):
+class FormalParameter(Node):
     """A parameter of a function."""
 
     mutable: bool
@@ -171,12 +171,12 @@ class Function(Node):
     stateful: bool
     result: Type | None
     name: Name
-    parameters: tuple[FunctionParameter, ...]
+    parameters: tuple[FormalParameter, ...]
     body: Block
 
 
 @dataclass(frozen=True, slots=True)
-class Use(Node):
+class UseDirective(Node):
     """A `use` directive; `name` is `*` for all names of the namespace."""
 
     namespace: str
@@ -194,9 +194,9 @@ class Namespace(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Unit(Node):
+class CompilationUnit(Node):
     """A compilation unit; `namespace` is None if the file names none."""
 
     namespace: Namespace | None
-    uses: tuple[Use, ...]
+    uses: tuple[UseDirective, ...]
     definitions: tuple[Definition, ...]

@@ -9,14 +9,14 @@ from typing import TypeVar
 from streams_orchestration.spl.language.definitions import (
     Annotation,
     Argument,
-    Assignment,
     Handler,
-    InputPort,
     Invocation,
+    InvocationInput,
+    InvocationOutput,
     Labelled,
     Logic,
+    OutputAssignment,
     OutputClause,
-    OutputPort,
     StateVariables,
 )
 from streams_orchestration.spl.language.recovery import BEYOND, CLAUSES
@@ -115,7 +115,7 @@ class InvocationReader(StatementReader):
 
     # --- heads
 
-    def _heads(self) -> tuple[tuple[OutputPort, ...], Name | None]:
+    def _heads(self) -> tuple[tuple[InvocationOutput, ...], Name | None]:
         if self.texts[self.at] == "stream":
             return (self._output_port(),), None
         if not self.accept("("):
@@ -129,13 +129,13 @@ class InvocationReader(StatementReader):
         self.expect(")")
         return tuple(outputs), self._alias()
 
-    def _output_port(self) -> OutputPort:
+    def _output_port(self) -> InvocationOutput:
         first = self.at
         self.expect("stream")
         written = self.tuple_type(first)
         stream = self.declared("the name of a stream")
         alias = self._alias()
-        return OutputPort(first, self.at - 1, written, stream, alias)
+        return InvocationOutput(first, self.at - 1, written, stream, alias)
 
     def _alias(self) -> Name | None:
         return self.declared("a name") if self.accept("as") else None
@@ -151,7 +151,7 @@ class InvocationReader(StatementReader):
         last = self.identifier("the name of an operator")
         return Name(name.first, last.last, namespace, last.name)
 
-    def _inputs(self) -> tuple[InputPort, ...]:
+    def _inputs(self) -> tuple[InvocationInput, ...]:
         self.expect("(")
         if self.texts[self.at] in (")", "{"):
             self.expect(")")
@@ -162,7 +162,7 @@ class InvocationReader(StatementReader):
         self.expect(")")
         return tuple(ports)
 
-    def _input_port(self) -> InputPort:
+    def _input_port(self) -> InvocationInput:
         first = self.at
         written = None
         if self.accept("stream"):
@@ -171,7 +171,7 @@ class InvocationReader(StatementReader):
         while self.accept(","):
             streams.append(self.identifier("the name of a stream"))
         alias = self._alias()
-        return InputPort(first, self.at - 1, written, tuple(streams), alias)
+        return InvocationInput(first, self.at - 1, written, tuple(streams), alias)
 
     # --- clauses
 
@@ -257,8 +257,8 @@ class InvocationReader(StatementReader):
 
         return self.clause_elements(element, "the name of an output port")
 
-    def _assignment(self) -> Assignment:
+    def _assignment(self) -> OutputAssignment:
         attribute = self.identifier("the name of an attribute")
         self.expect("=")
         value = self.expression()
-        return Assignment(attribute.first, self.at - 1, attribute, value)
+        return OutputAssignment(attribute.first, self.at - 1, attribute, value)

@@ -15,17 +15,17 @@ from typing import NoReturn, TypeVar
 
 from streams_orchestration.spl.language.definitions import (
     Annotation,
+    CompilationUnit,
     Composite,
     CompositePort,
     Definition,
     Formal,
+    FormalParameter,
     Function,
-    FunctionParameter,
     Invocation,
     Labelled,
     Namespace,
-    Unit,
-    Use,
+    UseDirective,
 )
 from streams_orchestration.spl.language.invocations import InvocationReader
 from streams_orchestration.spl.language.recovery import (
@@ -58,7 +58,7 @@ class Parsed:
     """
 
     tokens: Tokens
-    unit: Unit
+    unit: CompilationUnit
     findings: tuple[Finding, ...]
 
 
@@ -73,7 +73,7 @@ def parse(text: str) -> Parsed:
             cut |= {error.offset}
             continue
         except TooManyFindingsError:
-            unit = Unit(0, reader.at, None, (), ())
+            unit = CompilationUnit(0, reader.at, None, (), ())
         findings = sorted(reader.findings, key=lambda each: (each.line, each.column))
         return Parsed(reader.tokens, unit, tuple(findings))
 
@@ -94,7 +94,7 @@ class _UnitReader(InvocationReader):
 
     _defines = False
 
-    def unit(self) -> Unit:
+    def unit(self) -> CompilationUnit:
         """Read the file."""
         namespace = None
         try:
@@ -104,9 +104,9 @@ class _UnitReader(InvocationReader):
             self.caught(fault)
             self.skip(0, _DEFINITIONS, lambda: False)
         parts = self.elements(self._part, lambda: self.kinds[self.at] == "end", _DEFINITIONS)
-        uses = tuple(each for each in parts if isinstance(each, Use))
-        definitions = tuple(each for each in parts if not isinstance(each, Use))
-        return Unit(0, self.at, namespace, uses, definitions)
+        uses = tuple(each for each in parts if isinstance(each, UseDirective))
+        definitions = tuple(each for each in parts if not isinstance(each, UseDirective))
+        return CompilationUnit(0, self.at, namespace, uses, definitions)
 
     def _namespace(self) -> Namespace:
         first = self.at
@@ -121,7 +121,7 @@ class _UnitReader(InvocationReader):
             name += "." + self.declared("a part of a namespace").name
         return name
 
-    def _use(self) -> Use:
+    def _use(self) -> UseDirective:
         first = self.at
         if self._defines:
             self.report("CDISP0012E", "'use' can stand only before the first definition", first)
@@ -130,9 +130,9 @@ class _UnitReader(InvocationReader):
         self.expect("::")
         name = "*" if self.accept("*") else self.declared("a name, or '*'").name
         self.expect(";")
-        return Use(first, self.at - 1, namespace, name)
+        return UseDirective(first, self.at - 1, namespace, name)
 
-    def _part(self) -> Use | Definition:
+    def _part(self) -> UseDirective | Definition:
         if self.texts[self.at] == "use":
             return self._use()
         self._defines = True
@@ -187,7 +187,7 @@ class _UnitReader(InvocationReader):
         result = None if self.accept("void") else self.type()
         name = self.declared("the name of a function")
         self.expect("(")
-        parameters: list[FunctionParameter] = []
+        parameters: list[FormalParameter] = []
         if self.texts[self.at] != ")":
             parameters.append(self._function_parameter())
             while self.accept(","):
@@ -198,12 +198,12 @@ class _UnitReader(InvocationReader):
         body = self.block()
         return Function(first, self.at - 1, public, stateful, result, name, tuple(parameters), body)
 
-    def _function_parameter(self) -> FunctionParameter:
+    def _function_parameter(self) -> FormalParameter:
         first = self.at
         mutable = self.accept("mutable")
         written = self.type()
         name = self.declared("the name of a parameter")
-        return FunctionParameter(first, self.at - 1, mutable, written, name)
+        return FormalParameter(first, self.at - 1, mutable, written, name)
 
     # --- composites
 

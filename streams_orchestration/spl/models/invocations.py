@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import definitions, tree
-from streams_orchestration.spl.models.operators import OperatorModel, OutputPorts, ParameterModel
+from streams_orchestration.spl.models.operators import OutputPorts, ParameterModel, SplOperatorModel
 from streams_orchestration.spl.types.types import UNKNOWN, VOID, Enumeration, Type
 from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
 from streams_orchestration.spl.typing.checking import ExpressionTyping
@@ -43,7 +43,9 @@ class Assigned:
     written: bool
 
 
-def check_ports(written: definitions.Invocation, model: OperatorModel, source: Source, mistakes: list[Mistake]) -> None:
+def check_ports(
+    written: definitions.Invocation, model: SplOperatorModel, source: Source, mistakes: list[Mistake]
+) -> None:
     """Report a wrong number of input or output ports at the operator's name."""
     sides = (
         ("CDISP0203E", "input", len(written.inputs), model.input_counts),
@@ -58,7 +60,7 @@ def check_ports(written: definitions.Invocation, model: OperatorModel, source: S
 
 
 def check_windows(
-    written: definitions.Invocation, model: OperatorModel, source: Source, mistakes: list[Mistake]
+    written: definitions.Invocation, model: SplOperatorModel, source: Source, mistakes: list[Mistake]
 ) -> None:
     """Report a missing window at the operator's name, and one that a port does not take at its label."""
     labels = {each.label.name for each in written.windows}
@@ -76,7 +78,7 @@ def check_windows(
 
 def check_parameters(
     written: definitions.Invocation,
-    model: OperatorModel,
+    model: SplOperatorModel,
     scope: Scope,
     source: Source,
     mistakes: list[Mistake],
@@ -133,7 +135,7 @@ def check_parameters(
 
 def check_outputs(
     written: definitions.Invocation,
-    model: OperatorModel,
+    model: SplOperatorModel,
     scope: Scope,
     source: Source,
     mistakes: list[Mistake],
@@ -177,7 +179,7 @@ def _assign(
     typing: ExpressionTyping,
     port: Port,
     kind: OutputPorts | None,
-    each: definitions.Assignment,
+    each: definitions.OutputAssignment,
     done: dict[str, Assigned],
 ) -> None:
     name = each.attribute.name
@@ -256,7 +258,7 @@ def _expressions(argument: definitions.Argument) -> tuple[tree.Expression, ...] 
 
 
 def _value(
-    typing: ExpressionTyping, model: OperatorModel, parameter: ParameterModel, written: tree.Expression
+    typing: ExpressionTyping, model: SplOperatorModel, parameter: ParameterModel, written: tree.Expression
 ) -> Expression:
     if parameter.mode == "CustomLiteral":
         return _word(typing, model, parameter, written)
@@ -296,7 +298,7 @@ def _varies(node: object) -> bool:
 
 
 def _word(
-    typing: ExpressionTyping, model: OperatorModel, parameter: ParameterModel, written: tree.Expression
+    typing: ExpressionTyping, model: SplOperatorModel, parameter: ParameterModel, written: tree.Expression
 ) -> Expression:
     """Return a word of a parameter's enumeration; formals lead to what the caller gives."""
     sought: tree.Expression = written

@@ -93,7 +93,7 @@ class ParameterModel:
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorModel:
+class SplOperatorModel:
     """An operator; `any_parameter` is True if it takes parameters that its model does not name."""
 
     kind: str
@@ -129,7 +129,7 @@ class OperatorModel:
 _Ports = TypeVar("_Ports", InputPorts, OutputPorts)
 
 
-def standard_operator(name: str) -> OperatorModel | None:
+def standard_operator(name: str) -> SplOperatorModel | None:
     """Return an operator of the standard toolkit by its name, with or without its namespace."""
     models = _standard()
     if "::" in name:
@@ -157,7 +157,7 @@ def _port(ports: tuple[_Ports, ...], number: int) -> _Ports | None:
 
 
 @cache
-def _standard() -> dict[str, OperatorModel]:
+def _standard() -> dict[str, SplOperatorModel]:
     text = files("streams_orchestration.spl.models").joinpath("standard.txt").read_text(encoding="utf-8")
     blocks = [block for block in text.split("\n\n") if not block.startswith("#")]
     return {model.kind: model for model in map(model_of_text, blocks)}
@@ -166,7 +166,7 @@ def _standard() -> dict[str, OperatorModel]:
 _WORD = re.compile(r"(\w+)=(\S+)|(\S+)")
 
 
-def model_of_text(text: str) -> OperatorModel:
+def model_of_text(text: str) -> SplOperatorModel:
     """Return a model as `standard.txt` has it: the name, then a line for ports, output functions, parameters."""
     lines = text.strip().splitlines()
     inputs: list[InputPorts] = []
@@ -215,7 +215,7 @@ def model_of_text(text: str) -> OperatorModel:
                 words=tuple(values["words"].split(",")) if "words" in values else (),
                 port=None if port is None else int(port),
             )
-    return OperatorModel(lines[0].strip(), tuple(inputs), tuple(outputs), parameters, any_parameter)
+    return SplOperatorModel(lines[0].strip(), tuple(inputs), tuple(outputs), parameters, any_parameter)
 
 
 def _count(text: str) -> int | None:

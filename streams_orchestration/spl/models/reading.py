@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from streams_orchestration.spl.functions.signatures import Signature, UnreadableSignatureError, signature_of_text
-from streams_orchestration.spl.models.operators import InputPorts, OperatorModel, OutputPorts, ParameterModel
+from streams_orchestration.spl.models.operators import InputPorts, OutputPorts, ParameterModel, SplOperatorModel
 
 _OutputFunctions = tuple[tuple[Signature, ...], tuple[str, ...]]
 _WINDOWING = {"Windowed": "always", "OptionallyWindowed": "optional"}
@@ -37,7 +37,7 @@ class Prototype:
     public: bool
 
 
-def read_model(path: Path, kind: str) -> OperatorModel:
+def read_model(path: Path, kind: str) -> SplOperatorModel:
     """Return the operator that a model describes; `kind` is its name with the namespace.
 
     Raises:
@@ -50,7 +50,7 @@ def read_model(path: Path, kind: str) -> OperatorModel:
     return model_of_element(root, kind)
 
 
-def read_toolkit(path: Path) -> dict[str, OperatorModel]:
+def read_toolkit(path: Path) -> dict[str, SplOperatorModel]:
     """Return the primitive operators that the index of a toolkit, `toolkit.xml`, describes, by name with namespace.
 
     Raises:
@@ -60,7 +60,7 @@ def read_toolkit(path: Path) -> dict[str, OperatorModel]:
     if _local(root) != "toolkitModel":
         message = f"{path} is no index of a toolkit: it begins with {_local(root)}"
         raise ModelError(message)
-    models: dict[str, OperatorModel] = {}
+    models: dict[str, SplOperatorModel] = {}
     for namespace in _all(root, "namespace"):
         for each in _all(namespace, "primitiveOperator"):
             name = f"{namespace.get('name', '')}::{each.get('name', '')}".removeprefix("::")
@@ -88,7 +88,7 @@ def read_functions(path: Path) -> tuple[Prototype, ...]:
     return tuple(found)
 
 
-def model_of_element(root: ET.Element, kind: str) -> OperatorModel:
+def model_of_element(root: ET.Element, kind: str) -> SplOperatorModel:
     """Return the operator that an element `operatorModel` describes, of C++ or Java."""
     enumerations = {
         _text(each, "name"): tuple((value.text or "").strip() for value in each if _local(value) == "value")
@@ -104,7 +104,9 @@ def model_of_element(root: ET.Element, kind: str) -> OperatorModel:
         if _local(each) == "parameter"
     ]
     any_parameter = any(_flag(group, "allowAny") for group in _all(root, "parameters"))
-    return OperatorModel(kind, tuple(inputs), tuple(outputs), {each.name: each for each in parameters}, any_parameter)
+    return SplOperatorModel(
+        kind, tuple(inputs), tuple(outputs), {each.name: each for each in parameters}, any_parameter
+    )
 
 
 def _input(element: ET.Element) -> InputPorts:

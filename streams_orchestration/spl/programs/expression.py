@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from streams_orchestration.spl.programs.columns import array_of, is_carried, values_of
 from streams_orchestration.spl.programs.errors import ProgramError, RunError
-from streams_orchestration.spl.programs.loops.ports import Environment, PortProgram, Value
+from streams_orchestration.spl.programs.loops.ports import Environment, ExpressionValue, PortProgram
 from streams_orchestration.spl.programs.natives import NativeFunction
 from streams_orchestration.spl.programs.outcome import FailedError
 from streams_orchestration.spl.programs.run import Run
@@ -51,7 +51,7 @@ def compiled(
 
         return found.names, False, evaluate
     environment = Environment([port], functions=functions, natives=natives)
-    program = PortProgram(environment, run or Run(), 0, None, [Value(expression)])
+    program = PortProgram(environment, run or Run(), 0, None, [ExpressionValue(expression)])
     types = {name: port[1].type_of(name) for name in program.attributes}
 
     def in_a_loop(columns: Mapping[str, pa.Array], count: int) -> pa.Array:

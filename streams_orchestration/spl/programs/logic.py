@@ -95,7 +95,7 @@ class Program:
         Raises:
             ProgramError: something in them cannot be run here.
         """
-        from streams_orchestration.spl.programs.loops.ports import Environment, PortProgram, Value
+        from streams_orchestration.spl.programs.loops.ports import Environment, ExpressionValue, PortProgram
 
         self.inputs, self.outputs = ports
         self.ordered = ordered or ("onProcess", 0) in bodies
@@ -110,7 +110,7 @@ class Program:
         self._tuples: dict[int, PortProgram] = {}
         self._marks: dict[int, PortProgram] = {}
         for port in range(len(self.inputs)):
-            evaluated = [Value(expression, guard) for expression, guard in values.get(port, ())]
+            evaluated = [ExpressionValue(expression, guard) for expression, guard in values.get(port, ())]
             body = bodies.get(("onTuple", port))
             if body is not None or evaluated:
                 self._tuples[port] = PortProgram(environment, run, port, body, evaluated)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from streams_orchestration.spl.language.definitions import Definition
-from streams_orchestration.spl.models.operators import OperatorModel
+from streams_orchestration.spl.models.operators import SplOperatorModel
 from streams_orchestration.spl.models.reading import ModelError, Prototype, read_functions, read_model, read_toolkit
 from streams_orchestration.spl.toolkits.units import LoadedUnit, load
 
@@ -34,8 +34,8 @@ class Toolkits:
         self.shown = shown
         self._units: dict[Path, LoadedUnit | None] = {}
         self._namespaces: dict[str, tuple[LoadedUnit, ...]] = {}
-        self._models: dict[Path, OperatorModel | None] = {}
-        self._indexes: dict[Path, dict[str, OperatorModel]] = {}
+        self._models: dict[Path, SplOperatorModel | None] = {}
+        self._indexes: dict[Path, dict[str, SplOperatorModel]] = {}
         self._java: dict[Path, frozenset[str]] = {}
         self._functions: dict[Path, tuple[Prototype, ...]] = {}
 
@@ -116,7 +116,7 @@ class Toolkits:
         first = next((self._root(unit) for unit, _ in found), None)
         return [(unit, each) for unit, each in found if self._root(unit) == first]
 
-    def native_operator(self, namespace: str, name: str) -> OperatorModel | None:
+    def native_operator(self, namespace: str, name: str) -> SplOperatorModel | None:
         """Return the model of a native operator of the first toolkit that has one; None if there is none."""
         kind = f"{namespace}::{name}" if namespace else name
         for root in self.roots:
@@ -128,7 +128,7 @@ class Toolkits:
                 return index[kind]
         return None
 
-    def _model(self, path: Path, kind: str) -> OperatorModel | None:
+    def _model(self, path: Path, kind: str) -> SplOperatorModel | None:
         if path not in self._models:
             try:
                 self._models[path] = read_model(path, kind) if path.is_file() else None
@@ -136,7 +136,7 @@ class Toolkits:
                 self._models[path] = None
         return self._models[path]
 
-    def _index(self, path: Path) -> dict[str, OperatorModel]:
+    def _index(self, path: Path) -> dict[str, SplOperatorModel]:
         if path not in self._indexes:
             try:
                 self._indexes[path] = read_toolkit(path) if path.is_file() else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from streams_orchestration.spl.language.definitions import Composite, Definition, Function, Unit
+from streams_orchestration.spl.language.definitions import CompilationUnit, Composite, Definition, Function
 from streams_orchestration.spl.language.parsing import parse
 from streams_orchestration.spl.language.tokens import Finding
 from streams_orchestration.spl.language.tree import TypeDefinition
@@ -18,7 +18,7 @@ class LoadedUnit:
 
     path: Path
     source: Source
-    unit: Unit
+    unit: CompilationUnit
     findings: tuple[Finding, ...]
 
     @property

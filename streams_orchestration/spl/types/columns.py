@@ -17,13 +17,13 @@ from streams_orchestration.spl.types.types import (
     COMPLEX,
     DECIMALS,
     RSTRING,
-    Attribute,
     BoundedString,
     Collection,
     Enumeration,
     Optional,
     Primitive,
     Tuple,
+    TupleAttribute,
     Type,
 )
 
@@ -106,7 +106,7 @@ def said_by_column(type_: Type) -> Type:
         case Optional(content=content):
             return said_by_column(content)
         case Tuple(attributes=attributes):
-            return Tuple(tuple(Attribute(each.name, said_by_column(each.type)) for each in attributes))
+            return Tuple(tuple(TupleAttribute(each.name, said_by_column(each.type)) for each in attributes))
         case Collection(kind="map", elements=elements):
             return Collection("map", tuple(map(said_by_column, elements)))
         case Collection(elements=elements):
@@ -142,7 +142,7 @@ def type_of_ddl(ddl: str) -> Tuple:
         NoColumnError: the text has a type that no type of SPL corresponds to, or ends too early.
     """
     reader = _DdlReader(_DDL.findall(ddl))
-    attributes: list[Attribute] = []
+    attributes: list[TupleAttribute] = []
     while reader.words:
         name = reader.name()
         reader.accept(":")
@@ -151,7 +151,7 @@ def type_of_ddl(ddl: str) -> Tuple:
             reader.accept("NULL")
         else:
             type_ = Optional(type_)
-        attributes.append(Attribute(name, type_))
+        attributes.append(TupleAttribute(name, type_))
         reader.accept(",")
     return Tuple(tuple(attributes))
 
@@ -180,12 +180,12 @@ class _DdlReader:
         if word in ("array", "map", "struct"):
             self._next()
             parts: list[Type] = []
-            attributes: list[Attribute] = []
+            attributes: list[TupleAttribute] = []
             while not self.accept(">"):
                 if word == "struct":
                     name = self.name()
                     self.accept(":")
-                    attributes.append(Attribute(name, self.type()))
+                    attributes.append(TupleAttribute(name, self.type()))
                 else:
                     parts.append(self.type())
                 self.accept(",")

@@ -9,10 +9,10 @@ from streams_orchestration.spl.types.types import (
     NULL,
     UNKNOWN,
     VOID,
-    Attribute,
     Collection,
     Optional,
     Tuple,
+    TupleAttribute,
     Type,
 )
 
@@ -20,7 +20,7 @@ from streams_orchestration.spl.types.types import (
 class AttributeConflictError(ValueError):
     """Error: an attribute has two types in a joined tuple type."""
 
-    def __init__(self, first: Attribute, second: Attribute) -> None:
+    def __init__(self, first: TupleAttribute, second: TupleAttribute) -> None:
         super().__init__(f"the attribute {first.name} is {first.type} and {second.type}")
         self.name = first.name
 
@@ -31,7 +31,7 @@ def joined(tuples: Iterable[Tuple]) -> Tuple:
     Raises:
         AttributeConflictError: an attribute has two types.
     """
-    attributes: dict[str, Attribute] = {}
+    attributes: dict[str, TupleAttribute] = {}
     for attribute in (attribute for each in tuples for attribute in each.attributes):
         known = attributes.setdefault(attribute.name, attribute)
         if known.type != attribute.type:
@@ -112,10 +112,10 @@ def _common_collection(first: Collection, second: Collection) -> Type | None:
 def _common_tuple(first: Tuple, second: Tuple) -> Type | None:
     if [each.name for each in first.attributes] != [each.name for each in second.attributes]:
         return None
-    attributes: list[Attribute] = []
+    attributes: list[TupleAttribute] = []
     for one, other in zip(first.attributes, second.attributes, strict=True):
         inner = common(one.type, other.type)
         if inner is None:
             return None
-        attributes.append(Attribute(one.name, inner))
+        attributes.append(TupleAttribute(one.name, inner))
     return Tuple(tuple(attributes))

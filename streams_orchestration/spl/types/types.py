@@ -1,6 +1,6 @@
 """Types of SPL, compared by structure: the names that a program gives to types are gone.
 
->>> str(Tuple((Attribute("n", INT32), Attribute("names", Collection("list", (RSTRING,))))))
+>>> str(Tuple((TupleAttribute("n", INT32), TupleAttribute("names", Collection("list", (RSTRING,))))))
 'tuple<int32 n, list<rstring> names>'
 """
 
@@ -41,7 +41,7 @@ class Enumeration:
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class TupleAttribute:
     """An attribute of a tuple type."""
 
     name: str
@@ -55,7 +55,7 @@ class Attribute:
 class Tuple:
     """A tuple type; its attributes have different names."""
 
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[TupleAttribute, ...]
 
     def __str__(self) -> str:
         return f"tuple<{', '.join(map(str, self.attributes))}>"

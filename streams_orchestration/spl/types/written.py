@@ -13,13 +13,13 @@ from streams_orchestration.spl.language.tokens import tokenize
 from streams_orchestration.spl.types.joining import AttributeConflictError, joined
 from streams_orchestration.spl.types.literals import LiteralError, number
 from streams_orchestration.spl.types.types import (
-    Attribute,
     BoundedString,
     Collection,
     Enumeration,
     Optional,
     Primitive,
     Tuple,
+    TupleAttribute,
     Type,
 )
 
@@ -56,7 +56,7 @@ def _type(written: tree.Type) -> Type:
         case tree.OptionalType(content=content):
             return Optional(_type(content))
         case tree.TupleType(attributes=attributes, bases=bases):
-            own = Tuple(tuple(Attribute(each.name.name, _type(each.type)) for each in attributes))
+            own = Tuple(tuple(TupleAttribute(each.name.name, _type(each.type)) for each in attributes))
             return joined((own, *(base for base in map(_type, bases) if isinstance(base, Tuple))))
         case tree.NamedType(name=name):
             message = f"{name} is the name of a type, which has no meaning here"

@@ -5,8 +5,8 @@ Reading the text and typing it in the scope of its operator gives an equal typed
 >>> from streams_orchestration.spl.language.expressions import expression_of
 >>> from streams_orchestration.spl.typing.checking import check_expression
 >>> from streams_orchestration.spl.typing.scopes import Port, Scope, port_scope
->>> from streams_orchestration.spl.types.types import INT64, Attribute, Tuple
->>> scope = port_scope(Scope(), [Port("Src", Tuple((Attribute("n", INT64),)))])
+>>> from streams_orchestration.spl.types.types import INT64, TupleAttribute, Tuple
+>>> scope = port_scope(Scope(), [Port("Src", Tuple((TupleAttribute("n", INT64),)))])
 >>> text = "(n+(int64) 2) in [ ] || n<-5l /* not yet */"
 >>> canonical_text(check_expression(expression_of(text), scope, Source.of(text), []))
 'Src.n + 2l in (list<int64>) [] || Src.n < -5l'
@@ -89,7 +89,7 @@ def canonical_function(function: Function) -> str:
     """Return a function as the text of a file: its namespace, and its definition with types written out."""
     signature = function.signature
     parameters = tuple(
-        definitions.FunctionParameter(0, 0, each.mutable, type_tree(each.type), _name(name))
+        definitions.FormalParameter(0, 0, each.mutable, type_tree(each.type), _name(name))
         for each, name in zip(signature.parameters, function.names, strict=True)
     )
     result = None if signature.result == VOID else type_tree(signature.result)

@@ -17,12 +17,12 @@ from streams_orchestration.spl.types.types import (
     UNKNOWN,
     USTRING,
     VOID,
-    Attribute,
     BoundedString,
     Collection,
     Optional,
     Primitive,
     Tuple,
+    TupleAttribute,
     Type,
     is_string,
 )
@@ -112,7 +112,7 @@ class LiteralTyping(CallTyping):
                 self.report("CDISP0863E", f"the type of {name} is not known from {value.type}", entry.key.right)
                 value = self.wrong(entry.key.right)
             values[name.name] = value if hint is None else converted(value, hint) or value
-        type_ = Tuple(tuple(Attribute(name, value.type) for name, value in values.items()))
+        type_ = Tuple(tuple(TupleAttribute(name, value.type) for name, value in values.items()))
         return TupleOf(self.span(written), type_, tuple(values.items()))
 
     def _shared(

@@ -9,13 +9,13 @@ from streams_orchestration.spl.types.literals import LiteralError, number
 from streams_orchestration.spl.types.types import (
     INTEGERS,
     UNKNOWN,
-    Attribute,
     BoundedString,
     Collection,
     Enumeration,
     Optional,
     Primitive,
     Tuple,
+    TupleAttribute,
     Type,
 )
 from streams_orchestration.spl.typing.scopes import (
@@ -129,9 +129,9 @@ class Naming:
         """Return a tuple type: of attributes, or joined of others."""
         if not written.bases:
             self._refuse_twice(tuple(each.name for each in written.attributes), "an attribute of this type")
-            attributes: dict[str, Attribute] = {}
+            attributes: dict[str, TupleAttribute] = {}
             for each in written.attributes:
-                attributes.setdefault(each.name.name, Attribute(each.name.name, self.type(each.type)))
+                attributes.setdefault(each.name.name, TupleAttribute(each.name.name, self.type(each.type)))
             return Tuple(tuple(attributes.values()))
         bases: list[Tuple] = []
         for base in written.bases:

@@ -3,8 +3,8 @@
 A scope has the names of one place (a block, a clause, a composite), and the scope around it. What is outside of a
 file comes from `Definitions`, which reads files on demand.
 
->>> from streams_orchestration.spl.types.types import INT32, Attribute, Tuple
->>> port = Port("In", Tuple((Attribute("n", INT32),)), ("In", "Src"))
+>>> from streams_orchestration.spl.types.types import INT32, TupleAttribute, Tuple
+>>> port = Port("In", Tuple((TupleAttribute("n", INT32),)), ("In", "Src"))
 >>> scope = port_scope(Scope(), (port,))
 >>> type(scope.find("n")).__name__, type(scope.find("Src")).__name__, scope.find("m")
 ('PortAttributeName', 'PortName', None)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.cutting import build_program
 from streams_orchestration.compiler.deployment.errors import CannotRunError
-from streams_orchestration.compiler.pe_program import Direct, Exchange, PeProgram, Remote, Split
+from streams_orchestration.compiler.pe_program import Direct, Exchange, PeProgram, Remote, SplitDelivery
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
     ALONE,
@@ -99,7 +99,7 @@ def test_every_channel_has_a_task_of_its_own(file: Path):
     (program,) = programs(totals(file, width=3, **ONE))
     kept = [[name for name in task if name.endswith(".Kept")] for task in levels(program)[1]]
     assert [names for names in kept if names] == [[f"PerKey[{channel}].Kept"] for channel in range(3)]
-    (split,) = [d for d in program.operators[1].deliveries[0] if isinstance(d, Split)]
+    (split,) = [d for d in program.operators[1].deliveries[0] if isinstance(d, SplitDelivery)]
     assert (split.policy, split.attributes, len(split.channels)) == ("hash", ("k",), 3)
     assert all(isinstance(delivery, Exchange) and delivery.queue for (delivery,) in split.channels)
 
@@ -217,7 +217,7 @@ def entries(program: PeProgram) -> dict[int, list[tuple[Any, Exchange]]]:
             match delivery:
                 case tuple():
                     look(origin, delivery)
-                case Split():
+                case SplitDelivery():
                     look(origin, delivery.channels)
                 case Exchange():
                     by_operator.setdefault(delivery.operator, []).append((origin, delivery))
@@ -237,7 +237,7 @@ def check_exchanges_lead_to_later_levels(program: PeProgram, level: int, deliver
         match delivery:
             case tuple():
                 check_exchanges_lead_to_later_levels(program, level, delivery)
-            case Split():
+            case SplitDelivery():
                 check_exchanges_lead_to_later_levels(program, level, delivery.channels)
             case Exchange():
                 assert program.task_of[delivery.operator].level > level

@@ -15,7 +15,7 @@ from streams_orchestration.console.access import Access
 from streams_orchestration.console.app import create_app
 from streams_orchestration.console.plans.choices import ChoiceError
 from streams_orchestration.console.plans.compilers import KEPT, WAITING, BusyError, Compilers
-from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.reader import SnapshotReader
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.console.deployed import Deployed
 from streams_orchestration_tests.console.plans.specs import write_spec
@@ -25,7 +25,7 @@ TOKEN = "a-token-of-some-length"
 
 
 def client_of(compilers: Compilers, token: str | None = None) -> TestClient:
-    app = create_app(Reader(compilers.home), Access("127.0.0.1", 3100, token), compilers)
+    app = create_app(SnapshotReader(compilers.home), Access("127.0.0.1", 3100, token), compilers)
     return TestClient(app, base_url=f"http://{OWN}")
 
 

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.event_time.clock import Clock
-from streams_orchestration.operators.event_time.decision import Decision
+from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.event_time.idleness import LOOK_SECONDS, Idleness
-from streams_orchestration.operators.event_time.partition_time import Guard
+from streams_orchestration.operators.event_time.partition_time import AheadGuard
 from streams_orchestration.operators.watermarks import IDLE, Watermarks
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.event_time.naive_clock import NaiveClock
@@ -83,7 +83,7 @@ def test_a_clock_with_partitions_follows_the_rule_however_its_tuples_are_divided
 ):
     items = [set(NAMES[:2]), *items]
     wanted = wanted_of(NaiveClock(lag, gap, max_ahead, confirmations), items)
-    guard = None if max_ahead is None else Guard(max_ahead, confirmations)
+    guard = None if max_ahead is None else AheadGuard(max_ahead, confirmations)
     trial, made = Trial(Clock(lag, gap, guard)), []
     for first, last in pairwise(sorted({0, len(items), *(cut % (len(items) + 1) for cut in cuts)})):
         made += trial.enter(items[first:last])
@@ -122,7 +122,7 @@ def test_decisions_are_repeated_behind_the_same_tuples(items: list[Any], cut: in
 def test_what_is_far_ahead_moves_the_watermark_only_when_it_is_confirmed():
     case = EVENT_TIME["W3"]
     note, rows = case["source"]["eventTime"], case["source"]["tuples"]
-    guard = Guard(note["maxAhead"], note["confirmations"])
+    guard = AheadGuard(note["maxAhead"], note["confirmations"])
     clock = Clock(note["lag"], note["minimumGap"], guard)
     found = clock.advance(np.array([at for at, *_ in rows], np.int64))
     assert [list(step) for step in found or ()] == case["expect"]["watermarks"]
@@ -178,7 +178,7 @@ def test_a_partition_is_idle_when_it_was_at_its_end_for_long_enough(clock: Clock
     assert look(idleness, 101.0, {"a", "b"}) == []
     assert look(idleness, 102.0, {"b"}) == []
     assert values(look(idleness, 103.0, {"b"})) == [12]
-    assert idleness.decisions(4) == [Decision(0, ("b",), {"a": 3, "b": 1}, epoch=4)]
+    assert idleness.decisions(4) == [IdleDecision(0, ("b",), {"a": 3, "b": 1}, epoch=4)]
 
 
 def test_time_does_not_pass_while_the_server_is_away_or_the_source_is_not_called(clock: Clock):
@@ -209,7 +209,7 @@ def test_a_source_is_called_when_a_partition_may_become_idle(clock: Clock):
 
 def test_a_replay_decides_nothing_before_it_has_repeated_what_was_decided(clock: Clock):
     idleness = Idleness(clock, 1.0)
-    pending = Decision(0, ("b",), {"a": 2, "b": 1})
+    pending = IdleDecision(0, ("b",), {"a": 2, "b": 1})
     idleness.repeat([pending])
     clock.advance(np.array([6]), np.array([0]), ["b"])
     look(idleness, 100.0, {"b"})
@@ -221,7 +221,7 @@ def test_a_replay_decides_nothing_before_it_has_repeated_what_was_decided(clock:
 
 def test_a_decision_whose_tuples_are_gone_is_forgotten(clock: Clock):
     idleness = Idleness(clock, 1.0)
-    idleness.repeat([Decision(0, ("b",), {"a": 7, "b": 9})])
+    idleness.repeat([IdleDecision(0, ("b",), {"a": 7, "b": 9})])
     clock.advance(np.array([6, 8]), np.array([1, 0]), ["a", "b"])
     look(idleness, 100.0, {"b"})
     assert values(look(idleness, 101.5, {"b"})) == [8]

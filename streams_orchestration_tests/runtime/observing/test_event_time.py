@@ -18,7 +18,7 @@ from streams_orchestration.operators.event_time.holder import Holder
 from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.observing.event_time import EventTimeInput, event_times
+from streams_orchestration.runtime.observing.event_time import EventTimeInputs, event_times
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import sink
@@ -67,10 +67,10 @@ def said(holder: str, watermark: float | None = AT, **more: Any) -> dict[str, An
 
 
 INPUTS = (
-    EventTimeInput("Left", 0, {}),
-    EventTimeInput("Right", 1, {}),
-    EventTimeInput("Both", 2, {"Left": "Left", "Right": "Right"}),
-    EventTimeInput("Panes", 2, {"Both": "Both"}),
+    EventTimeInputs("Left", 0, {}),
+    EventTimeInputs("Right", 1, {}),
+    EventTimeInputs("Both", 2, {"Left": "Left", "Right": "Right"}),
+    EventTimeInputs("Panes", 2, {"Both": "Both"}),
 )
 CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "an input that never had a tuple": (

@@ -2,11 +2,11 @@
 
 >>> from streams_orchestration.spl.types.types import INT32
 >>> writer = Writer()
->>> index = Code(writer.name("i"), 0, 100)
->>> print(ast.unparse(arithmetic(writer, "+", INT32, index, Code(writer.constant(1), 1, 1)).node))
+>>> index = PythonCode(writer.name("i"), 0, 100)
+>>> print(ast.unparse(arithmetic(writer, "+", INT32, index, PythonCode(writer.constant(1), 1, 1)).node))
 i + 1
->>> counter = Code(writer.name("n"), -(2**31), 2**31 - 1)
->>> print(ast.unparse(arithmetic(writer, "+", INT32, counter, Code(writer.constant(1), 1, 1)).node))
+>>> counter = PythonCode(writer.name("n"), -(2**31), 2**31 - 1)
+>>> print(ast.unparse(arithmetic(writer, "+", INT32, counter, PythonCode(writer.constant(1), 1, 1)).node))
 _t1 if -2147483648 <= (_t1 := (n + 1)) <= 2147483647 else _cut_0(_t1)
 """
 
@@ -15,24 +15,24 @@ from __future__ import annotations
 # pyright: standard
 import ast
 
-from streams_orchestration.spl.programs.loops.writer import Code, Writer, is_simple
+from streams_orchestration.spl.programs.loops.writer import PythonCode, Writer, is_simple
 from streams_orchestration.spl.programs.operations import operation
 from streams_orchestration.spl.programs.wrapping import wrapper
 from streams_orchestration.spl.types.types import FLOATS, INTEGERS, SIGNED, Primitive, Type, is_string, range_of
 
 
-def arithmetic(writer: Writer, operator: str, type_: Type, left: Code, right: Code) -> Code:
+def arithmetic(writer: Writer, operator: str, type_: Type, left: PythonCode, right: PythonCode) -> PythonCode:
     """Return an operator over two numbers, strings, times or booleans; comparisons are not among them."""
     if isinstance(type_, Primitive) and type_ in INTEGERS:
         return _integers(writer, operator, type_, left, right)
     plain = is_string(type_) or (type_ in FLOATS and FLOATS[type_] == 64) or type_ == Primitive("boolean")  # type: ignore[index]
     divides = operator == "/" and not (isinstance(right.node, ast.Constant) and right.node.value)
     if plain and not divides:
-        return Code(writer.expression(f"x {operator} y", x=left.node, y=right.node))
-    return Code(writer.call(operation(operator, type_, type_), left.node, right.node, hint="operation"))
+        return PythonCode(writer.expression(f"x {operator} y", x=left.node, y=right.node))
+    return PythonCode(writer.call(operation(operator, type_, type_), left.node, right.node, hint="operation"))
 
 
-def _integers(writer: Writer, operator: str, type_: Primitive, left: Code, right: Code) -> Code:
+def _integers(writer: Writer, operator: str, type_: Primitive, left: PythonCode, right: PythonCode) -> PythonCode:
     if operator in ("/", "%"):
         return _divided(writer, operator, type_, left, right)
     if operator in ("<<", ">>"):
@@ -41,8 +41,8 @@ def _integers(writer: Writer, operator: str, type_: Primitive, left: Code, right
     if operator in ("&", "|", "^"):
         low, high = range_of(type_)
         if operator == "&" and (left.low >= 0 or right.low >= 0):
-            return Code(node, 0, min(each.high for each in (left, right) if each.low >= 0))
-        return Code(node, low, high)
+            return PythonCode(node, 0, min(each.high for each in (left, right) if each.low >= 0))
+        return PythonCode(node, low, high)
     if operator == "+":
         low, high = left.low + right.low, left.high + right.high
     elif operator == "-":
@@ -50,16 +50,16 @@ def _integers(writer: Writer, operator: str, type_: Primitive, left: Code, right
     else:
         corners = [one * other for one in (left.low, left.high) for other in (right.low, right.high)]
         low, high = min(corners), max(corners)
-    return _cut(writer, type_, Code(node, low, high))
+    return _cut(writer, type_, PythonCode(node, low, high))
 
 
-def _cut(writer: Writer, type_: Primitive, code: Code) -> Code:
+def _cut(writer: Writer, type_: Primitive, code: PythonCode) -> PythonCode:
     """Return an integer within its type."""
     low, high = range_of(type_)
     if low <= code.low and code.high <= high:
         return code
     if type_ not in SIGNED:
-        return Code(writer.expression("x & m", x=code.node, m=writer.constant(high)), 0, high)
+        return PythonCode(writer.expression("x & m", x=code.node, m=writer.constant(high)), 0, high)
     name = writer.fresh()
     read = writer.name(name)
     node = writer.expression(
@@ -68,10 +68,10 @@ def _cut(writer: Writer, type_: Primitive, code: Code) -> Code:
         x=writer.let(name, code.node),
         w=writer.known(wrapper(type_), "cut"),
     )
-    return Code(node, low, high)
+    return PythonCode(node, low, high)
 
 
-def _divided(writer: Writer, operator: str, type_: Primitive, left: Code, right: Code) -> Code:
+def _divided(writer: Writer, operator: str, type_: Primitive, left: PythonCode, right: PythonCode) -> PythonCode:
     symbol = "//" if operator == "/" else "%"
     low, high = range_of(type_)
     if right.low > 0:
@@ -80,7 +80,7 @@ def _divided(writer: Writer, operator: str, type_: Primitive, left: Code, right:
         else:
             low, high = (0 if left.low >= 0 else 1 - right.high), right.high - 1
         if left.low >= 0:
-            return Code(writer.expression(f"x {symbol} y", x=left.node, y=right.node), low, high)
+            return PythonCode(writer.expression(f"x {symbol} y", x=left.node, y=right.node), low, high)
         if is_simple(right.node):
             name = writer.fresh()
             read, test = writer.name(name), left.node
@@ -89,16 +89,16 @@ def _divided(writer: Writer, operator: str, type_: Primitive, left: Code, right:
             else:
                 test = writer.let(name, left.node)
             text = f"t {symbol} y if x >= 0 else -(-t {symbol} y)"
-            return Code(writer.expression(text, x=test, t=read, y=right.node), low, high)
+            return PythonCode(writer.expression(text, x=test, t=read, y=right.node), low, high)
     node = writer.call(operation(operator, type_, type_), left.node, right.node, hint="divide")
-    return Code(node, low, high)
+    return PythonCode(node, low, high)
 
 
-def _shifted(writer: Writer, operator: str, type_: Primitive, left: Code, right: Code) -> Code:
+def _shifted(writer: Writer, operator: str, type_: Primitive, left: PythonCode, right: PythonCode) -> PythonCode:
     if right.low == right.high and 0 <= right.low < INTEGERS[type_]:
         node = writer.expression(f"x {operator} y", x=left.node, y=right.node)
         if operator == ">>":
-            return Code(node, left.low >> right.low, left.high >> right.low)
-        return _cut(writer, type_, Code(node, left.low << right.low, left.high << right.low))
+            return PythonCode(node, left.low >> right.low, left.high >> right.low)
+        return _cut(writer, type_, PythonCode(node, left.low << right.low, left.high << right.low))
     node = writer.call(operation(operator, type_, type_), left.node, right.node, hint="shift")
-    return Code(node, *range_of(type_))
+    return PythonCode(node, *range_of(type_))

@@ -13,8 +13,8 @@ from streams_orchestration.spl.programs.casting import cast_function, makes_new
 from streams_orchestration.spl.programs.errors import ProgramError
 from streams_orchestration.spl.programs.library import builtin
 from streams_orchestration.spl.programs.loops.arithmetic import arithmetic
-from streams_orchestration.spl.programs.loops.names import Names, Slot
-from streams_orchestration.spl.programs.loops.writer import Code, Writer
+from streams_orchestration.spl.programs.loops.names import Names, PythonVariable
+from streams_orchestration.spl.programs.loops.writer import PythonCode, Writer
 from streams_orchestration.spl.programs.natives import NativeFunction, called
 from streams_orchestration.spl.programs.operations import index_function, member, operation, present, slice_function
 from streams_orchestration.spl.programs.run import Run
@@ -38,7 +38,7 @@ _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
 @dataclass
-class Scope:
+class CodeScope:
     """The surroundings of an expression while it is written.
 
     Attributes:
@@ -52,17 +52,17 @@ class Scope:
     writer: Writer
     run: Run
     names: Names = field(default_factory=Names)
-    ports: dict[tuple[str, str], Slot] = field(default_factory=dict[tuple[str, str], Slot])
+    ports: dict[tuple[str, str], PythonVariable] = field(default_factory=dict[tuple[str, str], PythonVariable])
     tuples: dict[str, Tuple] = field(default_factory=dict[str, Tuple])
     functions: dict[Signature, str] = field(default_factory=dict[Signature, str])
     natives: dict[Signature, NativeFunction] = field(default_factory=dict[Signature, NativeFunction])
     special: dict[str, Callable[..., ast.expr]] = field(default_factory=dict[str, Callable[..., ast.expr]])
 
-    def attribute(self, port: str, name: str, type_: Type) -> Slot:
+    def attribute(self, port: str, name: str, type_: Type) -> PythonVariable:
         """Return the variable of an attribute."""
         key = (port, name)
         if key not in self.ports:
-            self.ports[key] = Slot(f"a{len(self.ports)}_{name}", type_, mutable=False)
+            self.ports[key] = PythonVariable(f"a{len(self.ports)}_{name}", type_, mutable=False)
         return self.ports[key]
 
 
@@ -110,7 +110,7 @@ def _has_compound_parts(type_: Type) -> bool:
 class Expressions:
     """Writes expressions of one program."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: CodeScope) -> None:
         self.scope = scope
         self.writer = scope.writer
 
@@ -118,14 +118,14 @@ class Expressions:
         """Return the Python expression that computes the value of a typed expression."""
         return self.code(expression).node
 
-    def code(self, expression: typed.Expression) -> Code:
+    def code(self, expression: typed.Expression) -> PythonCode:
         """Return an expression of Python with the value, and its range."""
         before, self.writer.line = self.writer.line, expression.span.line
         written = self._code(expression)
         self.writer.line = before
         return written
 
-    def _code(self, expression: typed.Expression) -> Code:
+    def _code(self, expression: typed.Expression) -> PythonCode:
         low, high = value_range(expression.type)
         match expression:
             case typed.Constant(value=value):
@@ -133,19 +133,21 @@ class Expressions:
             case typed.Binary(operator=operator) if operator not in ("&&", "||"):
                 return self._binary(expression)
             case typed.Prefix(operator="-", operand=operand) if operand.type in FLOATS:
-                return Code(self.writer.expression("-x", x=self.node(operand)))
+                return PythonCode(self.writer.expression("-x", x=self.node(operand)))
             case typed.Prefix(operator="-", operand=operand):
-                return arithmetic(self.writer, "-", expression.type, Code(self.writer.constant(0)), self.code(operand))
+                return arithmetic(
+                    self.writer, "-", expression.type, PythonCode(self.writer.constant(0)), self.code(operand)
+                )
             case typed.Cast(operand=operand) | typed.Convert(operand=operand):
                 return self._cast(operand, expression.type)
             case typed.Choice(condition=condition, positive=positive, negative=negative):
                 truth, one, other = self.node(condition), self.code(positive), self.code(negative)
                 node = self.writer.placed(ast.IfExp(truth, one.node, other.node))
-                return Code(node, min(one.low, other.low), max(one.high, other.high))
+                return PythonCode(node, min(one.low, other.low), max(one.high, other.high))
             case typed.Call(signature=signature) if signature.is_builtin and signature.name in ("size", "length"):
-                return Code(self._value(expression), 0, high)
+                return PythonCode(self._value(expression), 0, high)
             case _:
-                return Code(self._value(expression), low, high)
+                return PythonCode(self._value(expression), low, high)
 
     def stored(self, expression: typed.Expression, target: Type) -> ast.expr:
         """Return an expression for a value that is to be stored; it copies the value if something else refers to it."""
@@ -154,13 +156,13 @@ class Expressions:
             return node
         return self.writer.call(copy, node, hint="copy")
 
-    def _constant(self, value: Any, type_: Type) -> Code:
+    def _constant(self, value: Any, type_: Type) -> PythonCode:
         if value is not None and is_compound(type_):
             message = f"a constant of type {type_}"
             raise AssertionError(message)
         if isinstance(value, int):
-            return Code(self.writer.constant(value), value, value)
-        return Code(self.writer.constant(value))
+            return PythonCode(self.writer.constant(value), value, value)
+        return PythonCode(self.writer.constant(value))
 
     def _value(self, expression: typed.Expression) -> ast.expr:  # noqa: PLR0911 (a case for each node)
         writer = self.writer
@@ -261,48 +263,48 @@ class Expressions:
         message = f"{operator} of {type_} within an expression"
         raise ProgramError(message, operand.span)
 
-    def _binary(self, expression: typed.Binary) -> Code:
+    def _binary(self, expression: typed.Binary) -> PythonCode:
         operator, left, right = expression.operator, expression.left, expression.right
         writer = self.writer
         if operator in ("==", "!=") and any(_is_null(each) for each in (left, right)):
             other = right if _is_null(left) else left
             text = "x is None" if operator == "==" else "x is not None"
-            return Code(writer.expression(text, x=self.node(other)))
+            return PythonCode(writer.expression(text, x=self.node(other)))
         if operator == "?:":
             name = writer.fresh()
             tested = writer.let(name, self.node(left))
             text = "y if x is None else t"
             whole = writer.expression(text, x=tested, t=writer.name(name), y=self.node(right))
-            return Code(whole, *value_range(expression.type))
+            return PythonCode(whole, *value_range(expression.type))
         one, other = self.code(left), self.code(right)
         if operator == "in":
-            return Code(self._member(one.node, other.node, right.type))
+            return PythonCode(self._member(one.node, other.node, right.type))
         simple = not isinstance(left.type, Collection) and not isinstance(right.type, Collection)
         if operator in ("==", "!=") or (operator in _COMPARISONS and simple and ordering(left.type) is None):
-            return Code(writer.expression(f"x {operator} y", x=one.node, y=other.node))
+            return PythonCode(writer.expression(f"x {operator} y", x=one.node, y=other.node))
         if isinstance(left.type, Primitive) and simple and operator not in _COMPARISONS:
             return arithmetic(writer, operator, left.type, one, other)
         function = operation(operator, left.type, right.type)
-        return Code(writer.call(function, one.node, other.node, hint="operation"), *value_range(expression.type))
+        return PythonCode(writer.call(function, one.node, other.node, hint="operation"), *value_range(expression.type))
 
     def _member(self, value: ast.expr, values: ast.expr, container: Type) -> ast.expr:
         if isinstance(container, Collection) and (container.kind == "list" or freezing(container.elements[0]) is same):
             return self.writer.expression("x in y", x=value, y=values)
         return self.writer.call(member(container), value, values, hint="member")
 
-    def _cast(self, operand: typed.Expression, target: Type) -> Code:
+    def _cast(self, operand: typed.Expression, target: Type) -> PythonCode:
         code = self.code(operand)
         low, high = value_range(target)
         function = cast_function(operand.type, target)
         if function is same or (isinstance(operand.type, Enumeration) and target == operand.type):
-            return code if operand.type in INTEGERS and target in INTEGERS else Code(code.node, low, high)
+            return code if operand.type in INTEGERS and target in INTEGERS else PythonCode(code.node, low, high)
         if operand.type in INTEGERS and target in INTEGERS:
             if low <= code.low and code.high <= high:
                 return code
-            return Code(self.writer.call(function, code.node, hint="cut"), low, high)
+            return PythonCode(self.writer.call(function, code.node, hint="cut"), low, high)
         if target == BOOLEAN and operand.type == BOOLEAN:
             return code
-        return Code(self.writer.call(function, code.node, hint="cast"), low, high)
+        return PythonCode(self.writer.call(function, code.node, hint="cast"), low, high)
 
     # --- calls
 

@@ -8,7 +8,7 @@ from streams_orchestration.spl.types.types import Type
 
 
 @dataclass(frozen=True)
-class Slot:
+class PythonVariable:
     """The Python variable for a variable of SPL."""
 
     name: str
@@ -20,17 +20,17 @@ class Slot:
 class Names:
     """The variables that are known at a place of a program; an inner one hides an outer one of the same name."""
 
-    scopes: list[dict[str, Slot]] = field(default_factory=lambda: [{}])
+    scopes: list[dict[str, PythonVariable]] = field(default_factory=lambda: [{}])
     count: int = 0
 
-    def declare(self, name: str, type_: Type, *, mutable: bool) -> Slot:
+    def declare(self, name: str, type_: Type, *, mutable: bool) -> PythonVariable:
         """Return the variable for a new name."""
         self.count += 1
-        slot = Slot(f"v{self.count}_{name}", type_, mutable)
+        slot = PythonVariable(f"v{self.count}_{name}", type_, mutable)
         self.scopes[-1][name] = slot
         return slot
 
-    def __getitem__(self, name: str) -> Slot:
+    def __getitem__(self, name: str) -> PythonVariable:
         return next(scope[name] for scope in reversed(self.scopes) if name in scope)
 
     def enter(self) -> None:

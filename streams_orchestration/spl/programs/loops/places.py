@@ -9,7 +9,7 @@ import operator as python_operators
 from streams_orchestration.spl.programs.errors import ProgramError
 from streams_orchestration.spl.programs.loops.arithmetic import arithmetic
 from streams_orchestration.spl.programs.loops.expressions import Expressions, value_range
-from streams_orchestration.spl.programs.loops.writer import Code
+from streams_orchestration.spl.programs.loops.writer import PythonCode
 from streams_orchestration.spl.programs.operations import operation, set_element
 from streams_orchestration.spl.types.types import Collection, Primitive, Tuple, Type, is_string
 from streams_orchestration.spl.typing import typed
@@ -24,7 +24,7 @@ class PlaceExpressions(Expressions):
             case typed.Postfix(operator="++" | "--" as sign, operand=place):
                 name = self.writer.fresh()
                 loaded = self.writer.let(name, self.node(place))
-                changed = self._stepped(sign[0], place, Code(self.writer.name(name), *value_range(place.type)))
+                changed = self._stepped(sign[0], place, PythonCode(self.writer.name(name), *value_range(place.type)))
                 return self.writer.expression("(x, y)[0]", x=loaded, y=self.store(place, changed))
             case typed.Assign():
                 return self.store(expression.target, self.assigned(expression))
@@ -47,8 +47,8 @@ class PlaceExpressions(Expressions):
         stored = self.store(operand, self.writer.name(name))
         return self.writer.expression("(x, y)[0]", x=self.writer.let(name, changed), y=stored)
 
-    def _stepped(self, sign: str, place: typed.Expression, before: Code) -> ast.expr:
-        one = Code(self.writer.constant(1), 1, 1)
+    def _stepped(self, sign: str, place: typed.Expression, before: PythonCode) -> ast.expr:
+        one = PythonCode(self.writer.constant(1), 1, 1)
         return arithmetic(self.writer, sign, place.type, before, one).node
 
     def assigned(self, expression: typed.Assign) -> ast.expr:

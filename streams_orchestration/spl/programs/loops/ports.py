@@ -11,7 +11,7 @@ from types import CodeType, TracebackType
 from typing import Any
 
 from streams_orchestration.spl.programs.errors import RunError
-from streams_orchestration.spl.programs.loops.expressions import Scope
+from streams_orchestration.spl.programs.loops.expressions import CodeScope
 from streams_orchestration.spl.programs.loops.names import Names
 from streams_orchestration.spl.programs.loops.statements import ReturnedError, Statements, returns
 from streams_orchestration.spl.programs.loops.writer import Writer
@@ -26,7 +26,7 @@ State = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Value:
+class ExpressionValue:
     """An expression that is evaluated for every tuple.
 
     Attributes:
@@ -69,7 +69,7 @@ class PortProgram:
         run: Run,
         port: int,
         body: typed.Statement | None = None,
-        values: Sequence[Value] = (),
+        values: Sequence[ExpressionValue] = (),
     ) -> None:
         """Write and compile the program.
 
@@ -146,7 +146,7 @@ def _message(error: Exception) -> str:
 class _PortWriting(Statements):
     def __init__(self, environment: Environment, run: Run, port: int) -> None:
         writer = Writer()
-        scope = Scope(writer, run, Names(), tuples=dict(environment.inputs))
+        scope = CodeScope(writer, run, Names(), tuples=dict(environment.inputs))
         scope.natives = {each.signature: each for each in environment.natives}
         for function in environment.functions:
             name = re.sub(r"\W", "_", function.signature.name)
@@ -160,7 +160,7 @@ class _PortWriting(Statements):
         self._submitting: dict[str, ast.expr] = {}
         """The definitions at the beginning of the function, by name."""
 
-    def module(self, body: typed.Statement | None, values: Sequence[Value]) -> ast.Module:
+    def module(self, body: typed.Statement | None, values: Sequence[ExpressionValue]) -> ast.Module:
         """Return the module that defines the functions of the program, and its own as `program`."""
         self.scope.special["currentPunct"] = lambda: self.writer.name("mark")
         state = [self.scope.names.declare(each.name, each.type, mutable=True) for each in self.environment.state]
@@ -212,7 +212,7 @@ class _PortWriting(Statements):
         guarded.body = written
         return [guarded]
 
-    def _values(self, values: Sequence[Value]) -> list[ast.stmt]:
+    def _values(self, values: Sequence[ExpressionValue]) -> list[ast.stmt]:
         """Return the statements that append the value of each expression to its list."""
         written: list[ast.stmt] = []
         guards = {each.guard for each in values}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 
-class Code(NamedTuple):
+class PythonCode(NamedTuple):
     """An expression of Python, with the range of its value if that is an integer."""
 
     node: ast.expr

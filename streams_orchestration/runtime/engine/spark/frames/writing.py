@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from streams_orchestration.compiler.pe_program import Delivery, OperatorProgram, Remote, Split
+from streams_orchestration.compiler.pe_program import Delivery, OperatorProgram, Remote, SplitDelivery
 from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.libraries import compute as pc
@@ -108,13 +108,13 @@ def typed(batch: pa.RecordBatch, operator: OperatorProgram, port: int) -> TupleB
 def _deliver(outbox: Outbox, delivery: Delivery, ddl: str | None, tuples: TupleBatch) -> None:
     if isinstance(delivery, Remote) and len(tuples):
         outbox.send(delivery, ddl, tuples)
-    elif isinstance(delivery, Split):
+    elif isinstance(delivery, SplitDelivery):
         for part, deliveries in zip(_channels(delivery, tuples), delivery.channels, strict=True):
             for each in deliveries if part is not None else ():
                 _deliver(outbox, each, ddl, TupleBatch(part))
 
 
-def _channels(splitter: Split, tuples: TupleBatch) -> Sequence[pa.RecordBatch | None]:
+def _channels(splitter: SplitDelivery, tuples: TupleBatch) -> Sequence[pa.RecordBatch | None]:
     batch, width = tuples.arrow, len(splitter.channels)
     if splitter.policy == "hash":
         channels = hash_channels(batch, splitter.attributes, width)
