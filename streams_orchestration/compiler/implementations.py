@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from streams_orchestration.compiler.logical_graph import LogicalOperator
+from streams_orchestration.model.containers import is_true
 from streams_orchestration.model.programs import has_process
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.implementation import ImplementationError, import_operator
@@ -34,7 +35,7 @@ def _special(operator: LogicalOperator) -> dict[str, str]:
         return WITH_INPUTS
     if has_process(operator.parameters):
         return WITH_PROCESS
-    return INTERLEAVED if operator.parameters.get("interleave") is True else {}
+    return INTERLEAVED if is_true(operator.parameters.get("interleave")) else {}
 
 
 def is_standard(operator: LogicalOperator) -> bool:

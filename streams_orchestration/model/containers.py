@@ -1,4 +1,4 @@
-"""Type guards for the containers of parsed documents."""
+"""Type guards for the values of parsed documents."""
 
 from __future__ import annotations
 
@@ -13,3 +13,8 @@ def is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
 def is_list(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
     """Return True for a list or a tuple."""
     return isinstance(value, list | tuple)
+
+
+def is_true(value: object) -> bool:
+    """Return True for a truth value, or for a text that stands for it, as a submission-time value does."""
+    return value is True or (isinstance(value, str) and value.strip().lower() in ("true", "t", "yes", "y", "on", "1"))

@@ -19,7 +19,7 @@ from streams_orchestration.compiler.event_time.uses import (
 )
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.walks import reached, reversed_
-from streams_orchestration.model.containers import is_mapping
+from streams_orchestration.model.containers import is_mapping, is_true
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.operators.event_time.clause import (
     IntervalWindow,
@@ -127,7 +127,7 @@ class _Checks:
         """Yield the sources that are to read files in order of event time, and have none."""
         for operator in self.logical.operators:
             reads_files = operator.standard and operator.kind == "FileSource" and not operator.inputs
-            if reads_files and operator.parameters.get("interleave") is True and operator.event_time is None:
+            if reads_files and is_true(operator.parameters.get("interleave")) and operator.event_time is None:
                 message = "interleave needs event time; name the times of the tuples in the annotation eventTime"
                 yield _at(operator, "SO0806", message, "interleave")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, StrictBool, model_validator
+from pydantic import Field, model_validator
 
 from streams_orchestration.operators.files.row_options import Compression, opens_alike
 from streams_orchestration.operators.files.source_file import Format
@@ -131,7 +131,7 @@ class FileSourceParameters(FileParameters):
         alias="hasDelayField",
         description="A row of splCsv or splTxt begins with the seconds to wait before its tuple.",
     )
-    interleave: StrictBool = Field(
+    interleave: bool = Field(
         default=False,
         description="Read all files of a look side by side, always from the one whose event time is least.",
     )

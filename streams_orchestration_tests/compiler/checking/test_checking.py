@@ -331,6 +331,9 @@ def of_one(directory: Path, operator: str, parameters: dict[str, Any]) -> list[D
     invocation["outputs"] = [
         {"stream": f"X{i}"} | ({} if operator == "Delay" else {"schema": "n int"}) for i in range(ports.least_outputs)
     ]
+    if "interleave" in parameters:
+        invocation["annotations"] = {"eventTime": {"eventTimeAttribute": "n"}}
+        invocation["outputs"] = [{"stream": "X0", "schema": "n bigint"}]
     spec = directory / "one.yaml"
     timed = operator in ("Delay", "FileSink")
     notes: dict[str, Any] = {"eventTime": {"eventTimeAttribute": "at"}} if timed else {}

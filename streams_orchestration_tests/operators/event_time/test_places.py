@@ -96,6 +96,11 @@ TIMED: dict[str, tuple[list[str], list[str], dict[str, Any]]] = {
         {"window": "timeInterval, intervalDuration(1)", "output": {"n": "Count()"}},
     ),
     "Delay": (["at bigint"], ["at bigint"], {"by": "watermark", "delay": 1.0}),
+    "FileSink": (
+        ["at bigint, day int"],
+        [],
+        {"file": "out", "partitionBy": ["day"], "closeMode": "watermark", "completeAfter": "day * 10L"},
+    ),
     "Join": (["at bigint", "at bigint"], ["at bigint"], {"within": [-1.0, 1.0], "output": {"at": "lhs_at"}}),
     "Sort": (["at bigint"], ["at bigint"], {"window": "eventTime"}),
 }
