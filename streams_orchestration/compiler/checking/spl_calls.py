@@ -13,8 +13,8 @@ from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.operators.spl_text import place_of
 
-_WORD = re.compile(r'"(?:[^"\\]|\\.)*"|(\w+) ?\(')
-"""A string, or a word in front of a parenthesis."""
+_CALL = re.compile(r'"(?:[^"\\]|\\.)*"|((?:[\w.]+::)?\w+) ?\(')
+"""A string, or a name in front of a parenthesis, perhaps with a namespace."""
 _REACHING = frozenset(
     (
         *("setOutputPortExportProperties", "getOutputPortExportProperties", "evalPredicate", "loadAndFormatResource"),
@@ -33,20 +33,9 @@ _VARYING = frozenset(
 """Functions of the clock and of random numbers."""
 _OUTWARD = frozenset(
     (
-        *(
-            "block",
-            "abort",
-            "shutdownPE",
-            "fopen",
-            "fclose",
-            "fread",
-            "fwrite",
-            "fwriteString",
-            "fwriteTxt",
-            "freadLine",
-        ),
-        *("freadTxt", "freadBin", "fwriteBin", "freadToken", "freadblob", "fwriteblob", "fseek", "fflush", "mkdir"),
-        *("rename", "mktemp"),
+        *("block", "abort", "shutdownPE", "fopen", "fclose", "fread", "fwrite", "fwriteString", "fwriteTxt"),
+        *("freadLine", "freadTxt", "freadBin", "fwriteBin", "freadToken", "freadblob", "fwriteblob", "fseek", "fflush"),
+        *("mkdir", "rename", "mktemp"),
     )
 )
 """Functions that wait, end the PE, or use files."""
@@ -62,13 +51,39 @@ def refused_calls(operator: LogicalOperator, regions: RegionMap | None, *, deplo
     """
     inside = regions is not None and any(operator.index in region.operators for region in regions.logical)
     found: dict[tuple[str, str], Diagnostic] = {}
+    own = set(_defined(operator.parameters))
     for text, at in _texts(operator.parameters, str(operator.location or "")):
-        for name in (match[1] for match in _WORD.finditer(text) if match[1]):
+        for name in _called(text):
+            if name in own:
+                continue
             code, message = _refused(name, inside=inside, deploys=deploys)
             if code:
                 place = _call_behind(at, name)
                 found.setdefault((code, name), Diagnostic.of(code, message, operator=operator.name, location=place))
     return list(found.values())
+
+
+def _called(text: str) -> Iterator[str]:
+    """Yield the names of the functions that a program calls, those of the language without their namespaces."""
+    for match in _CALL.finditer(text):
+        if match[1]:
+            yield match[1].rpartition("::")[2] if match[1].startswith("spl.") else match[1]
+
+
+def _defined(value: Any) -> Iterator[str]:
+    """Yield the names of the functions of the application in a value; each hides the language's one of its name."""
+    if is_mapping(value):
+        for key, each in value.items():
+            if key == "functions" and is_list(each):
+                for function in each:
+                    text = function.get("spl", "") if is_mapping(function) else function
+                    if (header := _CALL.search(str(text))) is not None and header[1]:
+                        yield header[1]
+            else:
+                yield from _defined(each)
+    elif is_list(value):
+        for each in value:
+            yield from _defined(each)
 
 
 def _call_behind(at: str, name: str) -> str:
