@@ -48,6 +48,7 @@ def _check_names(names: FileNames, report: Report) -> None:
     for each in names.unit.unit.definitions:
         name = each.name.name
         kind = "function" if isinstance(each, Function) else "composite" if isinstance(each, Composite) else "type"
+        is_first = name not in kinds
         before = kinds.setdefault(name, kind)
         if isinstance(each, Function):
             types = ", ".join(str(parameter.type) for parameter in names.signature(each).parameters)
@@ -55,18 +56,11 @@ def _check_names(names: FileNames, report: Report) -> None:
                 functions.add((name, types))
                 continue
             what = f"the function {name}({types})" if before == "function" else name
-        elif before == kind and sum(other.name.name == name for other in _until(names, each)) == 0:
+        elif is_first:
             continue
         else:
             what = f"the {kind} {name}"
         report("CDISP0025E", f"{what} is defined in this file already", each.name)
-
-
-def _until(names: FileNames, definition: object) -> list[Composite | Function | tree.TypeDefinition]:
-    """Return the definitions of a file in front of one."""
-    all_of_file = names.unit.unit.definitions
-    place = next(at for at, each in enumerate(all_of_file) if each is definition)
-    return list(all_of_file[:place])
 
 
 def _check_use(names: FileNames, use: UseDirective, report: Report) -> None:
