@@ -495,7 +495,7 @@ def FileSource(
         block_size: Bytes of a block; the whole file by default.
         output: Maps attributes that are not in the file to FileName() or TupleNumber().
         has_delay_field: A row of splCsv or splTxt begins with the seconds to wait before its tuple.
-        interleave: Read all files of a look side by side, always from the one whose event time is least.
+        interleave: Read all matching files side by side, always from the file with the least event time.
         ignore_open_errors: End at once if there is no such file, with a warning.
     """
     return named_use(

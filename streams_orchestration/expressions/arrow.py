@@ -35,7 +35,7 @@ SIMPLE: dict[str, pa.DataType] = {
     "interval day to second": pa.int64(),
     "interval year to month": pa.int32(),
 }
-"""The Arrow types of all types without parts, by name."""
+"""The Arrow type of each type that is not nested, by name."""
 _AS_NUMBERS = dict.fromkeys(("timestamp", "timestamp_ntz", "timestamp_ns"), pa.int64()) | {"date": pa.int32()}
 
 

@@ -65,7 +65,7 @@ def number_facts(lookup: CompilationIndex) -> Iterator[Fact]:
 
 
 def origin(group: PlacementGroup, operator: str) -> str:
-    """Return words for the config from which a placement group comes."""
+    """Return the phrase that says whose config sets a placement group."""
     return "its own config" if group.introducer in ("", operator) else f"the config of {group.introducer}"
 
 

@@ -133,7 +133,7 @@ class FileSourceParameters(FileParameters):
     )
     interleave: bool = Field(
         default=False,
-        description="Read all files of a look side by side, always from the one whose event time is least.",
+        description="Read all matching files side by side, always from the file with the least event time.",
     )
     ignore_open_errors: bool = Field(
         default=False, alias="ignoreOpenErrors", description="End at once if there is no such file, with a warning."

@@ -1,4 +1,4 @@
-"""FileSource with `interleave`: all files of a look are read side by side, in order of event time (EV52)."""
+"""FileSource with `interleave`: all matching files are read side by side, in order of event time (EV52)."""
 
 from __future__ import annotations
 

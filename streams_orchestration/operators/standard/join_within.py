@@ -76,7 +76,7 @@ class TimedSide:
         self.log = TupleLog(schema, {"key": np.int64, "time": np.int64})
         """For each tuple, the row of its key in the index (-1 if a part is null), and its time."""
         self.index: KeyIndex = KeyIndex(key_schema([schema.field(name).type for name in keys]))
-        """The keys that were looked up, and others: a key is entered when tuples of the other side look for it."""
+        """The index of keys. It may lack a key until tuples of the other side look for that key."""
         self._skipped = 0
         """The number of keys that were compared by hash without being entered since all were entered last."""
 

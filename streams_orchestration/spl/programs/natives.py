@@ -24,7 +24,7 @@ _REMEMBERED = 4096
 
 @dataclass(frozen=True, slots=True)
 class NativeFunction:
-    """A native function, and the Python function `python` for it."""
+    """A native function, with the Python function that does its work and the name `python` of that function."""
 
     signature: Signature
     python: str
