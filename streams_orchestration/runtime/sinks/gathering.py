@@ -192,31 +192,41 @@ class Gatherer:
         Returns:
             The merged output as the catalog has it; None if another process has changed the files.
         """
-        f, since = tables.sink_file, min(self._since[row.pending] for row in rows)
+        since = min(self._since[row.pending] for row in rows)
         merged = rows[0] if len(rows) == 1 else self._merge(rows)
         if merged is None:
             return None
         pending, path = merged.pending, path_of(self._store, merged.pending)
         final = str(self.sink.final(path, rows[0].epoch, rows[-1].batch)) if named else None
+        try:
+            gone = not self._enter(rows, merged, final)
+        except Exception:
+            self._token = None  # the catalog may not name the merged file, so the next call sweeps
+            raise
+        if gone and len(rows) > 1:  # another process was here meanwhile
+            forget_file(self._store, pending)
+        elif len(rows) > 1:
+            self._since[pending] = since
+        return None if gone else replace(merged, final=final)
+
+    def _enter(self, rows: Sequence[DueOutput], merged: DueOutput, final: str | None) -> bool:
+        """Replace the rows of files by that of the merged one; return False if another process has changed them."""
+        f = tables.sink_file
         mine = (f.c.application == self.application, f.c.pending.in_([row.pending for row in rows]))
         with self.catalog.write_unit(self.application, rows[0].unit) as connection:
             there = connection.scalar(
                 select(func.count()).where(*mine, f.c.final.is_(None), ~f.c.retracted, ~f.c.published)
             )
-            gone = there != len(rows)
-            if named and not gone:
+            if there != len(rows) or (len(rows) > 1 and not self._may_name(connection)):
+                return False
+            if final is not None:
                 self._directories.enter(connection, self._directory(rows[0]))
-            if len(rows) == 1 and not gone:
+            if len(rows) == 1:
                 connection.execute(update(f).where(*mine).values(final=final))
-            elif len(rows) > 1:
-                gone = gone or not self._may_name(connection)
-                if not gone:
-                    connection.execute(update(f).where(*mine).values(retracted=True))
-                    self._insert(connection, rows[0], replace(merged, final=final))
-                    self._since[pending] = since
-        if gone and len(rows) > 1:  # another process was here meanwhile
-            forget_file(self._store, pending)
-        return None if gone else replace(merged, final=final)
+            else:
+                connection.execute(update(f).where(*mine).values(retracted=True))
+                self._insert(connection, rows[0], replace(merged, final=final))
+            return True
 
     def _may_name(self, connection: Connection) -> bool:
         """Return True if this process is still the gatherer; if another has swept, it must sweep again."""

@@ -309,6 +309,23 @@ def test_what_cannot_be_gathered_holds_the_region_up_and_is_said(tmp_path: Path,
     assert Counter(out.visible()) == Counter(out.rows)
 
 
+def test_a_merged_file_is_removed_if_the_commit_that_names_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    out = Sink(tmp_path, made_up(50), {"closeMode": "epochs", "epochsPerFile": 2})
+    out.commit(boundary=True)
+    out.commit(boundary=True)
+
+    def refuse(*_: Any) -> None:
+        raise ConnectionError
+
+    with monkeypatch.context() as patch, pytest.raises(ConnectionError):
+        patch.setattr(out.gatherer, "_insert", refuse)
+        out.turn()
+    assert len(list(out.place.rglob("_pending/merged-*"))) == 1
+    out.end()
+    assert Counter(out.visible()) == Counter(out.rows)
+    assert list(out.place.rglob("_pending/merged-*")) == []
+
+
 def test_a_publisher_that_stops_makes_visible_what_is_complete(tmp_path: Path):
     out = Sink(tmp_path, made_up(50), {"closeMode": "epochs", "epochsPerFile": 1000})
     out.commit(boundary=True)
