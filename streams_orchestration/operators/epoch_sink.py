@@ -12,6 +12,7 @@ from streams_orchestration.operators.contract import Operator, OperatorContext, 
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.durable_files import durable
 from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.storage.local import files_below
 from streams_orchestration.operators.undeliverable import Undeliverable, set_aside
 
 MOST_TUPLES = 65_536
@@ -49,7 +50,7 @@ class EpochSink(Operator):
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:
         """Return this replica's files that await delivery."""
-        return tuple(sorted(path for path in waiting_directory(context).rglob("*") if path.is_file()))
+        return tuple(files_below(waiting_directory(context)))
 
     @property
     def sets_aside(self) -> bool:

@@ -36,6 +36,7 @@ from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.standard.whole_files import WholeFiles
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.storage.local import files_below
 from streams_orchestration.operators.storage.port import File, Storage, is_address
 from streams_orchestration.operators.storage.storages import storage_of
 
@@ -147,7 +148,7 @@ class FileSink(GatheringSink):
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[Path, ...]:
         """Return the pending files of this replica, including those of killed tasks."""
-        return tuple(sorted(_pending(context, parameters).rglob(f"{max(context.channel, 0):03d}-*")))
+        return tuple(files_below(_pending(context, parameters), f"{max(context.channel, 0):03d}-*"))
 
     def setup(self) -> None:
         """Prepare. The first tuples open a file."""

@@ -31,7 +31,7 @@ class LocalStorage:
 
     def below(self, place: str) -> Sequence[File]:
         """Return all files below a directory, sorted by path."""
-        return sorted(path for path in (self.base / place).rglob("*") if path.is_file())
+        return files_below(self.base / place)
 
     def listed(self, place: str) -> Sequence[ListedFile]:
         """Return the files in a directory, except those that are removed during the call."""
@@ -75,6 +75,26 @@ class LocalStorage:
             if error.errno not in NO_LINKS:
                 raise
             _move(pending, target)
+
+
+def files_below(directory: Path, pattern: str = "*") -> list[Path]:
+    """Return the files below a directory whose names match a pattern, sorted by path.
+
+    Files and directories that another process removes during the call are left out, and so are those that may not be
+    read. `Path.rglob` fails if a directory is removed between its listing and its reading.
+
+    Raises:
+        OSError: a directory cannot be read for another reason.
+    """
+    files: list[Path] = []
+    for place, _, names in os.walk(directory, onerror=_refuse_all_but_gone):
+        files += (path for path in (Path(place, name) for name in names) if path.match(pattern) and path.is_file())
+    return sorted(files)
+
+
+def _refuse_all_but_gone(error: OSError) -> None:
+    if not isinstance(error, (FileNotFoundError, PermissionError)):
+        raise error
 
 
 def is_same(pending: Path, final: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import shutil
 
 from sqlalchemy import select
@@ -35,7 +36,9 @@ def remove_leftovers(catalog: Catalog, home: Home, machine: str) -> list[str]:
     Returns:
         The removed directories.
     """
-    gone = [path for path in home.root.glob("data/*/spark/*") if is_left(path)]
+    # Path.glob fails if a directory is removed between its listing and its reading
+    found = glob.glob("data/*/spark/*", root_dir=home.root)  # noqa: PTH207
+    gone = [path for path in (home.root / each for each in found) if is_left(path)]
     for path in gone:
         shutil.rmtree(path, ignore_errors=True)
     return [*map(str, gone), *_remove_segments(catalog, home, machine)]

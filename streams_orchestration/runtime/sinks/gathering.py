@@ -17,6 +17,7 @@ from streams_orchestration import world
 from streams_orchestration.operators.durable_files import checksum_of
 from streams_orchestration.operators.gathering import GatheringSink, Roll
 from streams_orchestration.operators.implementation import load
+from streams_orchestration.operators.storage.local import files_below
 from streams_orchestration.operators.storage.port import StorageAwayError, StorageRefusedError, is_address
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -291,7 +292,7 @@ class Gatherer:
         """
         f, s, store, token = tables.sink_file, tables.sink, self._store, world.new_id()
         pattern, pending_of_sink = f"{MERGED}-{self._channel}-*", self.sink.pending()
-        paths = list(pending_of_sink.rglob(pattern))
+        paths = files_below(pending_of_sink, pattern)
         put = [
             pending
             for pending in (store.below(self._waiting) if store.address else ())

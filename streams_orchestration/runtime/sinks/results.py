@@ -21,6 +21,7 @@ from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.standard.file_rows import source_file
 from streams_orchestration.operators.standard.file_sink import ending_of
 from streams_orchestration.operators.standard.file_source_parameters import FileParameters
+from streams_orchestration.operators.storage.local import files_below
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 
 
@@ -55,7 +56,7 @@ def _visible_files(sink: SinkStatus) -> list[Path]:
     """Return the published files of a sink, ordered by directory and name."""
     if sink.path is None:
         return []
-    files = sink.path.rglob(f"*.{ending_of(sink.format)}")
+    files = files_below(sink.path, f"*.{ending_of(sink.format)}")
     return sorted(path for path in files if not any(n.startswith("_") for n in path.relative_to(sink.path).parts))
 
 

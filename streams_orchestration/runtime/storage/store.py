@@ -22,6 +22,7 @@ from streams_orchestration.operators.durable_files import (
     sync_names,
     write_durably,
 )
+from streams_orchestration.operators.storage.local import files_below
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -191,8 +192,7 @@ def remove_files(store: Store, addresses: Iterable[str]) -> int:
 
 
 def _below(directory: Path, address: str) -> Iterable[str]:
-    files = (path for path in directory.rglob("*") if path.is_file())
-    return sorted(f"{address}/{path.relative_to(directory).as_posix()}" for path in files)
+    return sorted(f"{address}/{path.relative_to(directory).as_posix()}" for path in files_below(directory))
 
 
 def _proved(store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -97,6 +98,21 @@ class Clock:
     def sleep(self, seconds: float) -> None:
         self.now += seconds
         self.pauses.append(seconds)
+
+
+def test_a_directory_that_is_removed_during_a_search_is_passed_over(near: Store, monkeypatch: pytest.MonkeyPatch):
+    for name in ("kept", "removed"):
+        near.write(f"data/{name}/file", b"1")
+    scandir, removed = os.scandir, Path(near.root, "data", "removed")
+
+    def removing(place: str) -> object:
+        if Path(place) == removed and removed.exists():
+            (removed / "file").unlink()
+            removed.rmdir()
+        return scandir(place)
+
+    monkeypatch.setattr(os, "scandir", removing)
+    assert near.below("data") == ["data/kept/file"]
 
 
 @pytest.mark.slow

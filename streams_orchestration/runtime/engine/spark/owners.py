@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import glob
 import os
 import secrets
 import socket
@@ -250,8 +251,10 @@ class Worker:
         level = f"{register.name.partition('-')[0]}-"
         same_level: Counter[str] = Counter()
         all_levels: Counter[str] = Counter()
-        for other in register.parents[2].glob("*/owners/*-*"):
+        # Path.glob fails if a query that ends removes its directory meanwhile
+        for each in glob.glob("*/owners/*-*", root_dir=register.parents[2]):  # noqa: PTH207
             with contextlib.suppress(FileNotFoundError):
+                other = register.parents[2] / each
                 owner = other.read_text()
                 all_levels[owner] += 1
                 same_level[owner] += other.parent == register.parent and other.name.startswith(level)

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from streams_orchestration.operators.durable_files import write_whole
+from streams_orchestration.operators.storage.local import files_below
 from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.storage.directories import Directories
@@ -107,7 +108,7 @@ def link_checkpoint(
     Raises:
         CheckpointError: the checkpoint has no files.
     """
-    paths = [path.relative_to(checkpoint).as_posix() for path in checkpoint.rglob("*") if path.is_file()]
+    paths = [path.relative_to(checkpoint).as_posix() for path in files_below(checkpoint)]
     last = last_batch(paths)
     if last is None:
         raise CheckpointError(operator, f"Spark's checkpoint {checkpoint} holds no batch; reset the region")
