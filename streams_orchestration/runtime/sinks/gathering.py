@@ -28,6 +28,7 @@ from streams_orchestration.runtime.sinks.publishing import DueOutput, gone, unal
 from streams_orchestration.runtime.sinks.sinks import count_output
 from streams_orchestration.runtime.storage.store import Store, StoreError
 from streams_orchestration.runtime.storage.waiting import (
+    MERGED,
     forget_file,
     hand_over,
     path_of,
@@ -36,8 +37,6 @@ from streams_orchestration.runtime.storage.waiting import (
 
 MANY = 64
 """The number of waiting files of a directory from which they are merged early, since every look reads all of them."""
-MERGED = "merged"
-"""Prefix of the names of merged files."""
 
 
 class Gatherer:

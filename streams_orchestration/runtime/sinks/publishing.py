@@ -35,7 +35,7 @@ from streams_orchestration.runtime.sinks.directories import unmarked_units
 from streams_orchestration.runtime.sinks.retraction import Output, retract
 from streams_orchestration.runtime.sinks.sinks import count_output, show_early
 from streams_orchestration.runtime.storage.store import Store
-from streams_orchestration.runtime.storage.waiting import path_of, take_away, taken
+from streams_orchestration.runtime.storage.waiting import path_of, remove_merged, take_away, taken
 
 ADDRESSES = "%://%"
 """Final names in object stores, which their sinks publish themselves (`gathering.py`)."""
@@ -256,21 +256,14 @@ def complete(catalog: Catalog, application: str) -> bool:
             if done == waiting:
                 connection.execute(update(a).where(a.c.name == application).values(state="COMPLETED"))
     if done == waiting:
+        remove_merged(catalog.store, application, _pending_directories(catalog, application))
         remove_empty(catalog, application)
     return done == waiting
 
 
 def remove_empty(catalog: Catalog, application: str) -> None:
     """Remove the directories of pending files that are empty; call this only when no task can write any more."""
-    s, f = tables.sink, tables.sink_file
-    with catalog.read() as connection:
-        of_sinks = select(s.c.place, s.c.pending).where(s.c.application == application, s.c.pending.is_not(None))
-        its_sink = (s.c.application == f.c.application) & (s.c.operator == f.c.operator)
-        waiting = select(s.c.place, f.c.pending).join(f, its_sink).where(f.c.application == application)
-        seen = {(row.place, Path(row.pending)) for row in connection.execute(of_sinks)}
-        seen |= {(row.place, path_of(catalog.store, row.pending).parent) for row in connection.execute(waiting)}
-    directories = {_outermost(directory, Path(place)) for place, directory in seen}
-    for directory in directories:
+    for directory in _pending_directories(catalog, application):
         places: list[Path] = []
         with contextlib.suppress(FileNotFoundError):  # another host that ends may remove it at the same time
             places = sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True)
@@ -280,6 +273,18 @@ def remove_empty(catalog: Catalog, application: str) -> None:
         with contextlib.suppress(OSError):
             directory.rmdir()
         forget_names(directory)
+
+
+def _pending_directories(catalog: Catalog, application: str) -> set[Path]:
+    """Return the outermost directories of this machine in which the sinks of an application keep pending files."""
+    s, f = tables.sink, tables.sink_file
+    with catalog.read() as connection:
+        of_sinks = select(s.c.place, s.c.pending).where(s.c.application == application, s.c.pending.is_not(None))
+        its_sink = (s.c.application == f.c.application) & (s.c.operator == f.c.operator)
+        waiting = select(s.c.place, f.c.pending).join(f, its_sink).where(f.c.application == application)
+        seen = {(row.place, Path(row.pending)) for row in connection.execute(of_sinks)}
+        seen |= {(row.place, path_of(catalog.store, row.pending).parent) for row in connection.execute(waiting)}
+    return {_outermost(directory, Path(place)) for place, directory in seen}
 
 
 def _outermost(directory: Path, place: Path) -> Path:

@@ -5,12 +5,16 @@ They are paths of this machine, unless STREAMS_STORAGE names a place that machin
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from streams_orchestration.operators.storage.local import files_below
 from streams_orchestration.runtime.storage.home import data_of
 from streams_orchestration.runtime.storage.store import Store, remove_files
 
+MERGED = "merged"
+"""Prefix of the names of files into which a publisher has merged several."""
 _KIND = "waiting"
 _DEPTH = 4
 """The number of parts in the result of `waiting_of`; the parts after them are the path in the state directory."""
@@ -19,6 +23,22 @@ _DEPTH = 4
 def waiting_of(application: str, pe: int) -> str:
     """Return the address of the directory for the waiting outputs of a PE's sinks."""
     return f"{data_of(application)}/{_KIND}/pe-{pe}"
+
+
+def remove_merged(store: Store, application: str, directories: Iterable[Path]) -> None:
+    """Remove merged files of a completed application, in which no commit names one any more.
+
+    Args:
+        store: the store of the application.
+        application: the name of the application.
+        directories: the directories of this machine in which its sinks keep pending files.
+    """
+    with suppress(OSError):
+        for path in (path for directory in directories for path in files_below(directory, f"{MERGED}-*")):
+            path.unlink(missing_ok=True)
+        for address in store.below(f"{data_of(application)}/{_KIND}") if store.address else ():
+            if address.rpartition("/")[2].startswith(MERGED):
+                forget_file(store, address)
 
 
 def hand_over(store: Store, path: Path, directory: str) -> str:

@@ -13,11 +13,10 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import held_units
-from streams_orchestration.runtime.sinks.gathering import MERGED
 from streams_orchestration.runtime.sinks.outputs import unpublished_files
 from streams_orchestration.runtime.storage.home import Home, data_of
 from streams_orchestration.runtime.storage.store import Store, StoreError, remove_files
-from streams_orchestration.runtime.storage.waiting import path_of, waiting_of
+from streams_orchestration.runtime.storage.waiting import MERGED, path_of, waiting_of
 from streams_orchestration.runtime.tasks.stored_states import drop_unneeded_states, state_files
 from streams_orchestration.runtime.transport.readers import drop_read_exports, exporters_done, importing_pes
 
