@@ -30,6 +30,7 @@ from streams_orchestration.operators.event_time.clause import (
 
 _TIMELY = re.compile(r"\s*(paneTime|Max)\s*\(", re.IGNORECASE)
 """Matches functions whose values are not late behind the pane that they are of (EV37)."""
+_END = re.compile(r"\s*intervalEnd\s*\(")
 _SHOWN = 3
 _MANY_PANES = 10_000
 
@@ -49,6 +50,8 @@ class _Checks:
         self.index = EventTimeIndex(logical, reaches)
         self.using: dict[int, list[EventTimeUse]] = {}
         """The parameters that need event time, by operator."""
+        self.faulty: list[int] = []
+        """The operators with a wrong window clause; a correct one might need event time."""
 
     def findings(self) -> Iterator[Diagnostic]:
         yield from self.meetings()
@@ -89,6 +92,7 @@ class _Checks:
                 elif warning := misordered(text):
                     yield _at(operator, "CDISP0747W", f"the window {warning}", "window")
         except WindowClauseError as fault:
+            self.faulty.append(operator.index)
             yield _at(operator, fault.code, f"the window {fault}", "window")
         else:
             if uses:
@@ -153,7 +157,8 @@ class _Checks:
         using = [number for number in self.using if number in reach.operators]
         leading = _leading(using, consumers)
         possible = [number for number in reach.operators if may_use(self.logical, self.logical.operators[number])]
-        useful = _leading((*using, *possible), consumers)
+        faulty = [number for number in self.faulty if number in reach.operators]
+        useful = _leading((*using, *possible, *faulty), consumers)
         for start in reach.starts:
             operator = self.logical.operators[start.operator]
             if start.operator not in useful and not may_use(self.logical, operator):
@@ -173,9 +178,8 @@ class _Checks:
         text = output.get(attribute)
         if text is None or not _TIMELY.match(str(text)):
             given = f"is {text}" if text is not None else "is that of its group"
-            message = (
-                f"the event time {attribute} of the results {given}, so operators behind {operator.name} find it late"
-            )
+            found = "take it for the next pane" if _END.match(str(text)) else "find it late"
+            message = f"the event time {attribute} of the results {given}, so operators behind {operator.name} {found}"
             yield _at(operator, "SO0804", message, "output")
 
     def many_calls(self, operator: LogicalOperator, consumers: dict[int, list[int]]) -> Iterator[Diagnostic]:

@@ -9,7 +9,6 @@ from streams_orchestration.compiler.event_time.checks import check_event_time
 from streams_orchestration.compiler.event_time.growth import Ends, Reach, grow
 from streams_orchestration.compiler.event_time.imports import find_imports
 from streams_orchestration.compiler.event_time.starts import find_starts
-from streams_orchestration.compiler.event_time.uses import places_watermarks
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import EventTimeGraph, EventTimeMap, EventTimeOperator
@@ -34,9 +33,7 @@ def mode_of(operator: LogicalOperator) -> EventTimeMode:
         return "manual"
     if operator.event_time is not None:
         return "outputEventTime"
-    if operator.watermark_mode is None or places_watermarks(operator):
-        return "inputWatermark"
-    return operator.watermark_mode
+    return operator.watermark_mode or "inputWatermark"
 
 
 def _graphs(reaches: Sequence[Reach]) -> tuple[EventTimeGraph, ...]:

@@ -17,6 +17,8 @@ from streams_orchestration.compiler.logical_graph import EventTimeAnnotation, Lo
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.schema import parse_schema
+from streams_orchestration.operators.event_time.clause import TOO_LONG
+from streams_orchestration.operators.event_time.role import whole_ticks_up
 
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -65,7 +67,23 @@ def _faults(operator: LogicalOperator, annotation: EventTimeAnnotation) -> Itera
             "CDISP0877E",
             f"{annotation.attribute} is a {distinct[0]}, whose resolution is not {annotation.resolution}",
         )
+    else:
+        yield from _too_long(annotation, distinct[0])
     yield from _of_the_guard(operator, annotation)
+
+
+def _too_long(annotation: EventTimeAnnotation, kind: str) -> Iterator[tuple[str, str]]:
+    """Refuse lengths of time that an event-time attribute of this type cannot count."""
+    time = TimeAttribute(annotation.attribute, kind, annotation.resolution or default_resolution(kind))
+    lengths = {
+        "lag": annotation.lag,
+        "minimumGap": annotation.minimum_gap,
+        "maxAhead": annotation.max_ahead,
+        "maxDrift": annotation.max_drift,
+    }
+    for name, seconds in lengths.items():
+        if seconds is not None and whole_ticks_up(seconds, time.ticks) >= TOO_LONG:
+            yield "SO0401", f"{name}: {seconds:g} s is longer than {time} can count"
 
 
 def _missing(operator: LogicalOperator, attribute: str) -> tuple[str, str]:

@@ -31,7 +31,7 @@ _PART = re.compile(r"(\w+)\s*(?:\(([^()]*)\))?")
 _NUMBER = re.compile(r"-?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})([eE][+-]?\d{1,2})?")
 _OTHER_PARTS = frozenset(("tumbling", "sliding", "count", "delta", "time", "punct"))
 _PARTITION_POLICIES = frozenset(("partitionAge", "partitionCount", "tupleCount"))
-_GREATEST = 2**62
+TOO_LONG = 2**62
 """The first number of ticks that is too large for a length of time."""
 
 
@@ -235,7 +235,7 @@ def whole_ticks(name: str, seconds: Fraction, ticks: int) -> int:
         shown = _shown(seconds)
         message = f"{name}: {shown} s is no whole number of ticks of the event-time attribute; a second has {ticks:,}"
         raise WindowClauseError(message, "SO0801")
-    if length >= _GREATEST:
+    if length >= TOO_LONG:
         message = f"{name}: {_shown(seconds)} s is longer than the event-time attribute can count"
         raise WindowClauseError(message, "SO0401")
     return int(length)

@@ -60,6 +60,26 @@ class Moments:
         """Return for each tuple of the batch the first moment from its arrival on with a watermark above its bound."""
         return np.where(self.current > bounds, self.arrivals, self.passing(bounds))
 
+    def least_kept(self, times: np.ndarray, arrived: np.ndarray, gone: np.ndarray) -> np.ndarray:
+        """Return for each watermark the least time of a tuple that is kept behind it; `END` without any.
+
+        >>> moments = Moments.of(Watermarks.of((1, 10), (3, 25)), count=3, before=IDLE)
+        >>> moments.least_kept(np.array([8, 20, 30]), np.array([0, 2, 2]), np.array([3, NEVER, NEVER])).tolist()
+        [8, 20]
+
+        Args:
+            times: the times of tuples, ascending.
+            arrived: the moment of each tuple's arrival; negative for those of earlier batches.
+            gone: the moment at which each tuple leaves if it is kept, ascending.
+        """
+        own = 2 * np.arange(0 if self.watermarks is None else len(self.watermarks)) + 1
+        least = np.full(len(own), END)
+        for mark, first in enumerate(np.searchsorted(gone, own, side="right").tolist()):
+            kept = np.flatnonzero(arrived[first:] < own[mark])
+            if len(kept):
+                least[mark] = times[first + kept[0]]
+        return least
+
     def placed(self, moments: np.ndarray, later_by: int = 0) -> Watermarks | None:
         """Return the watermarks of the batch among results; None without any.
 
@@ -72,6 +92,11 @@ class Moments:
         own = 2 * np.arange(len(self.watermarks)) + 1
         values = earlier(self.watermarks.values, later_by)
         return Watermarks(np.searchsorted(moments, own, side="right").astype(np.int64), values)
+
+
+def held_back(watermarks: Watermarks, held: np.ndarray) -> Watermarks:
+    """Return watermarks that do not pass the least time of a tuple that is kept behind each of them (EV62)."""
+    return Watermarks(watermarks.places, np.maximum.accumulate(np.minimum(watermarks.values, held)))
 
 
 def earlier(watermarks: np.ndarray, by: int) -> np.ndarray:

@@ -7,6 +7,7 @@ from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.watermarks import END
 
 
 def time_column(tuples: pa.RecordBatch, role: EventTimeRole) -> pa.Array:
@@ -52,7 +53,11 @@ def ahead_column(tuples: pa.RecordBatch, role: EventTimeRole) -> pa.Array | None
     values = column.cast(pa.int64())
     if ticks > role.ticks:
         return pc.divide(values, ticks // role.ticks)
-    return values if ticks == role.ticks else pc.multiply(values, role.ticks // ticks)
+    if ticks == role.ticks:
+        return values
+    factor = role.ticks // ticks
+    capped = pc.min_element_wise(values, END // factor, skip_nulls=False)
+    return pc.multiply(pc.max_element_wise(capped, -(END // factor), skip_nulls=False), factor)
 
 
 def times_and_nulls(tuples: pa.RecordBatch, role: EventTimeRole) -> tuple[np.ndarray, np.ndarray | None]:

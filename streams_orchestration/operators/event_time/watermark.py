@@ -95,6 +95,9 @@ class OperatorWatermark:
         if port not in self.role.outputs:
             return batch.bare()
         if self.clock is None:
+            if self.role.mode == "heldInput" and batch.watermarks is not None:
+                sent = int(batch.watermarks.values.max(initial=IDLE if self._sent is None else self._sent))
+                self._sent = None if sent == IDLE else sent
             return batch
         before, tuples, codes = self.clock.emitted, batch.arrow, None
         names = [WHOLE]
@@ -198,6 +201,10 @@ class OperatorWatermark:
         self._sent = due if values else self._sent
         values += [(0, IDLE)] if idle and held is None else []
         return Watermarks.of(*values) if values else None
+
+    def keeps(self, held: int | None) -> None:
+        """Note the least time of a tuple that an operator keeps which places the watermarks itself (EV62)."""
+        self._held, self._reached = held, self.entries.watermark
 
     def set(self, watermark: int) -> Watermarks | None:
         """Return the watermark that an operator in the mode `manual` sends by setting one, or None (EV23).

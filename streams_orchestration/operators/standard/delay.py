@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters, Punctuation
-from streams_orchestration.operators.event_time.moments import between_idle, shifted
+from streams_orchestration.operators.event_time.moments import Moments, between_idle, held_back, shifted
 from streams_orchestration.operators.event_time.times import times_of
 from streams_orchestration.operators.event_time_input import EventTimeInput, least_watermark
 from streams_orchestration.operators.libraries import np
@@ -67,8 +67,8 @@ class Delay(WaitingOperator):
     only for those before it. Tuples that still wait at the end are submitted.
 
     With `by: watermark`, a tuple is submitted once the watermark is `delay` seconds beyond its event time, in the order
-    of these times. The watermark of the output is less by the delay, so no tuple is late because it waited. A window
-    marker follows the last tuple that arrived before it.
+    of these times. The watermark of the output does not pass the tuples that wait, so none is late because it waited. A
+    window marker follows the last tuple that arrived before it.
 
     With `by: clock`, a tuple is submitted `delay` seconds after the time of the batch in which it arrived, also if no
     other tuple comes. After a reset tuples that came again wait anew.
@@ -173,6 +173,7 @@ class Delay(WaitingOperator):
             timed.advance(moments)
             came = self.waiting.append(with_time.arrow, **{_TIME: times})
             places = self.waiting.log.places()
+            held = self._least_at_marks(moments, places, came)
             due = moments.passed(self._bounds(places))
             places = places[due]
             bounds, new = self._bounds(places), np.searchsorted(places, came[0]) if len(came) else len(places)
@@ -180,10 +181,33 @@ class Delay(WaitingOperator):
             at[new:] = moments.leaving(shifted(times, self.delay - 1))[places[new:] - (came[0] if len(came) else 0)]
             # a tuple that is due when it arrives leaves at once, behind the ones before it
             order = np.lexsort((np.where(at % 2, bounds, 0), at))
-            self.send(places[order], moments.placed(at[order], self.delay))
+            placed = moments.placed(at[order])
+            self.send(places[order], None if placed is None else held_back(placed, held))
             if idle:
-                rests = timed.resting(keeps=len(self.waiting) > 0, later_by=self.delay)
+                least = self.held_time()
+                rests = timed.resting(keeps=least is not None)
+                rests = rests if least is None else held_back(rests, np.array([least]))
                 self.submit(TupleBatch.bearing(rests, self.context.inputs[0]))
+
+    def _least_at_marks(self, moments: Moments, places: np.ndarray, came: np.ndarray) -> np.ndarray:
+        """Return for each watermark of a batch the least time of a tuple that still waits behind it (EV62)."""
+        if moments.watermarks is None:
+            return np.zeros(0, np.int64)
+        arrived = np.full(len(places), -1)
+        if len(came):
+            new = places >= came[0]
+            arrived[new] = moments.arrivals[places[new] - came[0]]
+        times = self.waiting.log.notes[_TIME][places]
+        order = np.argsort(times, kind="stable")
+        gone = moments.passing(shifted(times[order], self.delay - 1))
+        return moments.least_kept(times[order], arrived[order], gone)
+
+    def held_time(self) -> int | None:
+        """Return the least event time of a waiting tuple."""
+        if self.timed is None:
+            return super().held_time()
+        times = self.waiting.log.notes[_TIME][self.waiting.log.places()]
+        return int(times.min()) if len(times) else None
 
     def _bounds(self, places: np.ndarray) -> np.ndarray:
         """Return for waiting tuples the greatest watermark with which they still wait."""

@@ -305,6 +305,8 @@ class Sort(Operator):
 
     def held_time(self) -> int | None:
         """Return the least event time of a waiting tuple."""
+        if self.timed is not None:
+            return self.timed.least_time()
         return least_time(self.waiting.take(self.waiting.places()), self.context.event_time)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:

@@ -50,6 +50,8 @@ class EventTimeCalls:
         if instance.operator.places_watermarks:
             instance.submitted.clear()
             process(batch)
+            if instance.keeps_tuples and instance.watermark is not None:
+                instance.watermark.keeps(self._calls.call(program, instance.operator.held_time))
             if batch.watermarks is not None:
                 for output in instance.outputs:
                     self.submit(program, batch.watermarks.rest(instance.submitted[output]), (output,))

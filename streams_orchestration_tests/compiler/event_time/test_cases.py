@@ -116,13 +116,18 @@ def test_findings_are_those_that_are_due(case: dict[str, Any]):
 @pytest.mark.parametrize(
     ("kind", "parameters", "mode"),
     [
-        ("Sort", {"window": "eventTime"}, "inputWatermark"),
+        ("Sort", {"window": "eventTime"}, "heldInput"),
         ("Sort", {"window": "tumbling, count(3)", "sortBy": ["v"]}, "heldInput"),
-        ("Delay", {"by": "watermark", "delay": 1.0}, "inputWatermark"),
+        ("Delay", {"by": "watermark", "delay": 1.0}, "heldInput"),
         ("Delay", {"delay": 1.0, "timeAttribute": "dt"}, "heldInput"),
     ],
 )
-def test_what_waits_for_the_watermark_itself_does_not_hold_it(kind: str, parameters: dict[str, Any], mode: str):
+def test_every_sort_and_delay_holds_its_watermark(kind: str, parameters: dict[str, Any], mode: str):
     waits = {"name": "U", "operator": kind, "inputs": ["A"], "parameters": parameters}
     graph = [source("A", {"eventTimeAttribute": "at"}), waits, sink("Snk", "U")]
     assert roles(compiled({"schemas": {"T": TYPE}, "graph": graph}))["U"]["mode"] == mode
+
+
+def test_a_wrong_window_is_not_reported_as_missing_use_of_event_time():
+    found = findings(refused({"note": {"eventTimeAttribute": "at"}, "window": "timeInterval, creationPeriod(10.0)"}))
+    assert [each.code for each in found] == ["CDISP0878E"]

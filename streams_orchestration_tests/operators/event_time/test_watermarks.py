@@ -16,6 +16,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.event_time.calling import call_between
 from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.event_time.entries import Entries
+from streams_orchestration.operators.event_time.holder import Holder
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.watermark import OperatorWatermark
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
@@ -127,6 +128,17 @@ def test_entries_take_batches_as_they_take_items_one_by_one(items: list[tuple[st
                     marks.append((tuples, item))
             made += [v for _, v in whole.enter(connection, Watermarks.of(*marks) if marks else None, tuples) or ()]
     assert made == wanted
+
+
+def test_a_tuple_kept_by_an_operator_that_places_its_watermarks_holds_them():
+    watermark = OperatorWatermark(EventTimeRole("n", 1000, "heldInput", 0, 1, (0,), (0,)), ["A"])
+    watermark.entered(numbers(1, Watermarks.of((1, 20))), "A")
+    watermark.submitted(0, numbers(0, Watermarks.of((0, 7))))
+    watermark.keeps(7)
+    assert (watermark.value, watermark.holder) == (7, Holder("tuple", ticks=7, inputs=1))
+    watermark.submitted(0, numbers(1, Watermarks.of((1, 20))))
+    watermark.keeps(None)
+    assert (watermark.value, watermark.holder) == (20, Holder("connection", "A", 20, inputs=1))
 
 
 def test_a_connection_that_a_new_plan_adds_begins_with_the_watermark():
