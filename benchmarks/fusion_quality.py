@@ -11,12 +11,12 @@ from typing import Any
 from benchmarks.harness import Row
 from streams_orchestration.compiler.fusion.fusion import fuse
 from streams_orchestration.compiler.fusion.packing import most_operators
+from streams_orchestration.compiler.fusion.unit_flows import connection_traffic
 from streams_orchestration.compiler.logical.logical import build_logical_graph
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.parallel import expand
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
-from streams_orchestration.compiler.profiles.traffic import connection_traffic
 from streams_orchestration.compiler.stage_results import RegionMap
 from streams_orchestration.model.loading import application_from_mapping
 

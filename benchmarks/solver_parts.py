@@ -22,10 +22,10 @@ from streams_orchestration.compiler.decoupling.lower_bounds import simple_bound
 from streams_orchestration.compiler.decoupling.search import Search
 from streams_orchestration.compiler.decoupling.solver_task import SolverProgress, SolverTask
 from streams_orchestration.compiler.fusion.fusion import fuse
+from streams_orchestration.compiler.fusion.unit_flows import connection_traffic
 from streams_orchestration.compiler.logical.logical import build_logical_graph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.parallel import expand
-from streams_orchestration.compiler.profiles.traffic import connection_traffic
 from streams_orchestration.compiler.stage_results import RegionMap
 from streams_orchestration.model.decoupling_document import problem_from_mapping
 from streams_orchestration.model.loading import application_from_mapping

@@ -34,7 +34,7 @@ def split_marks(rows: Sequence[Any]) -> tuple[list[Any], Marks]:
 def replay(
     document: dict[str, Any], node: dict[str, Any], stream: str, file: str, marks: Marks, schema: pa.Schema
 ) -> None:
-    """Make an annotated source one that submits the tuples of a file, with the watermarks of a test and no others.
+    """Turn an annotated source into one that reads the test's tuples from a file and submits the test's watermarks.
 
     Raises:
         ValueError: the source has no annotation `eventTime`, or a watermark is no value of the attribute.
@@ -54,7 +54,7 @@ def replay(
 
 
 def take_watermarks_of_test(node: dict[str, Any]) -> None:
-    """Annotate an Import with `eventTime`: in a test the source that replaces it makes the watermarks (EV48)."""
+    """Give an Import with event time the annotation `eventTime`, for the source that replaces it in a test (EV48)."""
     taken = node.get("parameters", {}).get("eventTime") if node["operator"] == "Import" else None
     if isinstance(taken, Mapping):
         settings = cast("Mapping[str, Any]", taken)
@@ -63,7 +63,7 @@ def take_watermarks_of_test(node: dict[str, Any]) -> None:
 
 
 def without_event_time(node: dict[str, Any], schema: pa.Schema | None) -> None:
-    """Drop the annotation of a source whose only output lacks the attribute; it was for another output."""
+    """Drop the annotation `eventTime` of a source whose only output lacks the attribute that it names."""
     annotations = node.get("annotations", {})
     attribute = str((annotations.get("eventTime") or {}).get("eventTimeAttribute"))
     if schema is not None and "eventTime" in annotations and type_of(schema, attribute) is None:
@@ -80,5 +80,5 @@ def _ticks(stream: str, marks: Marks, attribute: str, schema: pa.Schema) -> list
             [place, IDLE if isinstance(mark, Idle) else ticks_of(mark.value, kind, attribute)] for place, mark in marks
         ]
     except DataError as error:
-        message = f"{stream}: of a Watermark, {error}"
+        message = f"{stream}: in a Watermark, {error}"
         raise ValueError(message) from error

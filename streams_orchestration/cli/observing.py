@@ -14,7 +14,6 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from streams_orchestration.cli.event_time import event_time_table
 from streams_orchestration.cli.invocation import current, write_json, write_output
 from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.messages import detail, note
@@ -25,6 +24,8 @@ from streams_orchestration.cli.terminal import results
 from streams_orchestration.compiler.brief import count, duration, moment, plural
 from streams_orchestration.runtime import api
 
+LISTED = 30
+"""The most operators in the table of event time; of more, those with the earliest watermarks are listed."""
 WATCH_SECONDS = 2.0
 """Seconds between two looks with `--watch`."""
 
@@ -223,3 +224,33 @@ def overview(statuses: list[api.ApplicationStatus], now: float) -> RenderableTyp
             ", ".join(failure.unit for failure in api.failures(status, now)) or "-",
         )
     return table
+
+
+def event_time_table(metrics: api.ApplicationMetrics) -> RenderableType | None:
+    """Return a table of the operators in event-time graphs; None if there are none, or none has run yet."""
+    every = metrics.event_time
+    if not every:
+        return None
+    if all(each.ended for each in every):
+        return Text("event time  all streams have ended", "dim")
+    shown = every
+    if len(every) > LISTED:
+        held = sorted((each for each in every if not each.ended), key=lambda each: each.watermark or float("-inf"))
+        chosen = {each.operator for each in (*held, *every)[:LISTED]}
+        shown = tuple(each for each in every if each.operator in chosen)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("operator", overflow="fold")
+    table.add_column("event time", no_wrap=True)
+    table.add_column("behind", justify="right", no_wrap=True)
+    table.add_column("what holds its watermark", overflow="fold", ratio=1)
+    for each in shown:
+        stands = each.watermark is None and not each.ended
+        table.add_row(
+            each.operator,
+            each.reached,
+            "-" if each.age is None else duration(each.age),
+            Text(each.why, "yellow" if stands else ""),
+        )
+    if len(shown) == len(every):
+        return table
+    return Group(table, Text(f"{plural(len(every) - len(shown), 'operator')} more: --format json", "dim"))

@@ -44,18 +44,18 @@ _HARMLESS_KEYS = frozenset(
         *("maxConsecutiveResetAttempts", "restart", "atomic", "checkpoint", "description"),
     )
 )
-"""Keys of an invocation below which an error makes no finding doubtful."""
+"""Keys of an invocation; an error below one of them makes no other finding doubtful."""
 _HARMLESS_WHEN_UNKNOWN = frozenset(("parallel", "consistent", "eventTime"))
 _NEED_TYPES = frozenset(("CDISP0824E", "SO0304", "SO0306"))
 """Findings on values that also depend on tuple types."""
 _NEED_ALL = frozenset(("CDISR3035W", "SO0620", "SO0621", "SO0622", "SO0623", "SO0624", "SO0625"))
-"""Findings on PEs that depend on everything: their number, and faults of a decoupling decision."""
+"""Findings on the number of PEs and on a decoupling decision: any error of the application makes them doubtful."""
 _NEED_PORTS = frozenset(("CDISP0823E", "SO0111", "SO0207", "CDISP0838E", "CDISP0839W", "CDISR1359E"))
-"""Findings that also depend on streams, ports and parallel regions, or on what is used."""
+"""Findings that also depend on the streams, ports and parallel regions, or on which parts of the spec are used."""
 _LEAVE_TYPES_UNKNOWN = frozenset(("SO0101", "SO0102"))
-"""Errors that leave types of streams unknown but never wrong."""
+"""Errors that leave the type of a stream unknown; no stream gets a wrong type through them."""
 _LEAVE_PARAMETERS_WRONG = frozenset(("SO0201", "CDISP0116E"))
-"""Errors of the stages that leave a parameter with another value than the one in the spec."""
+"""Errors after which the logical graph holds another value of a parameter than the spec."""
 _NEED_PARAMETERS = frozenset(("SO5003", "SO5004"))
 """Findings of operators that depend on their parameters."""
 _NEED_SCHEMAS = frozenset(("SO5004", "SO5005", "SO5006"))
@@ -142,7 +142,7 @@ def _own_name(error: Diagnostic) -> str:
 
 
 def _of_path(error: Diagnostic) -> Subjects:
-    """Return the subjects that an error makes doubtful, by the keys that lead to the faulty part of the spec."""
+    """Return the subjects that an error makes doubtful; they follow from the place of the error in the spec."""
     keys = [step for step in error.path or () if isinstance(step, str)]
     if error.code == "SO0008" and not keys:
         return _NOTHING  # specVersion or application

@@ -35,7 +35,7 @@ Summary = dict[str, int | str | Mapping[str, Any] | SummaryRows]
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A stage: a function from the results of earlier stages to one more, with the checks and views of that result."""
+    """A stage: the function that computes one result from earlier results, and the checks and views of its result."""
 
     name: str
     field: str
@@ -45,19 +45,19 @@ class Stage:
     """Names of the stages whose results it reads; the first stage reads the application."""
     description: str
     compute: Callable[[Progress], tuple[Any, list[Diagnostic]]]
-    """Returns the result and the findings, from the results of the stages that it reads."""
+    """The function from the results of the stages in `inputs` to the result and the findings."""
     subject: Subject | None
     """The subject of its findings; None for a stage without findings, which runs only if there are no errors."""
     invariant: Callable[[Stages], Iterator[str]]
-    """Yields a sentence for each contradiction of result and inputs, which is a bug of the compiler. Its
-    name and the first line of its docstring name and describe the condition."""
+    """The check of the result against the inputs. It yields a sentence for each contradiction, which is a bug of the
+    compiler. Its name, and the first line of its docstring, are shown to users as the name of the condition."""
     summary: Callable[[Stages], Summary]
     key: str
     """The key of its section in the plan document."""
     place: int
     """The position of its section in the plan document."""
     section: Callable[[Stages, Terms], Section | None]
-    """Returns the section, None if the stage has none."""
+    """The function to the section of the plan document; it returns None if the stage has no section."""
     empty: Document | None
     """The section of an application with errors."""
     decisive: bool = False

@@ -98,7 +98,7 @@ def test_watermarks_are_values_of_the_attributes_type():
 @pytest.mark.parametrize(
     ("note", "row", "message"),
     [
-        ({"lag": 0.0}, Watermark("soon"), r"Rows: of a Watermark, the time is 'soon' \(str\), but at is bigint: give"),
+        ({"lag": 0.0}, Watermark("soon"), r"Rows: in a Watermark, the time is 'soon' \(str\), but at is bigint: give"),
         ({}, Watermark(5), r"Rows: Watermark\(value=5\) stands among its tuples, but its source has no annotation"),
         ({}, Idle(), r"Rows: Idle\(\) stands among its tuples, but its source has no annotation eventTime"),
     ],

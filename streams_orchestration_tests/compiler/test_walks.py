@@ -30,6 +30,14 @@ def test_the_order_is_the_smallest_one(edges: list[tuple[int, int]], nodes: set[
 
 
 @given(EDGES)
+def test_circles_and_the_nodes_behind_them_have_no_order(edges: list[tuple[int, int]]) -> None:
+    graph, successors = graph_of(edges)
+    circles = [each for each in nx.strongly_connected_components(graph) if len(each) > 1]
+    behind = reached((node for circle in circles for node in circle), successors)
+    assert set(producers_first(set(successors), successors)) == set(successors) - behind
+
+
+@given(EDGES)
 def test_levels_or_a_circle(edges: list[tuple[int, int]]) -> None:
     graph, successors = graph_of(edges)
     if nx.is_directed_acyclic_graph(graph):

@@ -46,7 +46,8 @@ def running_limits(graph: LogicalGraph) -> Iterator[Diagnostic]:
     for operator in graph.operators:
         for queue in operator.threaded_ports:
             if queue.congestion_policy != "Sys.Wait":
-                message = f"the queue of input port {queue.port} is {queue.congestion_policy}, and will not drop tuples"
+                policy = f"the queue of input port {queue.port} has the policy {queue.congestion_policy}"
+                message = f"{policy}, but drops no tuples here: while it is full, its producers wait"
                 yield Diagnostic.of("SO5007", message, operator=operator.name, location=operator.location)
 
 
@@ -119,14 +120,14 @@ class _Checked:
 
     operator: LogicalOperator
     parameters: dict[str, Any] | None
-    """Its parameters; channel functions have the values of the first replica (rule 32).
+    """The parameters of the operator, in which channel functions have the values of the first replica (rule 32).
 
-    None if they are unknown, since errors in earlier stages left no expanded graph.
+    None if an error in an earlier stage left no expanded graph, so that these values are unknown.
     """
     inputs: list[str] | None
-    """The tuple type of each input port; None if a stream has no schema, which other checks report."""
+    """The tuple type of each input port. None if a stream has no schema; other checks report such a stream."""
     submission: Mapping[str, Any]
-    """The submission-time values, of which messages show no secret."""
+    """The submission-time values; messages must not show the secrets among them."""
     zone: str
     """The time zone of the application."""
     event_time: EventTimeRole | None = None
@@ -187,11 +188,11 @@ def _advice(operators: Iterable[_Checked]) -> Iterator[Diagnostic]:
 class _Finding(NamedTuple):
     diagnostic: Diagnostic
     anywhere: bool = False
-    """True if IBM Streams reports the fault, too."""
+    """True if the fault is one in IBM Streams, too, and not only when the application runs here."""
 
 
 def _findings(checked: _Checked, places: dict[Path | str, LogicalOperator] | None) -> list[_Finding]:
-    """Return the faults of one operator, in words without secrets; see `_found`."""
+    """Return the faults of one operator as `_found` does, with each secret value in a message hidden."""
     secret = [checked.operator.parameters, checked.submission]
     return [
         finding._replace(diagnostic=replace(finding.diagnostic, message=hidden_in(finding.diagnostic.message, secret)))
@@ -204,8 +205,8 @@ def _found(checked: _Checked, places: dict[Path | str, LogicalOperator] | None) 
 
     Args:
         checked: the operator.
-        places: publishing directories -> the earlier operators; None to find only the faults that IBM Streams reports,
-            too.
+        places: the directory of each operator that publishes files, to find a second operator with the same directory.
+            With None, only the faults are found that IBM Streams reports, too.
     """
     operator, written, inputs = checked.operator, checked.parameters, checked.inputs
     try:
@@ -250,7 +251,7 @@ def _found(checked: _Checked, places: dict[Path | str, LogicalOperator] | None) 
 def _foreign_logic(
     operator: LogicalOperator, implementation: type[Operator], written: Mapping[str, Any]
 ) -> _Finding | None:
-    """Return the finding of logic of SPL in a standard operator that does not run it."""
+    """Return a finding if an operator has a `logic` clause of SPL that its class does not run."""
     logic = written.get("spl")
     if not isinstance(logic, dict) or "spl" in implementation.Parameters.model_fields:
         return None
@@ -262,7 +263,7 @@ def _foreign_logic(
 
 
 def _finding(operator: LogicalOperator, error: Exception) -> _Finding:
-    """Return the finding of an error that the operator's own check has raised."""
+    """Return the finding for an error that the operator's own check raised."""
     if isinstance(error, FaultyExpressionError):
         fault = expression_fault("SO5004", error, operator.name, operator.location, operator.location_of)
     else:
@@ -274,7 +275,7 @@ def _finding(operator: LogicalOperator, error: Exception) -> _Finding:
 def _wrong_expressions(
     checked: _Checked, implementation: type[Operator], sound: dict[str, Any], *, anywhere: bool
 ) -> list[_Finding]:
-    """Return the faults of an operator's expressions if some of its parameters have wrong values.
+    """Return the faults of the expressions of an operator that has wrong values in other parameters.
 
     Args:
         checked: the operator.
@@ -357,7 +358,7 @@ def _base(operator: LogicalOperator) -> Path:
 
 
 def _plainly_known(operator: LogicalOperator, mentions: Mentions | None, inputs: list[str]) -> bool:
-    """Return True if the streams have all attributes that expressions name, as far as names alone can tell."""
+    """Return True if all names in the expressions are attributes of the streams; False if a full check must tell."""
     if mentions is None:
         return False
     outputs = [output.schema for output in operator.outputs]

@@ -93,17 +93,20 @@ def plan_copies(
 
 _WHOLE = 1 << 30
 _REMOTELY, _DIRECTLY, _LAST = 0, 1, 1 << 31
-"""Places in the order of service: other PEs, direct consumers and queues, splitters (rule 81)."""
+"""Places in the order in which a port serves its consumers (rule 81).
+
+Other PEs come first, then direct consumers and queues, then splitters.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Way:
-    """The path of tuples from an output port to a consumer; connections that are alike share one object."""
+    """The manner in which tuples get from an output port to a consumer; equal connections share one object."""
 
     passing: Passing | None
-    """The passing; None if it depends on the other consumers whether a changed tuple is handed over or copied."""
+    """The passing; None if the consumer changes tuples, since then the other consumers decide if it gets a copy."""
     place: int
-    """The position in the serving order: direct consumers that change nothing, then those with few copies."""
+    """The place in the serving order; a consumer that needs a larger copy has a later place."""
     split: bool = False
     copied: Mutates = None
 
@@ -116,7 +119,10 @@ _GIVEN = Passing("reference", "mutable", _HANDED_OVER)
 
 
 def _ways(port: InputPort, *, faithful: bool) -> tuple[_Way, ...]:
-    """Return the paths to an input port: direct, through a queue, from another PE, then the same behind a splitter."""
+    """Return the six ways to an input port, by the indexes below.
+
+    The first three are direct, through a queue and from another PE. The other three are the same behind a splitter.
+    """
     changes = port.mutable and (faithful or port.mutates != ())
     copied = None if faithful or not changes else port.mutates
     cost = 0 if faithful or not changes else _WHOLE if copied is None else 1 + len(copied)
@@ -129,7 +135,7 @@ def _ways(port: InputPort, *, faithful: bool) -> tuple[_Way, ...]:
 
 
 _THROUGH_QUEUE, _FROM_OTHER_PE, _BEHIND_SPLITTER = 1, 2, 3
-"""Indexes in the result of `_ways`; the last one is added to each of the others."""
+"""Indexes in the result of `_ways`; behind a splitter, the last number is added to the index."""
 
 
 def _ways_by_port(
@@ -140,7 +146,7 @@ def _ways_by_port(
     options: Options,
     enqueued: list[Connection],
 ) -> Iterator[list[_Way | bool]]:
-    """Yield for every output port with consumers whether it gives its tuples away, and the path to each consumer.
+    """Yield a list for every output port with consumers: True if the port gives its tuples away, then the ways.
 
     Connections that end in a queue are appended to `enqueued`.
     """
@@ -203,7 +209,7 @@ class _Decisions(dict[tuple[Any, ...], _Port]):
 
 
 class _Copies(dict[Mutates, Passing]):
-    """The passings by copy for one reason, by the copied attributes."""
+    """The passings as a copy for one reason: a key is the copied attributes, and its passing is made on first use."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason

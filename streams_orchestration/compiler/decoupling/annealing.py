@@ -18,7 +18,7 @@ _NEAR = 0.9
 """The share of moves that go to the machine of a neighbour."""
 
 Target = Callable[[int], int]
-"""A function from a piece to the machine to which it is to move; the piece's own machine if there is no other."""
+"""A function that chooses the machine to which a piece moves; it returns the piece's own machine for no move."""
 
 
 def anneal(

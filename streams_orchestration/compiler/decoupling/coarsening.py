@@ -1,4 +1,4 @@
-"""Clusters of pieces that are expensive to separate, with which a search begins in a large problem."""
+"""Pairs of pieces that are expensive to separate; in a large problem a search moves pairs before single pieces."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from streams_orchestration.compiler.decoupling.contraction import Contraction
 _ROWS = 400
 """The number of rows that are added to the linear program in one round."""
 _STEPS = (0.3, 0.5, 0.7, 0.85, 1.0)
-"""Points between a known decision (0) and the solution (1) at which rows are sought; rows near the decision last."""
+"""Points on the line from the solution (1) to a known decision (0) at which `extend` looks for violated rows."""
 
 
 def spreading_bound(
@@ -56,7 +56,7 @@ def spreading_bound(
 
 
 class _Program:
-    """The linear program; columns are the largest load, edges, then fans."""
+    """The linear program. Column 0 is the largest load, then a column for each edge, then one for each fan."""
 
     def __init__(self, contraction: Contraction, known: float, assignment: Sequence[int], deadline: float) -> None:
         import highspy
@@ -73,10 +73,7 @@ class _Program:
         self._constant = epsilon * total
         self._highs.addCol(1.0, 0.0 if epsilon else known, infinite, 0, [], [])
         self._edges: list[list[tuple[int, int, float, tuple[int, bool]]]] = [[] for _ in contraction.weights]
-        """For each class, its edges: the other end, the edge's column, the price of this side, and the fan.
-
-        The fan comes with True if the class is its source.
-        """
+        """The edges of each class: (other end, column, load of a cut on this side, (fan, True at its source))."""
         everything: dict[int, float] = {0: float(len(contraction.machines))}
         columns = 1
         fans: list[tuple[int, int]] = []
@@ -101,7 +98,7 @@ class _Program:
         self._lengths: list[float] = []
 
     def solve(self) -> float | None:
-        """Return the bound of the current rows; None if the time is over."""
+        """Solve the program with the current rows, and return the bound; None if the time is over."""
         self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(0.1, self._deadline - time.monotonic()))
         self._highs.run()
         if self._highs.getModelStatus() != self._optimal:
@@ -133,7 +130,11 @@ class _Program:
         return bool(broken)
 
     def _row(self, root: int) -> tuple[float, dict[int, float], float]:
-        """Return the row of a class, the load that its machine must bear: its violation, terms and least value."""
+        """Return the row which says that the largest load is at least the load of the machine of the class `root`.
+
+        Returns:
+            The amount by which the current lengths violate the row, its factors by column, and its least value.
+        """
         lengths, weights = self._lengths, self._weights
         distance = {root: 0.0}
         parent: dict[int, tuple[int, int]] = {}

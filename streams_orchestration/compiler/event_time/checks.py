@@ -29,7 +29,7 @@ from streams_orchestration.operators.event_time.clause import (
 )
 
 _TIMELY = re.compile(r"\s*(paneTime|Max)\s*\(", re.IGNORECASE)
-"""Matches functions whose values are not late behind the pane that they are of (EV37)."""
+"""Pattern of `paneTime(` and `Max(`. An output with another event time is late behind the Aggregate (EV37)."""
 _END = re.compile(r"\s*intervalEnd\s*\(")
 _SHOWN = 3
 _MANY_PANES = 10_000
@@ -128,7 +128,7 @@ class _Checks:
                 yield _at(operator, "SO0806", f"completeWithin needs event time, and none arrives: {reason}")
 
     def interleaved(self) -> Iterator[Diagnostic]:
-        """Yield the sources that are to read files in order of event time, and have none."""
+        """Yield a finding for each source that is told to read files in order of event time, but has no event time."""
         for operator in self.logical.operators:
             reads_files = operator.standard and operator.kind == "FileSource" and not operator.inputs
             if reads_files and is_true(operator.parameters.get("interleave")) and operator.event_time is None:
@@ -150,7 +150,7 @@ class _Checks:
             yield _at(target, "SO0805", message)
 
     def behind_annotations(self, reach: Reach) -> Iterator[Diagnostic]:
-        """Look at the operators behind each annotation: its use, late results, and calls for each tuple."""
+        """Check for each annotation that operators behind it use event time, in time and in few calls."""
         consumers: dict[int, list[int]] = {number: [] for number in sorted(reach.operators)}
         for ends in reach.connections:
             consumers[ends.source].append(ends.target)
@@ -169,7 +169,7 @@ class _Checks:
             yield from self.late_result(self.logical.operators[number], reach)
 
     def late_result(self, operator: LogicalOperator, reach: Reach) -> Iterator[Diagnostic]:
-        """Check the event time of an Aggregate's results, in front of an operator that uses it (EV37)."""
+        """Warn if an Aggregate's results get an event time that the next operators find late (EV37)."""
         output, attribute = operator.parameters.get("output", {}), reach.time.attribute
         if operator.kind != "Aggregate" or not operator.standard or operator.event_time or not is_mapping(output):
             return

@@ -6,7 +6,7 @@ Annotations with the same attribute, type and resolution grow together, since th
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from streams_orchestration.compiler.disjoint_sets import DisjointSets
 from streams_orchestration.compiler.event_time.attributes import TimeAttribute, attribute_type
 from streams_orchestration.compiler.logical.control_ports import is_control_port
 from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.walks import reached
 
 Port = tuple[int, int]
 """An operator and one of its output ports."""
@@ -180,21 +181,21 @@ class _Growth:
         loop_of = self._loops(entered)
         kept: list[Ends] = []
         left_out: list[Ends] = []
-        inside: dict[int, list[int]] = {}
+        inside: defaultdict[int, list[int]] = defaultdict(list)
         """The kept connections within loops: operator -> consumers."""
-        reached = set(self.first)
+        seen = set(self.first)
         waiting, control = deque(self.first), deque[Ends]()
 
         def follow(ends: Ends) -> None:
             in_loop = ends.source in loop_of and loop_of[ends.source] == loop_of.get(ends.target)
-            if in_loop and ends.target in reached and _leads(ends.target, ends.source, inside):
+            if in_loop and ends.target in seen and ends.source in reached((ends.target,), inside):
                 left_out.append(ends)
                 return
             kept.append(ends)
             if in_loop:
-                inside.setdefault(ends.source, []).append(ends.target)
-            if ends.target not in reached:
-                reached.add(ends.target)
+                inside[ends.source].append(ends.target)
+            if ends.target not in seen:
+                seen.add(ends.target)
                 waiting.append(ends.target)
 
         while waiting or control:
@@ -238,17 +239,3 @@ class _Growth:
                     found[operator] = own
                     waiting += consumers.get(operator, ())
         return found
-
-
-def _leads(first: int, last: int, consumers: Mapping[int, list[int]]) -> bool:
-    """Return True if connections lead from one operator to another, or both operators are the same."""
-    seen, waiting = {first}, [first]
-    while waiting:
-        operator = waiting.pop()
-        if operator == last:
-            return True
-        for consumer in consumers.get(operator, ()):
-            if consumer not in seen:
-                seen.add(consumer)
-                waiting.append(consumer)
-    return False

@@ -1,4 +1,4 @@
-"""The roles of operators in event-time graphs, in ticks of the attribute."""
+"""The roles of operators in event-time graphs, and the event time of exported and imported streams (EV48)."""
 
 from __future__ import annotations
 
@@ -89,3 +89,20 @@ def roles_by_operator(
         for each in reversed(graphs.operators)
     }
     return dict(sorted(roles.items()))
+
+
+def exported_times(compilation: Compilation) -> dict[tuple[int, int], TimeAttribute]:
+    """Return the event time of every output port in an event-time graph, by operator and port."""
+    found = compilation.event_time
+    return {(each.operator, port): _time(found, each) for each in found.operators for port in each.outputs}
+
+
+def imported_times(compilation: Compilation) -> dict[int, TimeAttribute]:
+    """Return the event time that Imports take, by the numbers of the Imports in the physical graph."""
+    found = compilation.event_time
+    return {number: _time(found, each) for each in found.operators for number in each.imports}
+
+
+def _time(found: EventTimeMap, operator: EventTimeOperator) -> TimeAttribute:
+    graph = found.graphs[operator.graph]
+    return TimeAttribute(graph.attribute, graph.type, graph.resolution)

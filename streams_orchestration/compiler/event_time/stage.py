@@ -37,6 +37,7 @@ from streams_orchestration.compiler.event_time.event_time import map_event_time,
 from streams_orchestration.compiler.sections.terms import Document, Section, Terms
 from streams_orchestration.compiler.stage import EVENT_TIME, LOGICAL, PARALLEL, Stage, Summary, SummaryRows
 from streams_orchestration.compiler.stage_results import EventTimeMap, EventTimeOperator
+from streams_orchestration.compiler.walks import producers_first, reached
 
 
 def event_time_leads_back_to_annotations(done: Stages) -> Iterator[str]:
@@ -70,9 +71,9 @@ def event_time_leads_back_to_annotations(done: Stages) -> Iterator[str]:
         if number in listed:
             if not starts or begins_anew or each.target not in found:
                 yield f"the event-time connection {number} does not lead from a port in a graph to an operator in it"
-        elif starts and not begins_anew and not _leads(each.target, each.source, consumers):
+        elif starts and not begins_anew and each.source not in reached((each.target,), consumers):
             yield f"the connection from {names[each.source]} to {names[each.target]} is missing, and closes no loop"
-    if _has_loop(found, consumers):
+    if len(producers_first(set(found), consumers)) < len(found):
         yield "event-time connections are a loop, so its watermarks would wait for themselves"
 
 
@@ -92,31 +93,6 @@ def _wrong_greatest(index: int, found: dict[int, EventTimeOperator], done: Stage
         max((s.minimum_gap for s in sources), default=0.0),
     ):
         yield f"lag or minimumGap of {operator.name} is not the greatest that comes to it"
-
-
-def _leads(first: int, last: int, consumers: defaultdict[int, list[int]]) -> bool:
-    seen, waiting = {first}, [first]
-    while waiting and last not in seen:
-        for consumer in consumers[waiting.pop()]:
-            if consumer not in seen:
-                seen.add(consumer)
-                waiting.append(consumer)
-    return last in seen
-
-
-def _has_loop(found: dict[int, EventTimeOperator], consumers: defaultdict[int, list[int]]) -> bool:
-    """Return True if not all operators can be taken away producers first."""
-    waiting_for = dict.fromkeys(found, 0)
-    for source in found:
-        for target in consumers[source]:
-            waiting_for[target] = waiting_for.get(target, 0) + 1
-    ready = [operator for operator, count in waiting_for.items() if not count]
-    for operator in ready:
-        for target in consumers[operator]:
-            waiting_for[target] -= 1
-            if not waiting_for[target]:
-                ready.append(target)
-    return len(ready) < len(waiting_for)
 
 
 def _event_time_map(stages: Stages, terms: Terms) -> Section:

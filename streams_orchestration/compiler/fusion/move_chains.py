@@ -17,9 +17,9 @@ from streams_orchestration.compiler.fusion.unit_flows import UnitFlows
 _STEPS = 40_000
 """The most moves that one search considers, or one for each unit of a larger graph: this bounds its time."""
 _TRIES = 60
-"""The most disturbances in a row that yield no better packing."""
+"""The number of disturbances without a better packing after which the search ends."""
 _PATIENCE = 64
-"""The most moves of a chain without a new best point."""
+"""The number of moves without a new best point after which a chain ends."""
 _LEAST = 1e-9
 """The least difference that counts as a gain, since sums of rates are not exact."""
 
@@ -55,7 +55,7 @@ class MoveChains:
         self._border = self._ends_of_crossing_flows(units)
         """Units with traffic to another container: only a move of such a unit can save any."""
         self._near_moves: set[int] = set()
-        """Units whose membership in the border must be checked again."""
+        """Units near a move, of which `_border` may be out of date."""
 
     def improve(self, units: Sequence[int]) -> None:
         """Move `units` for as long as it saves traffic, then disturb the packing and try again."""
@@ -179,7 +179,10 @@ class MoveChains:
     def _choose(
         self, waiting: dict[int, list[tuple[float, int, int]]], free: set[int], overfull: int
     ) -> tuple[int, int] | None:
-        """Choose the best move that leaves at most one container too large; it leaves the too large one, if any."""
+        """Return the best move after which at most one container is too large.
+
+        If a container is too large already, the move takes a unit out of it.
+        """
         self._steps -= 1 + len(waiting) // 8
         best: tuple[float, int, int] | None = None
         for here in (overfull,) if overfull >= 0 else waiting:

@@ -65,7 +65,10 @@ _TRIES = 256
 
 
 def most_operators(operators: int, containers: int) -> int:
-    """Return the most operators of a container: an even share and an eighth; one more for shares of 4 to 7."""
+    """Return the highest number of operators that a container may get.
+
+    That is an even share and an eighth of it; with an even share of 4 to 7 operators, it is one operator more.
+    """
     share = -(-operators // containers)
     return share + max(share // 8, share > 3)
 
@@ -98,7 +101,7 @@ class Packing:
         self._rates = rates
         self._sizes = [len(unit.operators) for unit in units]
         self._bound = {number for number, unit in enumerate(units) if unit.claims or unit.host_set >= 0}
-        """Units with claims or wishes for their host."""
+        """Units that claim a value of their PE, or that must be placed on certain hosts."""
         self._container_of = [-1] * len(units)
 
     @cached_property
@@ -112,9 +115,10 @@ class Packing:
     def pack(self, members: Sequence[int], count: int) -> None:
         """Spread units of one kind over `count` new containers, or over more if their claims need more.
 
-        The containers are filled one after the other, up to an even share of what is left: a first unit by rule 55,
-        then always the unit that shares most traffic with the container, downstream ones and the latest reached
-        first, so that chains stay whole. One unit is kept back for every container still to come.
+        The containers are filled one after the other, each up to an even share of the remaining operators. The first
+        unit of a container follows rule 55. Then always the unit with the most traffic to the container comes next. Of
+        equal units, a downstream one comes first, then the one that was reached last, so chains stay whole. One unit is
+        kept for every container that is still empty.
         """
         if count == 1 and self._bound.isdisjoint(members):
             self._fill(members)
@@ -157,7 +161,7 @@ class Packing:
         return pes
 
     def _fill(self, members: Sequence[int]) -> None:
-        """Put units that nothing keeps apart into one container."""
+        """Put all units into one container; the caller knows that no claim and no host keeps them apart."""
         container = self._open()
         container.operators = sum(self._sizes[each] for each in members)
         for each in members:
@@ -182,7 +186,10 @@ class Packing:
         )
 
     def _in_order(self, members: Sequence[int]) -> list[int]:
-        """Sort units as seeds of containers: one for every claimed value, then by rule 55, unconnected ones last."""
+        """Sort units by how well they begin a container.
+
+        First comes one unit for every claimed value, then units by rule 55, then units without connections.
+        """
         alike: dict[tuple[int, int, bool, bool, int], list[int]] = {}
         seen: dict[Claim, int] = {}
         downstream, upstream = self._flows.downstream, self._flows.upstream
@@ -238,7 +245,10 @@ class Packing:
         return room and (unit not in self._bound or self._fits(container, unit))
 
     def _place_rest(self, rest: Sequence[int], first: int) -> None:
-        """Put the rest into containers that claim the same, else into the smallest that fit, else into new ones."""
+        """Put the remaining units into containers.
+
+        A unit goes to a container with the same claim, else to the smallest container that it fits, else to a new one.
+        """
         if not rest:
             return
         claimed: dict[Claim, int] = {}
@@ -266,7 +276,7 @@ class Packing:
             claimed.update(dict.fromkeys(self._units[unit].claims, container))
 
     def _refine(self, members: Sequence[int], first: int) -> None:
-        """Move single units of one kind between containers of even size, to save traffic.
+        """Move single units between the containers from number `first` on, to save traffic, and keep their sizes even.
 
         Units with claims or host placement are not moved.
         """

@@ -22,10 +22,10 @@ _SHOWN = 5
 def measured_rates(
     logical: LogicalGraph, physical: PhysicalGraph, profile: Profile
 ) -> tuple[dict[tuple[int, int], float], list[Diagnostic]]:
-    """Return the measured rate of every output port in the profile, and warnings where the two do not match.
+    """Return the measured rate of every output port, and warnings where the profile does not fit the application.
 
-    Replicas keep their own rates if all measured replicas still exist. A profile of another width, or one by logical
-    names, has the rate of all replicas together, which they share evenly.
+    Replicas keep their own rates if all measured replicas still exist. If the profile has another width, or measured
+    only the logical operator, the rates of its replicas are added up, and the replicas of today share the sum evenly.
     """
     if profile.application != logical.application:
         message = f"the profile was measured on {profile.application}, this is {logical.application}"
@@ -62,7 +62,7 @@ def measured_rates(
 def shares(
     replicas: Sequence[int], measured: Sequence[tuple[str, float]], names: Mapping[str, int]
 ) -> Iterator[tuple[int, float]]:
-    """Yield the share of every replica of one logical operator in some amounts.
+    """Yield every replica of one logical operator with its share of the measured amounts.
 
     Args:
         replicas: all replicas of the operator.
@@ -82,7 +82,7 @@ def logical_name(replica: str) -> str:
 
 
 def _unmeasured(logical: LogicalGraph, physical: PhysicalGraph, rates: Rates) -> list[str]:
-    """Return the logical output ports that have readers and a replica without a measurement."""
+    """Return the logical output ports that have readers and at least one replica without a measured rate."""
     ports = dict.fromkeys((connection.source, connection.source_port) for connection in physical.connections)
     missing = dict.fromkeys(
         (logical.operators[physical.operators[operator].logical].name, port)

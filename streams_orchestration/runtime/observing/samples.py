@@ -6,21 +6,22 @@ Only streams between PEs have samples. Within a PE, tuples are passed on in memo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from fnmatch import fnmatchcase
+from typing import Any, cast
 
 import pyarrow as pa
 from sqlalchemy import Connection, select
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.pe_streams import stream_name
+from streams_orchestration.model.secrets import HIDDEN, masked, names_secret
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.formats.texts import plain, shown
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import SegmentRow
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.observing.masking import Mask
 from streams_orchestration.runtime.settings import SAMPLES, Settings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
@@ -195,3 +196,40 @@ def _text(value: Any) -> str | None:
     # control characters, and those that change the direction of a text, are escaped
     seen = "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text[:LONGEST_TEXT])
     return seen if len(text) <= LONGEST_TEXT else f"{seen}…"
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """The attributes whose values are hidden: the configured ones, and those whose names suggest credentials."""
+
+    names: tuple[str, ...] = ()
+    """Patterns for names of attributes at any depth, with `*` and `?`, case-insensitive."""
+
+    def hides(self, name: str) -> bool:
+        """Return True if values of attributes with this name are hidden, also because it suggests credentials."""
+        wanted = name.lower()
+        if any(fnmatchcase(wanted, each.lower()) for each in self.names):
+            return True
+        return names_secret(name)
+
+    def attribute(self, name: str, value: Any) -> Any:
+        """Mask the value of an attribute, including nested structs, lists and maps.
+
+        Args:
+            name: name of the attribute.
+            value: a Python value; a map is a list of pairs.
+        """
+        if value is None:
+            return None
+        return HIDDEN if self.hides(name) else self._within(value)
+
+    def _within(self, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            fields = cast("Mapping[Any, Any]", value)
+            return {str(name): self.attribute(str(name), each) for name, each in fields.items()}
+        if isinstance(value, list | tuple):
+            parts = cast("Sequence[Any]", value)
+            if isinstance(value, tuple) and len(parts) == 2 and isinstance(parts[0], str):
+                return parts[0], self.attribute(parts[0], parts[1])
+            return [self._within(each) for each in parts]
+        return masked(value) if isinstance(value, str) else value

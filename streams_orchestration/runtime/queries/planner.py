@@ -212,12 +212,12 @@ class Planner:
         results, took = self._done
         failed = next((result for result in results if result.error is not None), None)
         try:
-            if failed is not None:
+            fault = None if failed is None else failed.error
+            if fault is None and len(results) != len(program.tasks):
+                fault = f"only {len(results)} of {len(program.tasks)} tasks gave a result"
+            if fault is not None:
                 place = place_for_others(launched.directories.log)
-                message = f"PE {program.pe}, batch {plan.batch}: {failed.error} (log: {place})"
-                raise StreamsRuntimeError(message)
-            if len(results) != len(program.tasks):
-                message = f"PE {program.pe}: {len(results)} of {len(program.tasks)} tasks answered"
+                message = f"PE {program.pe}, batch {plan.batch}: {fault} (log: {place})"
                 raise StreamsRuntimeError(message)
             began = world.monotonic()
             commit_batch(self._catalog, program, plan, results, took, commit_before=self.commit_seconds)

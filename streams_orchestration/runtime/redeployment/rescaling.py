@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any
+
+import numpy as np
 
 from streams_orchestration import world
 from streams_orchestration.compiler.brief import without_channels
@@ -13,11 +15,10 @@ from streams_orchestration.compiler.redeployment.outcome import StateMove, State
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.event_time.partitions import merged_clocks
 from streams_orchestration.operators.states.conversion import ConversionError, converted
-from streams_orchestration.operators.states.rescaling import RescaleError
+from streams_orchestration.operators.states.rescaling import PortKeys, RescaleError
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.watermarks import END, IDLE
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.redeployment.proof import prove
 from streams_orchestration.runtime.redeployment.routes import SplitterRoute
 from streams_orchestration.runtime.tasks.clock_calls import goes_by_clock
 from streams_orchestration.runtime.tasks.floors import FLOORS, Floors, floored_state
@@ -211,3 +212,36 @@ def _round_robins(program: OperatorProgram) -> Iterator[tuple[str, int]]:
             pending += [inner for channel in each.channels for inner in channel]
             if each.policy == "roundRobin":
                 yield each.id, len(each.channels)
+
+
+class MisplacedKeysError(StreamsRuntimeError):
+    """The error that keys of a state are not in the channel of their tuples. The message contains no key."""
+
+    def __init__(self, operator: str, attributes: tuple[str, ...], count: int, total: int) -> None:
+        noun = "key" if total == 1 else "keys"
+        super().__init__(
+            f"state of {operator}: {count} of {total} {noun} of ({', '.join(attributes)}) would not be found, since "
+            "tuples with them go to another channel. What the state calls by these names is not what the splitter "
+            f"sees: keep to attributes that nothing changes on the way, or lose the state with --drop-state {operator}"
+        )
+
+
+def prove(operator: str, keys: Iterable[PortKeys], route: SplitterRoute, channel: int) -> None:
+    """Check every key of a replica's state by hashing it as the splitters do.
+
+    Args:
+        operator: physical name of the replica.
+        keys: keys in its state, per input port. Keys that lack an attribute of the splitter are not checked.
+        route: the splitters of the replicas.
+        channel: index of this replica.
+
+    Raises:
+        MisplacedKeysError: the tuples of a key go to another channel.
+    """
+    for port, values in keys:
+        attributes = route.attributes(port)
+        if attributes is None or not set(attributes) <= set(values.schema.names):
+            continue
+        wrong = int(np.count_nonzero(route.channels(values, port) != channel))
+        if wrong:
+            raise MisplacedKeysError(operator, attributes, wrong, values.num_rows)

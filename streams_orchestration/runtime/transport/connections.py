@@ -18,7 +18,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.pe_streams import shows_uncommitted, stream_name
-from streams_orchestration.compiler.event_time.links import exported_times, imported_times
+from streams_orchestration.compiler.event_time.roles import exported_times, imported_times
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram
 from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.model.subscription import is_about

@@ -20,9 +20,9 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import SegmentRow
-from streams_orchestration.runtime.observing.masking import Mask
 from streams_orchestration.runtime.observing.samples import (
     LONGEST_TEXT,
+    Mask,
     NoSampleError,
     NothingPassesError,
     Sample,

@@ -14,8 +14,7 @@ from streams_orchestration.compiler.redeployment.outcome import RouteLevel, Stat
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import PortKeys, StateKeys
 from streams_orchestration.operators.states.state import State
-from streams_orchestration.runtime.redeployment.proof import MisplacedKeysError, prove
-from streams_orchestration.runtime.redeployment.rescaling import StateRefusedError
+from streams_orchestration.runtime.redeployment.rescaling import MisplacedKeysError, StateRefusedError, prove
 from streams_orchestration.runtime.redeployment.routes import SplitterRoute
 from streams_orchestration.runtime.tasks.routing import hash_channels
 from streams_orchestration_tests.examples import examples
