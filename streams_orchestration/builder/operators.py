@@ -23,6 +23,7 @@ def Aggregate(
     partition_by: Sequence[Any] | None = None,
     output: Mapping[str, Any] | None = None,
     time_attribute: str | None = None,
+    by: Literal["tuples", "clock"] | None = None,
     functions: Literal["spark", "streams"] | None = None,
     take_last: bool | Reference | None = None,
     aggregate_incomplete_windows: bool | Reference | None = None,
@@ -39,6 +40,7 @@ def Aggregate(
         partition_by: Attributes whose values each have their own window.
         output: Maps an attribute to an output function such as Average(e). Other attributes come from groupBy and partitionBy.
         time_attribute: Timestamp attribute by which time(...) windows are ordered.
+        by: Time of time(...) and partitionAge(...): the attribute timeAttribute (tuples), or the clock of the machine.
         functions: System whose output functions are used. streams: results have the type of the argument, integers wrap around, means of integers are truncated, counts are int, and of extreme tuples the first one counts.
         take_last: Take each attribute without a function from the last tuple of the group, by its name.
         aggregate_incomplete_windows: Tumbling windows: also submit windows that the end of the stream cuts off; false by default. Sliding windows: also submit a window that was never full before; true by default.
@@ -55,6 +57,7 @@ def Aggregate(
             "partitionBy": partition_by,
             "output": output,
             "timeAttribute": time_attribute,
+            "by": by,
             "functions": functions,
             "takeLast": take_last,
             "aggregateIncompleteWindows": aggregate_incomplete_windows,
@@ -820,6 +823,7 @@ def Join(
     default_tuple_rhs: Mapping[str, Any] | None = None,
     window_markers: bool | Reference | None = None,
     at_end: Literal["submit", "drop"] | None = None,
+    by: Literal["tuples", "clock"] | None = None,
     output: Mapping[str, Any] | None = None,
     time_attribute: str | None = None,
 ) -> Use:
@@ -841,6 +845,7 @@ def Join(
         default_tuple_rhs: Maps attributes of port 1 to constant expressions, in place of absent.
         window_markers: Submit a window marker after every tuple that gave something.
         at_end: Tuples of an outer side that have not matched when both streams end: submit or drop them.
+        by: Time of time(...) and partitionAge(...): the attribute timeAttribute (tuples), or the clock of the machine.
         output: Maps an attribute to an expression. Other attributes keep their values.
         time_attribute: Timestamp attribute of both streams by which time(...) windows are ordered.
     """
@@ -862,6 +867,7 @@ def Join(
             "defaultTupleRHS": default_tuple_rhs,
             "windowMarkers": window_markers,
             "atEnd": at_end,
+            "by": by,
             "output": output,
             "timeAttribute": time_attribute,
         },
@@ -1343,6 +1349,7 @@ def Sort(
     order: Literal["ascending", "descending"] | Sequence[Any] | None = None,
     partition_by: Sequence[Any] | None = None,
     time_attribute: str | None = None,
+    by: Literal["tuples", "clock"] | None = None,
     output: Mapping[str, Any] | None = None,
     at_end: Literal["submit", "drop"] | None = None,
 ) -> Use:
@@ -1355,6 +1362,7 @@ def Sort(
         order: ascending or descending, for all sort keys or for each.
         partition_by: Attributes whose values each have their own window.
         time_attribute: Timestamp attribute by which time(...) windows are ordered.
+        by: Time of time(...) and partitionAge(...): the attribute timeAttribute (tuples), or the clock of the machine.
         output: Maps an attribute to an expression. Other attributes keep their values.
         at_end: Tumbling windows that are open when the stream ends: submit or drop them. Sliding windows are submitted.
     """
@@ -1367,6 +1375,7 @@ def Sort(
             "order": order,
             "partitionBy": partition_by,
             "timeAttribute": time_attribute,
+            "by": by,
             "output": output,
             "atEnd": at_end,
         },

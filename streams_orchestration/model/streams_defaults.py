@@ -18,8 +18,8 @@ class Difference(NamedTuple):
     parameters: Mapping[str, Any]
     """The parameters by which the operator does as in IBM Streams; empty if there are none."""
     when: str = ""
-    """The condition under which they are written: `tumbling` or `sliding` windows, an `outer` join, a `file` of keys,
-    the format `csv`, or `no limit`; always by default."""
+    """The condition under which they are written: windows that are `tumbling` or `sliding` or of a `time`, an `outer`
+    join, a `file` of keys, the format `csv`, or `no limit`; always by default."""
 
 
 STREAMS_DEFAULTS: tuple[Difference, ...] = (
@@ -48,6 +48,13 @@ STREAMS_DEFAULTS: tuple[Difference, ...] = (
         "Nothing is submitted at the end.",
         {"atEnd": "drop"},
         "tumbling",
+    ),
+    Difference(
+        "Aggregate",
+        "The time of `time(n)` and `partitionAge(n)` is an attribute.",
+        "It is the clock, which also closes and triggers windows without tuples.",
+        {"by": "clock"},
+        "time",
     ),
     Difference(
         "DeDuplicate",
@@ -90,6 +97,13 @@ STREAMS_DEFAULTS: tuple[Difference, ...] = (
     ),
     Difference(
         "Join",
+        "The time of `time(n)` is an attribute.",
+        "It is the clock, by which tuples leave a window.",
+        {"by": "clock"},
+        "time",
+    ),
+    Difference(
+        "Join",
         "No markers.",
         "A window marker follows every tuple that gave something.",
         {"windowMarkers": True},
@@ -112,6 +126,13 @@ STREAMS_DEFAULTS: tuple[Difference, ...] = (
         "An unmatched tuple that leaves is submitted before the pairs of the tuple that evicts it.",
         "It is submitted behind them, before the same marker.",
         {},
+    ),
+    Difference(
+        "Sort",
+        "The time of `time(n)` is an attribute.",
+        "It is the clock, which also closes windows without tuples.",
+        {"by": "clock"},
+        "time",
     ),
     Difference(
         "Sort",

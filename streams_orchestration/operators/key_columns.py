@@ -16,6 +16,8 @@ from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.spl_text import SplText
+from streams_orchestration.operators.windows.clause import ARRIVAL
+from streams_orchestration.operators.windows.clock import nanoseconds
 
 _MARK = "@"
 _Parameters = TypeVar("_Parameters", bound=Parameters)
@@ -39,8 +41,15 @@ def expressions_of(*lists: Sequence[str]) -> list[str]:
 class KeyColumns:
     """The key expressions of each input port of an operator."""
 
-    def __init__(self, context: OperatorContext) -> None:
+    def __init__(self, context: OperatorContext, *, by_clock: bool = False) -> None:
+        """Begin without keys.
+
+        Args:
+            context: the context of the operator.
+            by_clock: add the column `ARRIVAL`, the time of the batch in which a tuple came.
+        """
         self._context = context
+        self._arrival = pa.field(ARRIVAL, pa.timestamp("ns", "UTC")) if by_clock else None
         self._schemas = [pa.schema([field for field in each if _MARK not in field.name]) for each in context.inputs]
         self._columns: list[dict[str, Expression]] = [{} for _ in context.inputs]
 
@@ -82,7 +91,13 @@ class KeyColumns:
     def inputs(self) -> tuple[pa.Schema, ...]:
         """The schemas of the input ports with the columns of the keys."""
         return tuple(
-            pa.schema([*schema, *(pa.field(name, each.arrow_type) for name, each in columns.items())])
+            pa.schema(
+                [
+                    *schema,
+                    *(pa.field(name, each.arrow_type) for name, each in columns.items()),
+                    *([] if self._arrival is None else [self._arrival]),
+                ]
+            )
             for schema, columns in zip(self._schemas, self._columns, strict=True)
         )
 
@@ -94,9 +109,12 @@ class KeyColumns:
     def extended(self, port: int, batch: TupleBatch) -> TupleBatch:
         """Return the tuples of a port with the columns of its keys."""
         columns = self._columns[port]
-        if not columns:
+        if not columns and self._arrival is None:
             return batch
         tuples: Any = batch.arrow
         for name, expression in columns.items():
             tuples = tuples.append_column(pa.field(name, expression.arrow_type), evaluate(expression, batch.arrow))
+        if self._arrival is not None:
+            came = pa.scalar(nanoseconds(self._context.now), self._arrival.type)
+            tuples = tuples.append_column(self._arrival, pa.repeat(came, len(batch)))
         return TupleBatch(tuples).with_watermarks(batch.watermarks)

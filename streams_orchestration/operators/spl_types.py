@@ -26,7 +26,7 @@ def tuple_type(schema: pa.Schema) -> Tuple:
     Raises:
         ValueError: an attribute has a type that SPL does not have.
     """
-    own = (field for field in schema if not field.name.startswith("@"))  # columns of keys are no attributes
+    own = (field for field in schema if "@" not in field.name)  # columns of keys are no attributes
     return Tuple(tuple(TupleAttribute(field.name, spl_type(field.name, field.type)) for field in own))
 
 

@@ -89,6 +89,7 @@ class OperatorHarness:
             submit=self._submitted,
             punctuate=lambda port, mark: self.sent.append((port, mark)),
         )
+        self._inputs = self.context.inputs  # an operator may add columns of its own to those of its context
         if event_time is not None:
             self.context.event_time = (
                 declared_role(self.context, event_time) if isinstance(event_time, str) else event_time
@@ -151,7 +152,7 @@ class OperatorHarness:
         return self
 
     def _batch(self, rows: Sequence[Row | Watermark | Idle], port: int) -> TupleBatch:
-        schema, tuples, marks = self.context.inputs[port], list[Row](), list[tuple[int, int]]()
+        schema, tuples, marks = self._inputs[port], list[Row](), list[tuple[int, int]]()
         for row in rows:
             if isinstance(row, Watermark):
                 marks.append((len(tuples), in_ticks(row.value)))

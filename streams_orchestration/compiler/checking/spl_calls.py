@@ -51,6 +51,10 @@ def refused_calls(operator: LogicalOperator, regions: RegionMap | None, *, deplo
     """
     inside = regions is not None and any(operator.index in region.operators for region in regions.logical)
     found: dict[tuple[str, str], Diagnostic] = {}
+    if inside and "window" in operator.parameters and operator.parameters.get("by") == "clock":
+        message = f"windows of {operator.kind} go by the clock, so a replay of the consistent region may cut others"
+        place = operator.location_of("window")
+        found["SO0721", ""] = Diagnostic.of("SO0721", message, operator=operator.name, location=place)
     own = set(_defined(operator.parameters))
     for text, at in _texts(operator.parameters, str(operator.location or "")):
         for name in _called(text):

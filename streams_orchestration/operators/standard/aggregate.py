@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
+from streams_orchestration.operators.clock import ClockOperator
+from streams_orchestration.operators.contract import OperatorContext, Punctuation
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.failed_tuples import Sieve
-from streams_orchestration.operators.key_columns import KeyColumns, expressions_of, has_expressions, names_of
+from streams_orchestration.operators.key_columns import KeyColumns, expressions_of, names_of
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.spl_text import SplText
 from streams_orchestration.operators.standard.aggregate_columns import compile_aggregate
 from streams_orchestration.operators.standard.aggregate_parameters import AggregateParameters, aggregate_window
-from streams_orchestration.operators.standard.event_time_groups import EventTimeGroups, GroupsOfPanes, keeps_panes
+from streams_orchestration.operators.standard.event_time_groups import (
+    EventTimeGroups,
+    GroupsOfPanes,
+    keeps_panes,
+    needed_role,
+)
 from streams_orchestration.operators.standard.group_results import GroupResults
 from streams_orchestration.operators.standard.number_measure import WindowCount
 from streams_orchestration.operators.standard.value_measures import Reached
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema, normalised
-from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding, names_in
+from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.window_results import submit_windows
-from streams_orchestration.operators.windows.clause import Window
-from streams_orchestration.operators.windows.partition_eviction import Evicted, PartitionEviction
+from streams_orchestration.operators.windows.clause import ARRIVAL, Window
+from streams_orchestration.operators.windows.clock import Ticks, earliest, nanoseconds
+from streams_orchestration.operators.windows.partition_eviction import Evicted, PartitionEviction, number_keys
 from streams_orchestration.operators.windows.ranges import groups_of, whole_windows
 from streams_orchestration.operators.windows.rescaling import WindowShape
 from streams_orchestration.operators.windows.sliding import Firings, SlidingWindows
@@ -35,11 +41,12 @@ ROWS_AT_ONCE = 1_000_000
 """The number of rows of overlapping sliding windows that are processed together."""
 
 
-class Aggregate(Operator):
+class Aggregate(ClockOperator):
     """Submits a tuple for each group, in order of appearance, then a marker, when a window closes or is triggered.
 
     The state holds the running values of tumbling windows and the tuples of sliding windows. Values are always added in
-    order of arrival, so a replay with other batch boundaries gives bit-identical results.
+    order of arrival, so a replay with other batch boundaries gives bit-identical results. Only with `by: clock`, the
+    time of a batch closes or triggers windows of a time; a window without tuples gives a marker then.
     """
 
     Parameters = AggregateParameters
@@ -49,36 +56,12 @@ class Aggregate(Operator):
     @classmethod
     def state_attributes(cls, parameters: AggregateParameters) -> Collection[str] | None:
         """Return the attributes that tumbling windows use; None for sliding windows, `takeLast`, and SPL."""
-        window = aggregate_window(parameters.window)
-        keys = (*parameters.group_by, *parameters.partition_by)
-        if any(isinstance(each, SplText) for each in (*parameters.output.values(), *keys)):
-            return None
-        if parameters.take_last or (isinstance(window, Window) and not window.tumbling):
-            return None
-        attributes = [*parameters.group_by, *parameters.partition_by, *cls._attributes_of_window(parameters)]
-        return names_in(*map(name_token, attributes), *parameters.output.values())
+        return parameters.state_attributes()
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: AggregateParameters) -> Sharding:
-        """Return whether and by which keys the state can be divided among channels.
-
-        Partitions are divided by their keys, unless windows count or give up partitions within a channel. Windows that
-        punctuation closes can be divided in any way. A window over all tuples cannot be divided.
-        """
-        window = aggregate_window(parameters.window)
-        if has_expressions(parameters.partition_by):
-            return Sharding(refusal="is windows of partitions by expressions; those by attributes could be divided")
-        if not isinstance(window, Window):
-            keys = tuple(parameters.partition_by)
-            return Sharding(keys=(keys,)) if keys else Sharding(anyhow=True)
-        given_up = "" if window.partitions is None else window.partitions.kind
-        if given_up in ("partitionCount", "tupleCount") or (given_up and window.eviction.kind == "punct"):
-            return Sharding(refusal=f"is partitions of one channel, which {given_up}(...) counts or gives up there")
-        if window.eviction.kind == "punct":
-            return Sharding(anyhow=True)
-        if not window.partitioned:
-            return Sharding(refusal="is one window over all tuples of a channel; those of partitions could be divided")
-        return Sharding(keys=(tuple(parameters.partition_by),))
+        """Return whether and by which keys the state can be divided among channels."""
+        return parameters.sharding()
 
     @classmethod
     def keeps_state(cls, before: AggregateParameters, after: AggregateParameters) -> bool:
@@ -96,28 +79,25 @@ class Aggregate(Operator):
         """Return the attributes that groups, windows and functions name, and the output attributes of the functions."""
         found, keys = Mentions.of(output=parameters.output), (parameters.group_by, parameters.partition_by)
         return found._replace(
-            inputs=[*names_of(*keys), *cls._attributes_of_window(parameters)],
+            inputs=[*names_of(*keys), *parameters.window_attributes()],
             expressions=[*found.expressions, *expressions_of(*keys)],
         )
 
-    @staticmethod
-    def _attributes_of_window(parameters: AggregateParameters) -> list[str]:
-        window = aggregate_window(parameters.window)
-        if not isinstance(window, Window):
-            return []
-        attributes = (parameters.time_attribute, window.eviction.attribute, window.trigger.attribute)
-        return [each for each in attributes if each is not None]
+    @classmethod
+    def goes_by_clock(cls, parameters: Mapping[str, Any]) -> bool:
+        """Return True for `by: clock`."""
+        return parameters.get("by") == "clock"
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: AggregateParameters) -> None:
         """Raise ValueError if the window, an attribute or a function does not fit."""
-        columns = KeyColumns(context)
+        columns = KeyColumns(context, by_clock=parameters.by == "clock")
         parameters = parameters.keyed(columns)
         compile_aggregate(columns.context, parameters)
 
     def setup(self) -> None:
         """Parse the window and the functions."""
-        self.columns = KeyColumns(self.context)
+        self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.parameters.keyed(self.columns)
         self.context.inputs = self.columns.inputs
         compiled = compile_aggregate(self.context, self.parameters)
@@ -128,17 +108,13 @@ class Aggregate(Operator):
         names = list(dict.fromkeys([*partition, *self.parameters.group_by]))
         self.keys = pa.schema([self.context.inputs[0].field(name) for name in names])
         self.partition = pa.schema([self.keys.field(name) for name in partition])
+        self.ticks = Ticks()
+        """The times at which the clock closes or triggers windows."""
         self.timed: EventTimeGroups | None = None
         """The panes of a window of event time; the other windows are not used then."""
         window = compiled.window
         if not isinstance(window, Window):
-            role = self.context.event_time
-            if role is None:
-                message = (
-                    f"window: {self.parameters.window!r} needs event time, and the stream has none; name its times in "
-                    "the annotation eventTime of the operator that makes it"
-                )
-                raise ValueError(message)
+            role = needed_role(self.context, self.parameters.window)
             groups = GroupsOfPanes(
                 window, self.parameters.refinement, self.keys, partition, self.measures, compiled.functions
             )
@@ -149,6 +125,7 @@ class Aggregate(Operator):
         self.window = window
         self.heeds_marks = window.eviction.kind == "punct"
         source, eviction, trigger = self.context.inputs[0], self.window.eviction, self.window.trigger
+        self.ticks = trigger.ticks
         types, policy = self.partition.types, self.window.partitions
         self.eviction = None if policy is None else PartitionEviction(policy, self.window, types)
         if self.eviction is not None:
@@ -171,6 +148,43 @@ class Aggregate(Operator):
         self.groups.clear()
         if self.eviction is not None:
             self.eviction.clear()
+        self.ticks.clear()
+
+    def on_time(self) -> None:
+        """Close or trigger windows by the clock, and evict tuples that are too old."""
+        if self.timed is not None or self.parameters.by != "clock":
+            return
+        if (reached := self.ticks.reached(self.context.now)) is not None:
+            self._tick(nanoseconds(reached))
+        self._expire(nanoseconds(self.context.now))
+
+    def wake(self) -> float | None:
+        """Return the next time at which the clock closes or triggers windows."""
+        return self.ticks.wake
+
+    def _tick(self, time: int) -> None:
+        nothing = np.zeros(0, np.int64)
+        given_up = nothing if self.eviction is None else self.eviction.expire(time)
+        if self.window.tumbling:
+            lost = self.tumbling.give_up(number_keys(given_up)) if len(given_up) else nothing
+            self._close_all(self._with_evicted(nothing, nothing, lost, np.zeros(len(lost)))[0])
+            return
+        if len(given_up):
+            self.sliding.give_up(number_keys(given_up))
+        self._expire(time)
+        if self.sliding.fires_empty:
+            self.punctuate(Punctuation.WINDOW)
+            return
+        self._summarise(self.sliding.fire())
+        self._set_failed_aside()
+
+    def _expire(self, time: int) -> None:
+        """Evict the tuples that are too old at a time."""
+        if self.window.eviction.attribute != ARRIVAL:
+            return
+        if self.sliding.expire(time - self.window.eviction.size) and self.eviction is not None:
+            self.eviction.emptied()
+            self.eviction.recall(self.sliding.held())
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Add the tuples to their windows."""
@@ -191,8 +205,8 @@ class Aggregate(Operator):
             values = self.window.eviction.values(source)
             numbers, evicted = self.eviction.assign(keys, codes, values, policy.times(source))
             heads, codes = distinct([pa.array(numbers)], len(numbers))
-            keys = _numbered(numbers[heads])
-        given_up = _numbered(np.array([each.number for each in evicted], np.int64))
+            keys = number_keys(numbers[heads])
+        given_up = number_keys(np.array([each.number for each in evicted], np.int64))
         if self.window.tumbling:
             windows, closed, at = self.tumbling.assign(keys, codes, source)
             self._add(windows, tuples)
@@ -246,7 +260,7 @@ class Aggregate(Operator):
     def _current_partitions(self, source: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray]:
         """Return the same as `_partitions` for tuples already in windows, using the keys that the windows use."""
         keys, codes = self._partitions(source)
-        return (keys, codes) if self.eviction is None else (_numbered(self.eviction.numbers_of(keys)), codes)
+        return (keys, codes) if self.eviction is None else (number_keys(self.eviction.numbers_of(keys)), codes)
 
     def _add(self, windows: np.ndarray, tuples: Evaluated) -> None:
         """Add tuples to the groups of their windows."""
@@ -310,21 +324,30 @@ class Aggregate(Operator):
             return
         punctuated = self.window.eviction.kind == "punct"
         if mark is Punctuation.WINDOW and punctuated:
-            closed = self.tumbling.close()
-            if self.eviction is not None:
-                self.eviction.emptied()
-            self._end_windows(closed)
-            if not len(closed):
-                self.punctuate(mark)
+            self._close_all()
         elif mark is Punctuation.FINAL:
             incomplete = self.window.tumbling and bool(self.parameters.aggregate_incomplete_windows)
             if incomplete or (punctuated and self.parameters.at_end == "submit"):
                 self._end_windows(self.tumbling.close(), mark=False)
             self.reset_to_initial_state()
+            self.ticks.end()
+
+    def _close_all(self, evicted: Sequence[int] | np.ndarray = ()) -> None:
+        """Close the windows of all partitions, behind those of evicted ones; without any, submit a marker."""
+        closed = np.r_[np.array(evicted, np.int64), self.tumbling.close()]
+        if self.eviction is not None:
+            self.eviction.emptied()
+        self._end_windows(closed)
+        if not len(closed):
+            self.punctuate(Punctuation.WINDOW)
 
     def _end_windows(self, closed: np.ndarray, *, mark: bool = True) -> None:
-        """Submit the groups of windows that were closed by a mark instead of a tuple."""
+        """Submit the groups of windows that were closed by a mark or the clock instead of a tuple."""
         self._emit(closed, np.zeros(len(closed)), mark=mark)
+        self._set_failed_aside()
+
+    def _set_failed_aside(self) -> None:
+        """Set the failed groups aside, without tuples."""
         self.results.set_aside(pa.RecordBatch.from_pylist([], schema=self.context.inputs[0]), {})
 
     def checkpoint(self) -> State:
@@ -332,6 +355,7 @@ class Aggregate(Operator):
         if self.timed is not None:
             return self.timed.checkpoint()
         windows = {"groups": self.groups, **self.tumbling.dump()} if self.window.tumbling else self.sliding.dump()
+        windows |= self.ticks.dump()
         return windows if self.eviction is None else windows | self.eviction.dump()
 
     def restore(self, state: State) -> None:
@@ -339,6 +363,7 @@ class Aggregate(Operator):
         if self.timed is not None:
             self.timed.restore(state)
             return
+        self.ticks.load(state)
         if self.eviction is not None:
             self.eviction.load(state)
         if self.window.tumbling:
@@ -354,7 +379,9 @@ class Aggregate(Operator):
         states = [state for state in states if state]
         if self.timed is not None:
             return self.timed.rescale(states, route)
-        return self._shape().divide(states, route) if states else [{}] * route.width
+        if not states:
+            return [{}] * route.width
+        return [each | earliest(states) for each in self._shape().divide(states, route)]
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
         """Return the partition keys; none for windows that marks close, whose groups may be on any channel."""
@@ -367,11 +394,6 @@ class Aggregate(Operator):
     def _shape(self) -> WindowShape:
         return WindowShape(
             tuple(self.partition.names), tuple(self.keys.names), self.window.tumbling,
-            marked=self.window.eviction.kind == "punct", given_up=self.eviction is not None,
+            marked=self.window.eviction.closes_all, given_up=self.eviction is not None,
             merges={name: measure.merge for name, measure in self.measures.items()},
         )  # fmt: skip
-
-
-def _numbered(numbers: np.ndarray) -> pa.RecordBatch:
-    """Return partition keys that consist of numbers."""
-    return key_batch([pa.array(numbers)], np.arange(len(numbers)))

@@ -25,7 +25,7 @@ from streams_orchestration.operators.standard.measure import parse_measure
 from streams_orchestration.operators.standard.number_measure import WindowCount
 from streams_orchestration.operators.standard.pane_functions import PaneFunction, parse_pane_function
 from streams_orchestration.operators.standard.value_measures import Measure
-from streams_orchestration.operators.windows.clause import Window
+from streams_orchestration.operators.windows.clause import ARRIVAL, Window
 
 LATE_PORT = 1
 """The output port for tuples that are too late; failed tuples have the last port (`onError: route`)."""
@@ -100,7 +100,10 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
             columns[name] = value.assigned(field.type, required=name in context.required_at())
     window = aggregate_window(parameters.window) if window is None else window
     if isinstance(window, Window):
-        window = window.resolved(source, parameters.time_attribute)
+        if parameters.by == "clock":
+            window = window.by_clock().resolved(source, ARRIVAL)
+        else:
+            window = window.resolved(source, parameters.time_attribute)
     return CompiledAggregate(window, measures, functions, columns)
 
 

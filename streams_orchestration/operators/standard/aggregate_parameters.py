@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 from pydantic import Field, model_validator
 
+from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.operators.event_time.clause import (
     CalendarWindow,
     EventTimeOrder,
@@ -14,10 +16,11 @@ from streams_orchestration.operators.event_time.clause import (
     parse_event_time_window,
 )
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
-from streams_orchestration.operators.key_columns import KeyColumns
-from streams_orchestration.operators.spl_text import ExpressionText
+from streams_orchestration.operators.key_columns import KeyColumns, has_expressions
+from streams_orchestration.operators.spl_text import ExpressionText, SplText
 from streams_orchestration.operators.standard.streams_functions import Functions
-from streams_orchestration.operators.windows.clause import Window, parse_window
+from streams_orchestration.operators.states.rescaling import Sharding, names_in
+from streams_orchestration.operators.windows.clause import BY_CLOCK, TimeSource, Window, check_clock, parse_window
 
 PaneWindow = IntervalWindow | SessionWindow | CalendarWindow
 """A window of event time whose panes a watermark completes."""
@@ -56,6 +59,7 @@ class AggregateParameters(ExpressionParameters):
     time_attribute: str | None = Field(
         default=None, alias="timeAttribute", description="Timestamp attribute by which time(...) windows are ordered."
     )
+    by: TimeSource = Field(default="tuples", description=BY_CLOCK)
     functions: Functions = Field(
         default="spark",
         description=(
@@ -104,6 +108,7 @@ class AggregateParameters(ExpressionParameters):
         if not isinstance(window, Window):
             self._suit_event_time()
             return self
+        check_clock(self.by, self.time_attribute, [window])
         if self.refinement != "accumulating":
             message = f"refinement: {self.refinement} goes with windows of event time, which fire more than once"
             raise ValueError(message)
@@ -122,6 +127,47 @@ class AggregateParameters(ExpressionParameters):
         """Return the parameters with names of columns for the expressions among groups and partitions."""
         return columns.named(self, {"group_by": 0, "partition_by": 0})
 
+    def window_attributes(self) -> list[str]:
+        """Return the attributes by which the window goes."""
+        window = aggregate_window(self.window)
+        if not isinstance(window, Window):
+            return []
+        attributes = (self.time_attribute, window.eviction.attribute, window.trigger.attribute)
+        return [each for each in attributes if each is not None]
+
+    def state_attributes(self) -> Collection[str] | None:
+        """Return the attributes that tumbling windows use; None for sliding windows, `takeLast`, and SPL."""
+        window = aggregate_window(self.window)
+        keys = (*self.group_by, *self.partition_by)
+        if any(isinstance(each, SplText) for each in (*self.output.values(), *keys)):
+            return None
+        if self.take_last or (isinstance(window, Window) and not window.tumbling):
+            return None
+        attributes = [*keys, *self.window_attributes()]
+        return names_in(*map(name_token, attributes), *self.output.values())
+
+    def sharding(self) -> Sharding:
+        """Return whether and by which keys the state can be divided among channels.
+
+        Partitions are divided by their keys, unless windows count or give up partitions within a channel. Windows that
+        punctuation or the clock closes can be divided in any way. A window over all tuples cannot be divided.
+        """
+        window = aggregate_window(self.window)
+        if has_expressions(self.partition_by):
+            return Sharding(refusal="is windows of partitions by expressions; those by attributes could be divided")
+        if not isinstance(window, Window):
+            keys = tuple(self.partition_by)
+            return Sharding(keys=(keys,)) if keys else Sharding(anyhow=True)
+        eviction = (window.by_clock() if self.by == "clock" else window).eviction
+        given_up = "" if window.partitions is None else window.partitions.kind
+        if given_up in ("partitionCount", "tupleCount") or (given_up and eviction.closes_all):
+            return Sharding(refusal=f"is partitions of one channel, which {given_up}(...) counts or gives up there")
+        if eviction.closes_all:
+            return Sharding(anyhow=True)
+        if not window.partitioned:
+            return Sharding(refusal="is one window over all tuples of a channel; those of partitions could be divided")
+        return Sharding(keys=(tuple(self.partition_by),))
+
     @property
     def full_only(self) -> bool:
         """True if sliding windows are submitted only once they have been full."""
@@ -133,6 +179,7 @@ class AggregateParameters(ExpressionParameters):
             message = "timeAttribute does not go with a window of event time, whose attribute eventTime names"
             raise ValueError(message)
         for name, given in (
+            ("by: clock", self.by == "clock"),
             ("aggregateIncompleteWindows", self.aggregate_incomplete_windows),
             ("aggregateEvictedPartitions", self.aggregate_evicted_partitions),
             ("atEnd: drop", self.at_end == "drop"),

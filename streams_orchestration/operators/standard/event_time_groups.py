@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, Punctuation
+from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.event_time.clause import CalendarWindow, IntervalWindow, SessionWindow
@@ -360,3 +360,18 @@ def panes_of(groups: GroupsOfPanes, ticks: int) -> Panes:
     duration, period, offset, age, early = window.in_ticks(ticks)
     grid = IntervalGrid(duration, period, offset)
     return IntervalPanes(grid, age, by_pane=window.discard_by == "pane", early=early, sliced=groups.sliced)
+
+
+def needed_role(context: OperatorContext, window: str) -> EventTimeRole:
+    """Return the event time of an Aggregate's stream.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if context.event_time is None:
+        message = (
+            f"window: {window!r} needs event time, and the stream has none; name its times in the annotation eventTime "
+            "of the operator that makes it"
+        )
+        raise ValueError(message)
+    return context.event_time

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +11,9 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import default_value, type_name
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.clock import ClockOperator
 from streams_orchestration.operators.constants import constants
-from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
+from streams_orchestration.operators.contract import OperatorContext, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import parse_condition
 from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs
@@ -23,26 +24,26 @@ from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.spl_types import columns_of_ports, over_ports
 from streams_orchestration.operators.standard.join_by_time import TimedJoin
 from streams_orchestration.operators.standard.join_parameters import SIDES, JoinParameters
-from streams_orchestration.operators.standard.join_side import JoinSide
+from streams_orchestration.operators.standard.join_side import JoinSide, joined_schema, taken_with
 from streams_orchestration.operators.standard.join_within import TimedSide
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
-from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.operators.watermarks import Watermarks
-from streams_orchestration.operators.windows.clause import Policy
+from streams_orchestration.operators.windows.clause import ARRIVAL, Policy
+from streams_orchestration.operators.windows.clock import PER_SECOND, nanoseconds
 
 PAIRS_AT_ONCE = 1_000_000
 """The largest number of candidate pairs formed at once when there are no equality attributes."""
 
 
-class Join(Operator):
+class Join(ClockOperator):
     """Adds each tuple to its window and pairs it with the tuples in the other window, in their order.
 
     In `match` and `output`, an attribute of one stream has its own name; an attribute of both is `lhs_name` or
     `rhs_name`. A tuple of an outer side that leaves its window unmatched is submitted with nulls for the other side, or
     with what `absent` and `defaultTupleLHS` say; at the end of the streams all such tuples leave, unless `atEnd` drops
     them. Null equals nothing. Only the order in which the tuples of the two
-    streams arrive decides which of them meet.
+    streams arrive decides which of them meet. Only with `by: clock`, tuples leave a window of a time by the clock.
     """
 
     heeds_marks = False
@@ -85,9 +86,14 @@ class Join(Operator):
         return Sharding(keys=tuple(keys))
 
     @classmethod
+    def goes_by_clock(cls, parameters: Mapping[str, Any]) -> bool:
+        """Return True for `by: clock`."""
+        return parameters.get("by") == "clock"
+
+    @classmethod
     def check(cls, context: OperatorContext, parameters: JoinParameters) -> None:
         """Raise ValueError if a window, an attribute or an expression does not fit."""
-        columns = KeyColumns(context)
+        columns = KeyColumns(context, by_clock=parameters.by == "clock")
         parameters = parameters.keyed(columns)
         cls._compile(columns.context, parameters)
 
@@ -127,7 +133,7 @@ class Join(Operator):
             cls._absent(context, parameters)
         with reported():
             cls._alone(context, parameters)
-        target, joined = context.output_schema(), _joined_schema(context)
+        target, joined = context.output_schema(), joined_schema(context)
         check_failure_port(context, parameters, joined)
         zone = context.zone
         columns = columns_of_ports(context.ports, context.inputs, joined.names)
@@ -135,7 +141,8 @@ class Join(Operator):
         match = parse_condition(written["match"], joined, "match", zone) if written else None
         assignments = Assignments(over_ports(parameters.output, columns), joined, target, zone, context.required_at())
         sides = enumerate(context.inputs if parameters.within is None else ())
-        policies = [parameters.eviction(side).resolved(schema, parameters.time_attribute) for side, schema in sides]
+        time = ARRIVAL if parameters.by == "clock" else parameters.time_attribute
+        policies = [parameters.eviction(side).resolved(schema, time) for side, schema in sides]
         return policies, match, assignments
 
     @staticmethod
@@ -180,11 +187,11 @@ class Join(Operator):
 
     def setup(self) -> None:
         """Parse windows and expressions."""
-        self.columns = KeyColumns(self.context)
+        self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.parameters.keyed(self.columns)
         self.context.inputs = self.columns.inputs
         policies, self.match, self.assignments = self._compile(self.context, self.parameters)
-        self.joined = _joined_schema(self.context)
+        self.joined = joined_schema(self.context)
         self.matched = Sieve(self, [] if self.match is None else [self.match])
         self.computed = Sieve(self, self.assignments.expressions)
         keys = (self.parameters.equality_lhs, self.parameters.equality_rhs)
@@ -215,6 +222,24 @@ class Join(Operator):
         for side in self.windows:
             side.clear()
 
+    def on_time(self) -> None:
+        """Evict the tuples that are too old by the clock, the oldest first; submit unmatched ones of outer sides."""
+        if self.parameters.by != "clock":
+            return
+        now = nanoseconds(self.context.now)
+        left = [side.expired(now) for side in self.windows]
+        nothing = [np.full(len(places), -1) for places in left]
+        when = [side.leaves_at(places) for side, places in zip(self.windows, left, strict=True)]
+        order = np.argsort(np.concatenate(when), kind="stable")
+        self._send(np.r_[left[0], nothing[1]][order], np.r_[nothing[0], left[1]][order])
+
+    def wake(self) -> float | None:
+        """Return the time at which the next unmatched tuple of an outer side leaves its window."""
+        timed = [side for side in self.windows if side.policy.attribute == ARRIVAL]
+        return min(
+            (side.leaves_at(side.alone()[:1])[0] / PER_SECOND for side in timed if len(side.alone())), default=None
+        )
+
     def process(self, port: int, batch: TupleBatch) -> None:
         """Pair the tuples with the other window, and submit the pairs."""
         batch = self.columns.extended(port, batch)
@@ -224,7 +249,7 @@ class Join(Operator):
         size = len(batch)
         if not self.parameters.equality_lhs:
             size = max(1, PAIRS_AT_ONCE // max(len(self.windows[1 - port].log), 1))
-        for start in range(0, len(batch), size):
+        for start in range(0, len(batch), max(size, 1)):
             self._arrive(port, batch.arrow.slice(start, size))
 
     def _arrive(self, port: int, batch: pa.RecordBatch) -> None:
@@ -298,7 +323,8 @@ class Join(Operator):
             if watermarks is not None:
                 watermarks = watermarks.taken(np.flatnonzero(~lonely))
         taken = [
-            _taken(side.log, each, absent) for side, each, absent in zip(self.sides, places, self.absent, strict=True)
+            taken_with(side.log, each, absent)
+            for side, each, absent in zip(self.sides, places, self.absent, strict=True)
         ]
         pairs = self.assignments.of(self.computed(TupleBatch(self._join(*taken), watermarks=watermarks)))
         self.submit(pairs)
@@ -346,25 +372,3 @@ class Join(Operator):
             return
         for number, side in enumerate(self.windows):
             side.load(state, str(number))
-
-
-def _joined_schema(context: OperatorContext) -> pa.Schema:
-    left, right = context.inputs
-    shared = set(left.names) & set(right.names)
-    return pa.schema(
-        [
-            field.with_name(f"{side.lower()}_{field.name}") if field.name in shared else field
-            for side, schema in zip(SIDES, (left, right), strict=True)
-            for field in schema
-        ]
-    )
-
-
-def _taken(log: TupleLog, places: np.ndarray, absent: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the tuples at places of a log, with the tuple `absent` for -1."""
-    there = places >= 0
-    tuples = log.take(places[there])
-    if there.all():
-        return tuples
-    both = pa.concat_batches([tuples, absent])
-    return both.take(pa.array(np.where(there, np.cumsum(there) - 1, tuples.num_rows)))

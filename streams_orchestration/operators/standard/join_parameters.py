@@ -10,7 +10,7 @@ from streams_orchestration.operators.expressions import Condition
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
 from streams_orchestration.operators.key_columns import KeyColumns
 from streams_orchestration.operators.spl_text import ExpressionText
-from streams_orchestration.operators.windows.clause import Policy, parse_window
+from streams_orchestration.operators.windows.clause import BY_CLOCK, Policy, TimeSource, check_clock, parse_window
 
 SIDES = ("LHS", "RHS")
 Bound = Annotated[float, Field(allow_inf_nan=False)]
@@ -94,6 +94,7 @@ class JoinParameters(ExpressionParameters):
         alias="atEnd",
         description="Tuples of an outer side that have not matched when both streams end: submit or drop them.",
     )
+    by: TimeSource = Field(default="tuples", description=BY_CLOCK)
     output: dict[str, ExpressionText] = Field(
         default_factory=dict, description="Maps an attribute to an expression. Other attributes keep their values."
     )
@@ -129,6 +130,7 @@ class JoinParameters(ExpressionParameters):
         if triggered or any(window.tumbling or window.partitions for window in windows):
             message = "Join needs sliding windows without a trigger, as in 'sliding, count(100)'"
             raise ValueError(message)
+        check_clock(self.by, self.time_attribute, windows)
         for side, window, names in zip(SIDES, windows, self.partitions, strict=True):
             if window.partitioned != bool(names):
                 message = f"partitionBy{side} and a window that is 'partitioned' go together"
@@ -164,8 +166,9 @@ class JoinParameters(ExpressionParameters):
         if self.window_markers or self.at_end != "submit":
             message = f"{'windowMarkers' if self.window_markers else 'atEnd'} goes with window, and not with within"
             raise ValueError(message)
-        if self.time_attribute is not None:
-            message = "timeAttribute does not go with within, whose attribute the annotation eventTime names"
+        if self.time_attribute is not None or self.by == "clock":
+            given = "by: clock" if self.time_attribute is None else "timeAttribute"
+            message = f"{given} does not go with within, whose attribute the annotation eventTime names"
             raise ValueError(message)
 
     def eviction(self, side: int) -> Policy:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.standard.join_parameters import SIDES
 from streams_orchestration.operators.states.key_index import KeyIndex
 from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema
 from streams_orchestration.operators.states.rescaling import Route
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import FEW, TupleLog
-from streams_orchestration.operators.windows.clause import Policy
+from streams_orchestration.operators.windows.clause import ARRIVAL, Policy
 from streams_orchestration.operators.windows.deltas import comparable, left_by
 from streams_orchestration.operators.windows.rescaling import divide_log
 
@@ -97,6 +99,17 @@ class JoinSide:
         alone = np.flatnonzero(~self.log.flags[left]) if self.outer else np.zeros(0, np.int64)
         return np.searchsorted(lows, alone, side="right"), left[alone]
 
+    def expired(self, now: int) -> np.ndarray:
+        """Evict the tuples that are too old by the clock; return the places of unmatched ones of an outer side."""
+        places = self.log.places()
+        left = places[self.leaves_at(places) <= now] if self.policy.attribute == ARRIVAL else places[:0]
+        self.log.remove(left)
+        return left[~self.log.flags[left]] if self.outer else left[:0]
+
+    def leaves_at(self, places: np.ndarray) -> np.ndarray:
+        """Return the first moment at which the clock evicts each tuple."""
+        return self.log.notes["value"][places] + int(self.policy.size) + 1
+
     def _evict_partitions(self, came: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Do the same for each partition by itself; see `evict`."""
         places, count = self.log.places(), len(came)
@@ -179,3 +192,26 @@ def known_keys(keys: list[pa.Array]) -> np.ndarray:
         if column.null_count:
             known &= pc.is_valid(column).to_numpy(zero_copy_only=False)
     return np.flatnonzero(known)
+
+
+def joined_schema(context: OperatorContext) -> pa.Schema:
+    """Return the attributes of a pair; those of both streams have a prefix."""
+    left, right = context.inputs
+    shared = set(left.names) & set(right.names)
+    return pa.schema(
+        [
+            field.with_name(f"{side.lower()}_{field.name}") if field.name in shared else field
+            for side, schema in zip(SIDES, (left, right), strict=True)
+            for field in schema
+        ]
+    )
+
+
+def taken_with(log: TupleLog, places: np.ndarray, absent: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the tuples at places of a log, with the tuple `absent` for -1."""
+    there = places >= 0
+    tuples = log.take(places[there])
+    if there.all():
+        return tuples
+    both = pa.concat_batches([tuples, absent])
+    return both.take(pa.array(np.where(there, np.cumsum(there) - 1, tuples.num_rows)))

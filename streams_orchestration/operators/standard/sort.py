@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -12,7 +12,8 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
+from streams_orchestration.operators.clock import ClockOperator
+from streams_orchestration.operators.contract import OperatorContext, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.event_time.clause import EventTimeOrder, parse_event_time_window
@@ -31,7 +32,8 @@ from streams_orchestration.operators.states.keys import distinct, key_batch
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
-from streams_orchestration.operators.windows.clause import Window, parse_window
+from streams_orchestration.operators.windows.clause import BY_CLOCK, TimeSource, Window, check_clock, parse_window
+from streams_orchestration.operators.windows.clock import Ticks
 from streams_orchestration.operators.windows.tumbling import TumblingWindows
 
 Order = Literal["ascending", "descending"]
@@ -63,6 +65,7 @@ class SortParameters(ExpressionParameters):
     time_attribute: str | None = Field(
         default=None, alias="timeAttribute", description="Timestamp attribute by which time(...) windows are ordered."
     )
+    by: TimeSource = Field(default="tuples", description=BY_CLOCK)
     output: dict[str, ExpressionText] = Field(
         default_factory=dict, description="Maps an attribute to an expression. Other attributes keep their values."
     )
@@ -92,6 +95,7 @@ class SortParameters(ExpressionParameters):
         if window.partitions is not None:
             message = "window: Sort gives up no partitions; leave out what is behind partitioned"
             raise ValueError(message)
+        check_clock(self.by, self.time_attribute, [window])
         if bool(self.partition_by) != window.partitioned:
             message = "window: partitioned and partitionBy go together"
             raise ValueError(message)
@@ -111,7 +115,11 @@ class SortParameters(ExpressionParameters):
         raise ValueError(message)
 
     def _suit_event_time(self) -> None:
-        for name, given in (("partitionBy", self.partition_by), ("timeAttribute", self.time_attribute)):
+        for name, given in (
+            ("partitionBy", self.partition_by),
+            ("timeAttribute", self.time_attribute),
+            ("by: clock", self.by == "clock"),
+        ):
             if given:
                 message = f"{name} does not go with the window eventTime, which sorts the whole stream by event time"
                 raise ValueError(message)
@@ -120,8 +128,10 @@ class SortParameters(ExpressionParameters):
             raise ValueError(message)
 
 
-class Sort(Operator):
+class Sort(ClockOperator):
     """Sorts windows. A tumbling window is submitted in order when it closes, followed by a window marker.
+
+    With `by: clock`, the clock closes the windows of all partitions; without tuples there is a marker alone then.
 
     When a tuple arrives at a full sliding window, the first tuple in sort order is submitted. At the end of the stream
     all waiting tuples are submitted. Equal tuples keep their order of arrival; nulls are last.
@@ -162,6 +172,11 @@ class Sort(Operator):
         return outputs._replace(inputs=inputs, expressions=expressions)
 
     @classmethod
+    def goes_by_clock(cls, parameters: Mapping[str, Any]) -> bool:
+        """Return True for `by: clock`."""
+        return parameters.get("by") == "clock"
+
+    @classmethod
     def check(cls, context: OperatorContext, parameters: SortParameters) -> None:
         """Raise ValueError if the window, an attribute or an expression does not fit."""
         columns = KeyColumns(context)
@@ -193,7 +208,9 @@ class Sort(Operator):
         )
         if by_time:
             return None, keys, assignments
-        return parse_window(parameters.window).resolved(source, parameters.time_attribute), keys, assignments
+        window = parse_window(parameters.window)
+        window = window.by_clock() if parameters.by == "clock" else window
+        return window.resolved(source, parameters.time_attribute), keys, assignments
 
     def setup(self) -> None:
         """Parse the window and the expressions."""
@@ -204,6 +221,8 @@ class Sort(Operator):
         self.sieve = Sieve(self, [*self.keys, *self.assignments.expressions])
         order: Order | list[Order] = self.parameters.order
         orders = order if isinstance(order, list) else [order] * len(self.keys)
+        self.ticks = Ticks()
+        """The times at which the clock closes windows."""
         self.orders = [(str(position), each) for position, each in enumerate(orders)]
         self.timed: TimeOrder | None = None
         """The waiting tuples if they are sorted by event time; windows are not used then."""
@@ -213,6 +232,7 @@ class Sort(Operator):
             self.places_watermarks = True
             return
         self.window = window
+        self.ticks = window.eviction.ticks
         source, eviction = self.context.inputs[0], window.eviction
         types = [source.field(name).type for name in self.parameters.partition_by]
         self.tumbling = TumblingWindows(eviction, types, eviction.value_type(source))
@@ -225,6 +245,23 @@ class Sort(Operator):
             return
         self.tumbling.clear()
         self.waiting.clear()
+        self.ticks.clear()
+
+    def on_time(self) -> None:
+        """Close the windows when the clock says so."""
+        if self.ticks.reached(self.context.now) is not None:
+            self._close_all()
+
+    def wake(self) -> float | None:
+        """Return the next time at which the clock closes windows."""
+        return self.ticks.wake
+
+    def _close_all(self) -> None:
+        """Submit the windows of all partitions; without any, submit a marker."""
+        closed = self.tumbling.close()
+        self._close(closed)
+        if not len(closed):
+            self.punctuate(Punctuation.WINDOW)
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Add the tuples to their windows."""
@@ -320,17 +357,16 @@ class Sort(Operator):
             else:
                 self._submit(self.waiting.take(self.waiting.places()), sort=True)
             self.reset_to_initial_state()
+            self.ticks.end()
         elif self.window.eviction.kind == "punct":
-            closed = self.tumbling.close()
-            self._close(closed)
-            if not len(closed):
-                self.punctuate(mark)
+            self._close_all()
 
     def checkpoint(self) -> State:
         """Return the waiting tuples and the open windows."""
         if self.timed is not None:
             return self.timed.checkpoint()
-        return {"waiting": self.waiting} | (self.tumbling.dump() if self.window.tumbling else {})
+        windows = self.tumbling.dump() if self.window.tumbling else {}
+        return {"waiting": self.waiting, **windows, **self.ticks.dump()}
 
     def restore(self, state: State) -> None:
         """Restore the waiting tuples and the open windows."""
@@ -340,6 +376,7 @@ class Sort(Operator):
         self.waiting = state["waiting"]
         if self.window.tumbling:
             self.tumbling.load(state)
+        self.ticks.load(state)
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
         """Divide the tuples that wait in order of event time by their channels."""

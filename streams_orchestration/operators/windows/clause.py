@@ -1,6 +1,7 @@
 """The window clause, which defines the groups of tuples that an operator evaluates together, and when.
 
-Time comes from an attribute, never from the clock, so a replay gives the same windows, independent of batch boundaries.
+Time comes from an attribute, so a replay gives the same windows, independent of batch boundaries. Only with `by: clock`
+it is the clock: the time of the batch in which a tuple came (`operators/windows/clock.py`).
 
 - `tumbling, P`: tuples are collected until policy P closes the window; then a new window begins.
 - `sliding, P, Q`: policy P evicts the oldest tuples, and policy Q triggers an evaluation of those that are left. Q is
@@ -20,7 +21,8 @@ Aggregate and Sort have windows of event time besides, which `operators/event_ti
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from streams_orchestration.model.names import nearest
@@ -29,8 +31,11 @@ from streams_orchestration.operators.errors import DataError, UnknownAttributeEr
 from streams_orchestration.operators.event_time.clause import EVENT_TIME_KINDS, parse_event_time_window
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.windows.clock import Ticks
 
 PolicyKind = Literal["count", "delta", "time", "punct"]
+ARRIVAL = "@arrival"
+"""The column with the time at which a tuple came, by the clock. No attribute can have this name."""
 
 _POLICY = re.compile(r"(\w+)\s*\(([^()]*)\)")
 _SYNTAX = "'tumbling, count(100)', 'sliding, delta(t, 60), count(1)', 'tumbling, time(5.0), partitioned'"
@@ -40,10 +45,21 @@ _SYNTAX = "'tumbling, count(100)', 'sliding, delta(t, 60), count(1)', 'tumbling,
 class Policy:
     """The policy by which a window is closed, evicts tuples, or triggers."""
 
-    kind: PolicyKind
+    kind: PolicyKind | Literal["clock"]
+    """The kind; `clock` after `by_clock` if the clock closes or triggers windows, as a mark does."""
     size: float = 0
     attribute: str | None = None
     """The attribute of a delta, or of a time after `resolved`."""
+
+    @property
+    def closes_all(self) -> bool:
+        """True if no tuple closes a window, so that a mark or the clock closes the windows of all partitions."""
+        return self.kind in ("punct", "clock")
+
+    @property
+    def ticks(self) -> Ticks:
+        """The times at which the clock acts, if it does."""
+        return Ticks(self.size) if self.kind == "clock" else Ticks()
 
     def resolved(self, schema: pa.Schema, time_attribute: str | None, parameter: str = "window") -> Policy:
         """Return the policy with its time attribute filled in, checked against the stream.
@@ -52,7 +68,7 @@ class Policy:
             UnknownAttributeError: the stream does not have the attribute.
             ValueError: no attribute is given, or its type has no differences.
         """
-        if self.kind in ("count", "punct"):
+        if self.kind in ("count", "punct", "clock"):
             return self
         name = self.attribute or time_attribute
         if name is None:
@@ -123,6 +139,17 @@ class Window:
     partitions: PartitionPolicy | None = None
     """The policy that evicts partitions, if any."""
 
+    @property
+    def goes_by_time(self) -> bool:
+        """True if a policy is a time or an age."""
+        aged = self.partitions is not None and self.partitions.kind == "partitionAge"
+        return aged or "time" in (self.eviction.kind, self.trigger.kind)
+
+    def by_clock(self) -> Window:
+        """Return the window with the clock in place of times: it closes tumbling windows and triggers sliding ones."""
+        trigger = Policy("clock", self.trigger.size) if self.trigger.kind == "time" else self.trigger
+        return replace(self, eviction=trigger if self.tumbling else self.eviction, trigger=trigger)
+
     def resolved(self, schema: pa.Schema, time_attribute: str | None) -> Window:
         """Return the window with its time attributes filled in, checked against the stream.
 
@@ -135,10 +162,32 @@ class Window:
         if partitions is not None and aged:
             age = Policy("time", partitions.size).resolved(schema, time_attribute)
             partitions = PartitionPolicy(partitions.kind, age.size, age.attribute)
-        if time_attribute is not None and not aged and "time" not in (eviction.kind, trigger.kind):
+        if time_attribute is not None and not aged and not {"time", "clock"} & {eviction.kind, trigger.kind}:
             message = "timeAttribute: the window has no time(...)"
             raise ValueError(message)
         return Window(self.tumbling, eviction, trigger, self.partitioned, partitions)
+
+
+TimeSource = Literal["tuples", "clock"]
+"""The time of `time(...)` and `partitionAge(...)`: an attribute of the tuples, or the clock."""
+BY_CLOCK = "Time of time(...) and partitionAge(...): the attribute timeAttribute (tuples), or the clock of the machine."
+"""The description of the parameter `by` of operators with windows."""
+
+
+def check_clock(by: TimeSource, time_attribute: str | None, windows: Sequence[Window]) -> None:
+    """Check that `by: clock` goes with the windows.
+
+    Raises:
+        ValueError: there is a time attribute beside the clock, or no window goes by time.
+    """
+    if by != "clock":
+        return
+    if time_attribute is not None:
+        message = "timeAttribute does not go with by: clock, by which a tuple has the time of its arrival"
+        raise ValueError(message)
+    if not any(window.goes_by_time for window in windows):
+        message = "by: clock goes with time(...) or partitionAge(...), and the window has neither"
+        raise ValueError(message)
 
 
 def parse_window(text: str, *, least: int = 1) -> Window:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.states.keys import key_schema
+from streams_orchestration.operators.states.keys import key_batch, key_schema
 from streams_orchestration.operators.windows.clause import PartitionPolicy, Window
 
 
@@ -155,6 +155,21 @@ class PartitionEviction:
         self._write(rows, gone)
         return numbers, evicted
 
+    def expire(self, time: int) -> np.ndarray:
+        """Evict the partitions that are too old at a time; return their numbers, least recently used first."""
+        if self.policy.attribute is None:
+            return np.zeros(0, np.int64)
+        if self._renumbered != self.known.renumbered:
+            self._read()
+        uses, gone, numbers = self._uses, list[int](), list[int]()
+        while uses and time - next(iter(uses.values())).time > self.policy.size:
+            row, use = uses.popitem(last=False)
+            gone.append(row)
+            numbers.append(use.number)
+            self._held.leave(use.number)
+        self.known.delete_rows(np.array(sorted(gone), np.int64))
+        return np.array(numbers, np.int64)
+
     def _write(self, touched: np.ndarray, gone: Iterable[int]) -> None:
         living = [row for row in touched.tolist() if row in self._uses]
         for name, values in zip(_Use._fields, zip(*(self._uses[row] for row in living), strict=True), strict=False):
@@ -182,3 +197,8 @@ class PartitionEviction:
             for number, value in tuples:
                 self._held.values.setdefault(number, deque()).append(value)
                 self._held.total += 1
+
+
+def number_keys(numbers: np.ndarray) -> pa.RecordBatch:
+    """Return the keys of partitions that have numbers."""
+    return key_batch([pa.array(numbers)], np.arange(len(numbers)))

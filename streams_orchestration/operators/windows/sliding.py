@@ -9,7 +9,7 @@ from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.keys import key_schema
 from streams_orchestration.operators.states.tuple_log import TupleLog
-from streams_orchestration.operators.windows.clause import Policy
+from streams_orchestration.operators.windows.clause import ARRIVAL, Policy
 from streams_orchestration.operators.windows.deltas import comparable, left_by, restarts
 
 Partitions = Callable[["pa.RecordBatch"], tuple["pa.RecordBatch", "np.ndarray"]]
@@ -70,7 +70,7 @@ class SlidingWindows:
         self._partitions_of = partitions
         self.log = TupleLog(schema, {"partition": np.int64, "value": eviction.value_type(schema).to_pandas_dtype()})
         """Notes of each tuple: its partition's row, and the value that the eviction policy compares."""
-        self._full_only = full_only
+        self._full_only, self._keyed = full_only, bool(partition)
         values = [("since", pa.int64()), ("mark", trigger.value_type(schema)), ("marked", pa.bool_())]
         if full_only:
             values.append(("full", pa.bool_()))
@@ -99,7 +99,9 @@ class SlidingWindows:
         came = self.log.append(batch, partition=rows[codes], value=self.eviction.values(batch))
         arrivals = self._arrivals(rows, int(came[0]))
         lows = self._lows(arrivals)
-        if self.trigger.attribute is None:
+        if self.trigger.kind == "clock":
+            fires = starts = ends = np.zeros(0, np.int64)
+        elif self.trigger.attribute is None:
             fires, starts, ends = self._counted(rows, arrivals, lows)
         else:
             fires, starts, ends = self._moved(rows, arrivals, lows, self.trigger.values(batch), int(came[0]))
@@ -139,7 +141,9 @@ class SlidingWindows:
         A trigger by count comes after the tuple is inserted, and one by delta before.
         """
         column = self.partitions.column("full")
-        if self.eviction.attribute is None:
+        if self.eviction.attribute == ARRIVAL:  # as in Streams, a time is full from the first tuple on
+            full = np.ones(len(lows), bool)
+        elif self.eviction.attribute is None:
             full = arrivals.new + 1 - lows >= self.eviction.size
         else:
             full = lows > arrivals.bounds[arrivals.owners]
@@ -177,6 +181,54 @@ class SlidingWindows:
         marks[rows[anew]], marked[rows] = values[last[anew]], True
         positions = np.flatnonzero(fires)
         return positions, before[positions], arrivals.new[positions]
+
+    def fire(self) -> Firings:
+        """Return the windows of all partitions that have tuples, in the order of their oldest tuples.
+
+        With `full_only`, the windows of partitions that were never full are left out.
+        """
+        if self._renumbered != self.partitions.renumbered:
+            self._note()
+        places = self.log.places()
+        rows = self.log.notes["partition"][places]
+        if self._full_only:
+            kept = self.partitions.column("full")[rows]
+            places, rows = places[kept], rows[kept]
+        firsts, codes = np.unique(rows, return_index=True, return_inverse=True)[1:]
+        codes = np.argsort(np.argsort(firsts))[codes]
+        order = np.argsort(codes, kind="stable")
+        bounds = np.searchsorted(codes[order], np.arange(len(firsts) + 1))
+        return self._firings(places[order], bounds[:-1], bounds[1:], np.zeros(len(firsts), np.int64))
+
+    @property
+    def fires_empty(self) -> bool:
+        """True if a trigger counts without any tuple in a window.
+
+        With `full_only` it counts once the window has been full, if there is only one partition.
+        """
+        if len(self.log) or not self._full_only:
+            return not len(self.log)
+        return not self._keyed and bool(self.partitions.column("full")[self.partitions.rows()].any())
+
+    def expire(self, limit: float) -> bool:
+        """Evict the tuples whose compared value is less than a limit; return True if there were any.
+
+        A partition without tuples is forgotten unless its next trigger depends on its past.
+        """
+        if self._renumbered != self.partitions.renumbered:
+            self._note()
+        places = self.log.places()
+        gone = self.log.notes["value"][places] < limit
+        if not gone.any():
+            return False
+        self.log.remove(places[gone])
+        if self._keyed:
+            occupied = np.zeros(self.partitions.index.rows, bool)
+            occupied[self.log.notes["partition"][places[~gone]]] = True
+            rows = self.partitions.rows()
+            kept = occupied[rows] | self.partitions.column("marked")[rows] | (self.partitions.column("since")[rows] > 0)
+            self.partitions.delete_rows(rows[~kept])
+        return True
 
     def _firings(self, places: np.ndarray, starts: np.ndarray, ends: np.ndarray, at: np.ndarray) -> Firings:
         """Return the windows as ranges of the tuples that are in any of them."""

@@ -81,7 +81,7 @@ class TumblingWindows:
             return AssignedWindows(codes, codes, codes)
         values = self.policy.values(batch)
         rows = self.open.rows_of(keys)
-        if self.policy.kind == "punct":
+        if self.policy.closes_all:
             return AssignedWindows(self._by_mark(rows, codes), codes[:0], codes[:0])
         order = np.argsort(codes, kind="stable")
         arrivals = _Arrivals(order, np.searchsorted(codes[order], np.arange(len(rows) + 1)))
@@ -90,7 +90,7 @@ class TumblingWindows:
         return self._by_delta(rows, arrivals, values)
 
     def _by_mark(self, rows: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Assign all tuples of a partition to its open window, since only a marker closes it."""
+        """Assign all tuples of a partition to its open window, since only a marker or the clock closes it."""
         numbers, counts = self.open.column("number"), self.open.column("count")
         new = rows[counts[rows] == 0]
         numbers[new] = self.next + np.arange(len(new))

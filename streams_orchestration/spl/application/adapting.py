@@ -13,6 +13,7 @@ from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
 _READ = {"FileSource": "file", "DirectoryScan": "directory"}
 """The parameter of a source that names a file of the data directory if it is relative."""
 _FORMATS = {"csv": "splCsv", "txt": "splTxt"}
+_TIMED = re.compile(r"\b(time|partitionAge)\(")
 _NUMBERED = re.compile(r"partitionBy[0-9]+")
 _RENAMED = {"Import": {"applicationName": "application"}}
 _WITHOUT_EFFECT = {
@@ -73,6 +74,9 @@ def adapted(
 
 def _holds(condition: str, parameters: dict[str, Any], windows: Any) -> bool:
     """Return True if the condition of a difference holds."""
+    if condition == "time":
+        each_port = windows if is_list(windows) else [windows]
+        return "timeAttribute" not in parameters and any(_TIMED.search(str(each)) for each in each_port)
     if condition in ("tumbling", "sliding"):
         return any(str(each).startswith(condition) for each in (windows if is_list(windows) else [windows]))
     if condition == "outer":
