@@ -51,12 +51,15 @@ _WITH_EXPRESSIONS = frozenset(
 )
 
 _HOLDS_TUPLES = frozenset(("Delay", "Gate", "Merge", "Sort", "Switch"))
-"""Operators that keep tuples back, so their watermark waits for these tuples (EV62)."""
+"""Operators that hold tuples back; their watermark does not pass the time of such a tuple (EV62)."""
 
 PLACES_WATERMARKS = frozenset((*("DeDuplicate", "Filter", "Functor", "Split", "ThreadedSplit", "Throttle", "Union"),))
-"""Operators that take batches with watermarks whole; all others are called for the tuples between two watermarks."""
+"""Operators that get a batch with all its watermarks in one call.
+
+All others get one call for the tuples in front of each watermark.
+"""
 PLACES_BY_EVENT_TIME = frozenset(("Aggregate", "Delay", "FileSink", "Join", "Sort"))
-"""Operators that do so if one of their parameters needs event time."""
+"""Operators that get a batch with all its watermarks in one call if one of their parameters needs event time."""
 
 _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     # One word a port set: M mutable or c not; then g generates, p preserves window punctuation, x control port,

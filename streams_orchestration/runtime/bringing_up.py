@@ -24,13 +24,16 @@ class Request:
     """The state that an application begins with, and what may happen to the plan and state that are deployed."""
 
     fresh: bool = False
-    """Drop everything that is kept of the application, published results too."""
+    """True to drop the state of the application and its published results first."""
     savepoint: SavepointPlace | None = None
-    """Begin where this savepoint was taken; refused while the application is deployed, unless `fresh` is set."""
+    """The savepoint from which the application continues; None for its own state.
+
+    A savepoint is refused while the application is deployed, unless `fresh` is set.
+    """
     replaces: bool = False
-    """Replace another plan that is deployed, with its state kept; without this it is refused."""
+    """True to replace another deployed plan and keep its state; False to refuse to start beside another plan."""
     drop: Collection[str] = ()
-    """Operators whose state may be lost, when a plan is replaced or a savepoint is restored."""
+    """Names of operators whose state may be lost when a plan is replaced or a savepoint is restored."""
     within: float = WITHIN_SECONDS
     """Seconds in which the units that a replaced plan changes must reach their cuts, and then complete an epoch."""
     run: RunKind = ENDLESS
@@ -46,13 +49,13 @@ class BroughtUp:
     """The outcome of bringing an application up."""
 
     redeployment: Redeployment | None = None
-    """The effects on a deployed plan that could be replaced; None when there was none."""
+    """The effects of the new plan on the deployed one; None if there was no deployed plan to replace."""
     restored: Restored | None = None
     """The savepoint that the application began from; None without one."""
 
 
 def bring_up(home: Home, wanted: Deployable, request: Request = GO_ON) -> BroughtUp:
-    """Make an application the wanted one of its name; its hosts are started by `launch`.
+    """Write an application into the catalog as the one to run under its name; `launch` then starts its hosts.
 
     The start lock is held from the first look at what is deployed to the last write, so no other process changes it in
     between. Repeating a call that has succeeded changes nothing, unless it is `fresh`.

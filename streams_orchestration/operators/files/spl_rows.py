@@ -16,11 +16,14 @@ from streams_orchestration.operators.storage.port import File
 
 SPL_FORMATS = ("splCsv", "splTxt")
 ReadRow = Callable[[str], tuple[float, Sequence[Any]]]
-"""Returns the delay in seconds and the values of a row. Raises `RefusedCellError` or ValueError."""
+"""A function from the text of a row to its delay in seconds and its values.
+
+It raises `RefusedCellError` if a value does not fit its attribute, and ValueError for any other fault of the row.
+"""
 
 
 class RefusedCellError(ValueError):
-    """Error: a value of a row is none of its attribute."""
+    """Error: a value of a row does not fit the attribute at its place."""
 
     def __init__(self, column: str, reason: str) -> None:
         super().__init__(reason)
@@ -39,7 +42,7 @@ def read_rows(
 ) -> Iterator[FileRows]:
     """Yield the rows of a file from a position on.
 
-    In `splCsv` and `splTxt`, lines that are empty or begin with `#` are no rows.
+    In `splCsv` and `splTxt`, lines that are empty or begin with `#` are skipped.
 
     Raises:
         DataError: the file is damaged, or a row does not fit and `permissive` is false; the message names the line.
@@ -142,7 +145,7 @@ def _read(name: str, read: Callable[[str], Any], text: str, *, required: bool) -
 
 
 def _after_delay(text: str, separator: str, options: RowOptions) -> tuple[float, str]:
-    """Split a row into the seconds in front and the rest."""
+    """Return the delay in seconds at the beginning of a row, and the rest of the row; 0 without `hasDelayField`."""
     if not options.has_delay:
         return 0.0, text
     delay, found, rest = text.partition(separator)

@@ -100,21 +100,21 @@ def launch(
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """A host that only this process starts, because the catalog holds the incarnation chosen here."""
+    """The claim of this process to start a host: it has written a new incarnation into the host's row."""
 
     start: HostStart
     former: HostRow
     """The host's row before the claim."""
     pes: tuple[tuple[int, dict[str, Any]], ...]
-    """The number of each of its PEs, with the state columns of the PE's row before the claim."""
+    """For each PE of the host, its number and the state columns of its row before the claim."""
 
 
 @dataclass(slots=True)
 class _Chosen:
-    """The missing hosts, by who starts them."""
+    """The missing hosts, divided into those that this process starts and those that it does not."""
 
     elsewhere: list[str] = field(default_factory=list[str])
-    """Hosts that agents start, or that wait for a machine, each in words."""
+    """Descriptions of the hosts that agents start or that wait for a machine."""
     here: list[_Claim] = field(default_factory=list[_Claim])
 
 

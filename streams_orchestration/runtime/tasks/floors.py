@@ -1,8 +1,8 @@
-"""An operator whose keys come from channels with different watermarks, after a redeploy with other channels (EV46).
+"""An operator after a redeploy with another number of channels, while its keys have different watermarks (EV46).
 
-The least of their watermarks is that of the new channels. A key has to be judged by the watermark of its old channel as
-long as that is greater. So there is one operator object for each old channel, with its state and its watermark, until
-the new watermark has passed all of them. Then their states become one.
+The new channels begin with the least watermark of the old channels. A tuple is late by the watermark of its key's old
+channel as long as that is greater. So an operator has one object for each old channel, with the state and the watermark
+of that channel, until the new watermark has passed all of them. Then the states are joined in one object.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ FLOORS = "@floors"
 
 @dataclass(frozen=True, slots=True)
 class Floors:
-    """The watermarks of old channels, and the splitters that chose among these."""
+    """The watermarks of the old channels, and the splitters that sent each tuple into one of these channels."""
 
     watermarks: tuple[int, ...]
     """The watermark of each old channel in ticks; `IDLE` for a channel without one."""
     ports: tuple[tuple[tuple[int, tuple[str, ...]], ...], ...]
-    """For each input port the splitters from the outermost one: the number of channels, and the attributes."""
+    """The splitters in front of each input port, outermost first: the number of channels, and the attributes."""
 
     def document(self) -> dict[str, Any]:
         """Return the floors as JSON."""
@@ -44,7 +44,7 @@ class Floors:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Floors:
-        """Return the floors that `document` has made JSON of."""
+        """Return the floors from the JSON that `document` returned."""
         ports = tuple(tuple((width, tuple(attributes)) for width, attributes in levels) for levels in document["ports"])
         return cls(tuple(document["watermarks"]), ports)
 
@@ -54,7 +54,10 @@ class Floors:
 
 
 class FlooredOperator(Operator):
-    """One operator object for each old channel, which gets the tuples of its keys, and watermarks from its own on."""
+    """An operator that has one object for each old channel.
+
+    The object of a channel gets the tuples with the channel's keys, and the watermarks above the channel's own.
+    """
 
     stateful = True
 
@@ -72,7 +75,7 @@ class FlooredOperator(Operator):
         self._reached = IDLE
         self._lowest = int(np.argmin(floors.watermarks))
         self._places = -1
-        """The object whose watermarks are submitted; -1 while none are."""
+        """The number of the object whose watermarks are submitted now; -1 for no object."""
         self.parts = [
             make_operator(kind, self._context_of(number), parameters) for number in range(len(floors.watermarks))
         ]
@@ -82,16 +85,16 @@ class FlooredOperator(Operator):
 
     @property
     def passed(self) -> bool:
-        """True if the watermark has passed those of all old channels, so that one object suffices."""
+        """True if the watermark has passed the watermarks of all old channels, so that one object suffices."""
         return self._reached >= max(self._floors.watermarks)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Handle tuples, perhaps with watermarks among them, by the objects of the channels that they come from."""
+        """Give each tuple to the object of its old channel, and the watermarks among the tuples to all objects."""
         self._begin()
         call_between(batch, lambda tuples: self._divide(port, tuples), lambda steps: self._reach(port, steps))
 
     def on_watermark(self, watermark: int) -> None:
-        """Let the objects whose watermark is lower reach a watermark."""
+        """Advance the objects that have a lower watermark to this one."""
         self._begin()
         self._reached = watermark
         for part, floor in zip(self.parts, self._floors.watermarks, strict=True):
@@ -99,13 +102,13 @@ class FlooredOperator(Operator):
                 reach_watermark(part, watermark)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Let all objects handle a mark."""
+        """Give a punctuation to all objects."""
         self._begin()
         for part in self.parts:
             check_nothing(part.on_punctuation(port, mark), "on_punctuation")
 
     def held_time(self) -> int | None:
-        """Return the least time that an object keeps."""
+        """Return the least time of the tuples that the objects hold back; None if they hold none."""
         self._begin()
         held = [time for part in self.parts if (time := part.held_time()) is not None]
         return min(held, default=None)
@@ -117,7 +120,7 @@ class FlooredOperator(Operator):
             check_nothing(part.drain(), "drain")
 
     def checkpoint(self) -> State:
-        """Return the states of all objects; as soon as one suffices, its state."""
+        """Return the states of all objects, or the joined state if one object suffices."""
         states = [part.checkpoint() for part in self.parts]
         if self.passed:
             (state,) = self.parts[0].rescale(states, _OneChannel())
@@ -144,9 +147,10 @@ class FlooredOperator(Operator):
                 check_nothing(part.process(port, tuples.filter(pa.array(mine))), "process")
 
     def _reach(self, port: int, steps: Watermarks) -> None:
-        """Let the objects reach steps one by one. Watermarks of the object with the lowest floor are sent on.
+        """Advance the objects by one watermark after the other, and submit the watermarks of one object only.
 
-        It gets all steps, and gives them as the operator does: less by a wait, say. Its results come last.
+        That is the object with the lowest floor: it gets every watermark, and lowers it as the operator would, such as
+        by a wait. It comes last, since no result of another object may follow the watermark.
         """
         schema = self.context.inputs[port]
         for step in steps.singly():
@@ -160,7 +164,7 @@ class FlooredOperator(Operator):
             self._places = -1
 
     def _begin(self) -> None:
-        """Take over into the contexts of the objects what the operator's context says of the present batch."""
+        """Copy epoch, batch, generation and time of the operator's context into the contexts of the objects."""
         own = self.context
         for part in self.parts:
             each = part.context
@@ -180,12 +184,12 @@ class FlooredOperator(Operator):
 
 
 class _OneChannel:
-    """A route to the only channel."""
+    """The route of an operator with a single channel."""
 
     width = 1
 
     def attributes(self, port: int = 0) -> tuple[str, ...] | None:
-        """Return no attributes, since none is needed."""
+        """Return no attributes, since every tuple goes to the same channel."""
         del port
         return ()
 
@@ -196,6 +200,6 @@ class _OneChannel:
 
 
 def floored_state(parts: Sequence[State], floors: Floors) -> dict[str, Any]:
-    """Return the state of a `FlooredOperator` with these states of its objects."""
+    """Return the state of a `FlooredOperator`, made of the states of its objects and of the floors."""
     own = {f"{number}/{name}": part for number, state in enumerate(parts) for name, part in state.items()}
     return {FLOORS: floors.document(), **own}

@@ -28,7 +28,7 @@ def clock() -> int:
 
 
 class Flow:
-    """The amounts that passed one port."""
+    """The numbers of tuples, batches, bytes and marks that passed one port."""
 
     __slots__ = ("batches", "bytes", "marks", "tuples")
 
@@ -80,7 +80,7 @@ class OperatorAccount(Account):
 
 
 class PassageAccount(Account):
-    """An account of Arrow data that were written or read: of a stream between PEs, or of an exchange within a PE."""
+    """The account of a passage of Arrow data, which is a stream between PEs or an exchange within a PE."""
 
     __slots__ = ("bytes", "pieces", "tuples")
 
@@ -94,10 +94,11 @@ class PassageAccount(Account):
 
 
 class Meter:
-    """The measurements of one task. Processor time goes to one account at a time: that of the operator that runs.
+    """The measurements of one task.
 
-    A call switches to the account of the called operator and back, so an operator that submits does not pay for the
-    receivers of its tuples. It does pay for splitting and copying them. The time between calls is the task's own.
+    Processor time is added to one account at a time, mostly to that of the operator that runs. A call of an operator
+    switches to its account and back. So the time in which receivers handle a tuple is not added to the sender's
+    account, but the time to split and copy the tuple is. Time between calls is added to the account of the task.
     """
 
     def __init__(self, program: PeProgram) -> None:
@@ -107,16 +108,21 @@ class Meter:
         self.read: dict[str, PassageAccount] = defaultdict(PassageAccount)
         self.written: dict[str, PassageAccount] = defaultdict(PassageAccount)
         self.sent: dict[tuple[int, int], PassageAccount] = defaultdict(PassageAccount)
-        """The account of items sent into an exchange, by operator and input port; `received` is that of items taken
-        out."""
+        """The account of the items that were sent into an exchange, by operator and input port.
+
+        `received` has the account of the items that were taken out.
+        """
         self.received: dict[tuple[int, int], PassageAccount] = defaultdict(PassageAccount)
         self.waited: dict[tuple[int, int], int] = defaultdict(int)
-        """The times of leaving an exchange minus the times of entering it; over all tasks, that is the waiting time."""
+        """The sum of the times at which items left an exchange, minus the sum of the times at which items entered it.
+
+        One task may see only one end of an exchange. Added up over all tasks, this is the waiting time of the items.
+        """
         self._began = world.monotonic_ns()
         self._since = clock()
 
     def switch(self, account: Account) -> Account:
-        """Charge an account from now on, and return the one that was charged before."""
+        """Add processor time to another account from now on, and return the account until now."""
         now = clock()
         paying = self._paying
         paying.cpu += now - self._since
@@ -124,7 +130,7 @@ class Meter:
         return paying
 
     def charge(self, account: Account, call: Callable[[], Result]) -> Result:
-        """Call a function, and charge its processor time to the account."""
+        """Call a function, and add its processor time to the account."""
         paying = self.switch(account)
         try:
             return call()
@@ -132,7 +138,7 @@ class Meter:
             self.switch(paying)
 
     def enter(self, operator: int) -> Account:
-        """Charge an operator from now on, and return the account to `switch` to when its code ends."""
+        """Add processor time to an operator's account from now on; return the account to `switch` to afterwards."""
         # as `switch`, without a call more: this runs twice for every call of an operator
         now = clock()
         paying = self._paying
@@ -141,13 +147,13 @@ class Meter:
         return paying
 
     def arrives(self, operator: int, port: int, item: Item) -> None:
-        """Note that an operator is about to be called with an item."""
+        """Count a call of an operator with an item."""
         account = self.operators[operator]
         account.calls += 1
         account.inputs[port].add(item)
 
     def produces(self, operator: int) -> None:
-        """Note that a source is about to be called."""
+        """Count a call of a source."""
         self.operators[operator].calls += 1
 
     def worked(self, operator: int, spent: int) -> None:
@@ -159,7 +165,7 @@ class Meter:
         self.operators[operator].outputs[port].add(item)
 
     def passes_marks(self, operator: int, port: int, number: int) -> None:
-        """Count window marks of an output port that nobody handles."""
+        """Count window marks on an output port whose receivers do not handle them."""
         self.operators[operator].outputs[port].marks += number
 
     def takes_marks(self, operator: int, port: int, number: int) -> None:
@@ -175,15 +181,15 @@ class Meter:
         self.waited[operator, port] += world.now_ns()
 
     def reading(self, segment: Segment, items: Iterator[Item]) -> Iterator[Item]:
-        """Yield the items of a segment; the account of its stream is charged for reading them."""
+        """Yield the items of a segment, and add the time to read them to the account of its stream."""
         return self._taking(self.read[segment.stream], items, segment.size)
 
     def receiving(self, operator: int, port: int, items: Iterator[Item], size: int) -> Iterator[Item]:
-        """Yield the items of an exchange of `size` bytes; its account is charged for decoding them."""
+        """Yield the items of an exchange of `size` bytes, and add the time to decode them to its account."""
         return self._taking(self.received[operator, port], items, size)
 
     def writing(self, stream: str, write: Callable[[], Segment]) -> Segment:
-        """Write a segment, and charge the account of its stream."""
+        """Write a segment, and add the time for that to the account of its stream."""
         account = self.written[stream]
         segment = self.charge(account, write)
         account.tuples += segment.rows
@@ -192,14 +198,14 @@ class Meter:
         return segment
 
     def sending(self, operator: int, port: int, item: Item, send: Callable[[], None]) -> None:
-        """Send an item into the exchange of an input port, and charge the account of the exchange."""
+        """Send an item into the exchange of an input port, and add the time for that to the exchange's account."""
         account = self.sent[operator, port]
         self.charge(account, send)
         account.tuples += len(item) if isinstance(item, TupleBatch) else 0
         account.pieces += 1
 
     def sent_all(self, operator: int, port: int, end: Callable[[], tuple[bytes, int]]) -> bytes:
-        """Return the payload of all sent items, and charge the account of the exchange.
+        """Return the payload of all sent items, and add the time to make it to the exchange's account.
 
         Args:
             operator: the number of the receiving operator.

@@ -112,7 +112,7 @@ class AdlInstance:
     """The instances in a composite; None for an operator."""
     settings: AdlSettings = AdlSettings()
     parameters: dict[str, object] = field(default_factory=dict[str, object])
-    """The parameters of an Import or Export; ADL has none of other operators."""
+    """The parameters of an Import or Export; for other operators ADL holds no parameters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ class FileNames:
         return meaning
 
     def _type(self, namespace: str, name: str, member: str) -> Type | None:
-        """Return the type with a name of a namespace, or a type of a composite; None if it is none."""
+        """Return the type with a name in a namespace or a composite; None if the name is not that of a type."""
         meaning = self._meaning(self.files.toolkits.definitions(namespace, name))
         return type_of_meaning(member_of(meaning, member) if member else meaning)
 
@@ -278,7 +278,7 @@ class Files:
     """All files of an application, each with its definitions and scope."""
 
     def __init__(self, toolkits: Toolkits, known: Known, mistakes: list[Mistake], natives: Natives) -> None:
-        """Begin without files.
+        """Make an empty collection; files are added when their names are asked for.
 
         Args:
             toolkits: the toolkits.

@@ -23,7 +23,7 @@ class NativeOperators:
     """
 
     def __init__(self, given: Mapping[str, str | LocatedMapping], companion: str) -> None:
-        """Begin without operators.
+        """Make an empty collection.
 
         Args:
             given: the entries of the companion, a class or keys of a declaration, by name with namespace.

@@ -38,7 +38,7 @@ class Natives:
     """The native functions that an application calls."""
 
     def __init__(self, given: Mapping[str, CompanionFunction], companion: str) -> None:
-        """Begin without calls.
+        """Make an empty collection of calls.
 
         Args:
             given: the functions of the companion, by name with namespace.

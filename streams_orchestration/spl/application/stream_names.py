@@ -1,4 +1,4 @@
-"""The names of the streams of a composite."""
+"""The names that the graph of a composite defines: its streams, whose types are computed on demand."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing.scopes import Meaning, StreamName
 
 NOTHING = Tuple(())
-"""The type of a stream of which no type is known."""
+"""The type of a stream whose type is unknown: a tuple without attributes."""
 
 
 class StreamNames(dict[str, Meaning]):
-    """The names of a composite; types of streams are found out when they are asked for."""
+    """The meanings of names in the graph of a composite. The type of a stream is computed at its first lookup."""
 
     def __init__(self) -> None:
         super().__init__()
         self.heads: dict[str, Callable[[], Tuple]] = {}
 
     def get(self, name: str, default: Any = None) -> Any:  # type: ignore[override]
-        """Return the meaning of a name."""
+        """Return the meaning of a name; for a stream in `heads`, compute its type first."""
         head = self.heads.pop(name, None)
         if head is not None:
             self[name] = StreamName(NOTHING)  # for a type that refers to itself

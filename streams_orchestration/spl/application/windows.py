@@ -138,7 +138,7 @@ class WindowReading:
         return ", ".join([kind, *(_written(part.written, self.reader) for part in ordered)])
 
     def _check_part(self, part: _Part, port: Port) -> bool:
-        """Return True if a part is known and has the right arguments; report it otherwise."""
+        """Return True if a part of the clause has a known name and the right arguments; otherwise report a mistake."""
         if not part.place:
             self.report("SO0706", f"{text_of(part.written)} is no part of a window; {_CHOICE}", part.written)
             return False
@@ -160,7 +160,7 @@ class WindowReading:
         return not message
 
     def _wrong_arguments(self, part: _Part, values: list[Expression]) -> str:
-        """Return the fault of the arguments of a policy, or an empty text."""
+        """Return the message about wrong arguments of a policy; empty if the arguments are right."""
         shown = text_of(part.written)
         if part.name == "delta":
             attribute, amount = values
@@ -185,7 +185,7 @@ class WindowReading:
         return ""
 
     def _suits(self, kind: str, kinds: list[_Part], policies: list[_Part], number: int) -> bool:
-        """Return True if the operator takes the window; report it otherwise."""
+        """Return True if the operator allows a window of this kind and these policies; otherwise report a mistake."""
         name = self.model.name
         at: tree.Node = kinds[0].written if kinds else policies[0].written
         message = ""
@@ -205,7 +205,7 @@ class WindowReading:
         return not message
 
     def _goes_with_keys(self, partitioned: list[_Part], number: int) -> bool:
-        """Return True if `partitioned` and the parameter with the keys go together; report it otherwise."""
+        """Return True if the window is `partitioned` and the operator has keys, or neither; else report a mistake."""
         names = _KEYS.get(self.model.name)
         if names is None or number >= len(names):
             return True
@@ -221,9 +221,9 @@ class WindowReading:
 
 
 def window_text(window: Labelled, reader: ConstantReader) -> str:
-    """Return the text of a window; arguments that are known are worked out.
+    """Return the text of a window for the document.
 
-    Formals and constants become numbers, attributes their names.
+    Arguments that are known at compile time are written as numbers, and attributes as their names.
     """
     return ", ".join(_written(each, reader) for each in window.values)
 

@@ -30,7 +30,7 @@ _IMPLIED_BEFORE: dict[str, frozenset[str]] = {
     ":": frozenset({"{", "[", "("}),
     "=": frozenset({"{", "[", "("}),
 }
-"""For each mark the tokens before which it is taken as written."""
+"""For each mark, the tokens before which a missing mark is reported and then read as if it stood there."""
 _Element = TypeVar("_Element")
 
 
@@ -169,7 +169,7 @@ class Reader:
         self.refuse_depth(self.height)
 
     def refuse_depth(self, more: int) -> None:
-        """Raise `NestingError` if some more levels are too many."""
+        """Raise `NestingError` if the depth plus `more` levels is beyond the limit."""
         if self.depth + more > DEEPEST:
             raise NestingError
 

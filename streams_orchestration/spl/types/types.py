@@ -105,7 +105,7 @@ class Special:
 Type = Primitive | BoundedString | Enumeration | Tuple | Collection | Optional | Special
 
 UNKNOWN = Special("unknown")
-"""The type of what is wrong; everything goes with it, so that one mistake is one error."""
+"""The type of an expression with a mistake. It fits every other type, so one mistake is reported once."""
 VOID = Special("void")
 NULL = Special("null")
 """The type of the literal `null`."""

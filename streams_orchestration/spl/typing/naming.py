@@ -107,7 +107,7 @@ class Naming:
     # --- types
 
     def type(self, written: tree.Type) -> Type:
-        """Return the type that is written; `UNKNOWN`, with a mistake, if a name is none of a type."""
+        """Return the type that is written; if a name in it is not that of a type, report that and return `UNKNOWN`."""
         match written:
             case tree.PrimitiveType(name=name, bound=bound):
                 return Primitive(name) if bound is None else BoundedString(self._bound(bound))

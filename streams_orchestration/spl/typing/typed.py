@@ -27,7 +27,7 @@ class Source:
 
     @classmethod
     def of(cls, text: str, file: str = "", line: int = 1, column: int = 1) -> Source:
-        """Return a text that is no file of its own, as canonical text is."""
+        """Return the source of a text that is not a whole file, such as canonical text."""
         return cls(file, tokenize(text), line, column)
 
     def place(self, index: int) -> tuple[int, int]:
@@ -267,7 +267,7 @@ class Submit(Typed):
 
 @dataclass(frozen=True, slots=True)
 class OutputCall(Typed):
-    """A call of an output function of the operator, as `Max(n)` of an Aggregate."""
+    """A call of an output function, which is a function that one operator has for its output, such as `Max(n)`."""
 
     name: str
     arguments: tuple[Expression, ...]
@@ -297,7 +297,7 @@ Expression = (
     | OutputCall
     | Typed
 )
-"""An expression; `Typed` itself stands for one that is wrong, of type `UNKNOWN`."""
+"""An expression. A node of the class `Typed` itself is an expression with a mistake; its type is `UNKNOWN`."""
 
 
 # --- statements

@@ -120,7 +120,7 @@ def _require_shared() -> None:
 
 
 class Owners:
-    """The connections of this process to owners of tasks. The content of its register identifies an owner."""
+    """The connections of this process to owners of tasks, by the content of the owner's register."""
 
     def __init__(self) -> None:
         self._connections: dict[str, OwnerConnection] = {}
@@ -138,7 +138,7 @@ class Owners:
         return connection
 
     def suspect(self, connection: OwnerConnection) -> None:
-        """Note for the host that an executor is silent, so that the executor gets no more tasks."""
+        """Mark the executor at the other end as silent, so that the host gives it no more tasks."""
         owner = next((owner for owner, known in self._connections.items() if known is connection), None)
         workers = Path(os.environ.get(DIRECTORY, ""))
         for each in workers.glob("*@*"):
@@ -232,9 +232,9 @@ class Worker:
             _write(Path(directory) / f"{os.getpid()}-{process_space()}{executor}", self.address)
 
     def _claimed(self, register: Path) -> tuple[str, OwnerConnection | None]:
-        """Choose the owner of a task, and return it with a connection, which is None if this process is the owner.
+        """Choose the owner of a task; return it and the connection to it, which is None if this process is the owner.
 
-        Until then, a claim file names this process, so that the host watches it like an owner.
+        While the choice lasts, a claim file names this process, so that the host watches it like an owner.
         """
         claim = register.with_name(f"{CLAIM}{register.name}")
         _write(claim, f"streams-{os.getpid()}-\n\n{process_space()}")

@@ -47,8 +47,8 @@ DECIDING: Mapping[str, tuple[str, ColumnUse]] = {
 def column_origins(frame: DataFrame) -> tuple[dict[str, ColumnOrigin], QueryInfluences]:
     """Return the origin of every column of a DataFrame that is composed from views of input ports (`INPUT_ALIAS`).
 
-    The attributes that decide which rows there are come second. Each column of a plan node that is not understood, such
-    as a function over rows, counts as computed from all inputs of the node.
+    The second result is the attributes that decide which rows exist. If a plan node is not understood, such as a
+    function over rows, each of its columns counts as computed from all inputs of the node.
     """
     plan = analysed(frame)
     walk = _Walk()
@@ -88,7 +88,7 @@ class _Walk:
         return made
 
     def _note(self, node: Any, kind: str, seen: Scope) -> None:
-        """Add the attributes that decide which rows a node has to the influences."""
+        """Add to `influences` the attributes that decide which rows a node has."""
         method, use = DECIDING[kind]
         found = getattr(node, method)()
         if method == "condition":  # of a join it is an option
@@ -100,7 +100,7 @@ class _Walk:
             self.influences |= {(port, name, use) for port, name in self._of(expression, seen).inputs}
 
     def _made(self, node: Any, kind: str, scopes: list[Scope], seen: Scope) -> dict[int, ColumnOrigin]:
-        """Return the origins of the columns of a node that may compute columns."""
+        """Return the origin of each output column of a node, by the number of the column."""
         columns = [_id(column) for column in each(node.output())]
         if kind == "CTERelationRef":
             return dict(zip(columns, self._common.get(node.cteId(), ()), strict=False))
@@ -127,7 +127,7 @@ class _Walk:
         return made
 
     def _of(self, expression: Any, seen: Scope) -> ColumnOrigin:
-        """Return the origin of an expression."""
+        """Return the input attributes from which an expression is computed; `seen` has those of visible columns."""
         kind = kind_of(expression)
         if kind == "AttributeReference":
             return seen.get(_id(expression), ColumnOrigin())
