@@ -44,7 +44,7 @@ def is_standard(operator: LogicalOperator) -> bool:
 
 
 def import_beside(file: str) -> None:
-    """Let modules beside a spec be imported."""
+    """Make the modules in the directory of a spec importable."""
     if file:
         import_from(str(Path(file).absolute().parent))
 

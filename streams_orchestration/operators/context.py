@@ -94,7 +94,7 @@ class OperatorContext:
     unheeded: Callable[[int], bool] = _may_heed_marks
     """Return True if no operator behind an output port handles window marks, so that counting them is enough."""
     count_marks: Callable[[int, int], None] = _counts_no_marks
-    """Count so many window marks of an output port that are not sent, since it is `unheeded`."""
+    """Count window marks that are not sent to an output port, since the port is `unheeded`."""
     time_zone: str = "UTC"
     """The application's time zone, as an IANA name."""
     region: RegionRole | None = None
@@ -105,7 +105,7 @@ class OperatorContext:
     """The operator's watermark in front of the tuples that it gets, in ticks; None before the first one."""
     set_watermark: Callable[[int], None] = _sets_no_watermark
     assign: Callable[[Collection[str]], None] = _assigns_nothing
-    """Take the names of all partitions that a source reads from now on."""
+    """Tell the runtime the names of all partitions that a source reads from now on."""
     too_far_ahead: Callable[[Collection[str]], frozenset[str]] = _nothing_ahead
     """Return the partitions of a source that it must not read now (EV65), among the given ones."""
     away: bool = False

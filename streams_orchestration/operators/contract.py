@@ -336,7 +336,7 @@ class SourceOperator(Operator):
         raise NotImplementedError
 
     def submit(self, batch: TupleBatch, port: int = 0, *, partitions: Any = None) -> None:
-        """Send tuples. `partitions` has a number or name for each: the watermark is the least of theirs (EV52)."""
+        """Send tuples; `partitions` has the number or name of each tuple's partition, if it has partitions (EV52)."""
         if partitions is not None and self.context.event_time is not None and isinstance(batch, TupleBatch):
             batch.partitions = partitions_of(partitions, len(batch))
         super().submit(batch, port)

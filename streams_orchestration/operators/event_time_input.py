@@ -28,7 +28,7 @@ class EventTimeInput:
     """The watermark in front of an operator's next tuple, and the rule by which tuples are too late (EV15, EV43)."""
 
     def __init__(self, operator: Operator, parameter: str, *, discard_age: float = 0.0) -> None:
-        """Begin without a watermark.
+        """Make the input of an operator that has no watermark yet.
 
         Args:
             operator: the operator.
@@ -73,7 +73,7 @@ class EventTimeInput:
         return Moments.of(batch.watermarks, len(batch), self.watermark)
 
     def advance(self, moments: Moments) -> None:
-        """Take the watermark behind a batch as the operator's own."""
+        """Set the operator's watermark to the one behind a batch."""
         self.watermark = moments.steps.last
 
     def times(self, batch: TupleBatch) -> tuple[np.ndarray, np.ndarray | None]:

@@ -53,7 +53,7 @@ class LogicOperator(Operator):
         return state_signature(before.spl) == state_signature(after.spl)
 
     def use(self, logic: LogicProgram) -> None:
-        """Take the logic, which sees tuples one after the other."""
+        """Set the logic of the operator, which runs for one tuple after the other."""
         self.logic = logic
         logic.begin()
         self.places_watermarks = self.pure = False

@@ -1,4 +1,4 @@
-"""Matching tuples of several ports: the first of each port, then the second of each, and so on, by key."""
+"""Matching of tuples of several ports: for each key, the n-th tuples of all ports belong together."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class MatchingParameters(Parameters):
 
 
 class MatchingOperator(Operator):
-    """Matches the tuples of its ports. Tuples without a partner at the end of the streams are dropped."""
+    """Base class of operators that match the tuples of their ports; unmatched tuples are dropped at the end."""
 
     stateful = True
 
@@ -85,7 +85,7 @@ class MatchingOperator(Operator):
         return Sharding(refusal="is tuples that wait for those of other ports in one channel")
 
     def setup(self) -> None:
-        """Start without waiting tuples."""
+        """Prepare the matching, in which no tuple waits yet."""
         self.columns = KeyColumns(self.context)
         self.parameters = self.parameters.keyed(self.columns)
         self.context.inputs = self.columns.inputs
@@ -133,7 +133,7 @@ class Matching:
         types = [schemas[0].field(name).type for name in keys[0]]
         names = [(f"port {port}", pa.int64()) for port in range(len(schemas))]
         self._counts = KeyedState(key_schema(types), pa.schema(names))
-        """Maps each key with waiting tuples to the number of tuples that have come to each port since none waited."""
+        """For each key with waiting tuples, the number of tuples that came to each port since no tuple of it waited."""
         self._waiting = [TupleLog(pa.schema([*schema, pa.field(_RANK, pa.int64())])) for schema in schemas]
 
     def clear(self) -> None:

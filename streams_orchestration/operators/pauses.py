@@ -20,5 +20,5 @@ class Pauses(NamedTuple):
     factor: float = 2.0
 
     def after(self, failures: int) -> float:
-        """Return the seconds to wait after so many failures in a row; 0 if the last attempt succeeded."""
+        """Return the seconds to wait after a number of failures in a row; 0 if the last attempt succeeded."""
         return min(self.first * self.factor ** min(failures - 1, MOST_STEPS), self.longest) if failures > 0 else 0.0

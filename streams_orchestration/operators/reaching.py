@@ -34,7 +34,7 @@ def reach_steps(
     send: Callable[[Watermarks | None], None],
     call: Callable[[Callable[[], Any]], Any],
 ) -> None:
-    """Let an operator handle steps of its watermark, and send the watermarks that follow from each of them.
+    """Call an operator for each step of its watermark, and send the watermarks that follow.
 
     Each step is sent on before the next one is handled, since they may as well come in several batches (EV49).
 
@@ -57,7 +57,7 @@ def reach_steps(
 
 
 def reach_watermark(operator: Operator, watermark: int) -> None:
-    """Let the operator's watermark rise to a value in ticks, before it is sent on; the operator may submit tuples.
+    """Advance the operator's watermark to a value in ticks and call the operator, which may submit tuples.
 
     Raises:
         ResultError: the operator has timers and no method for them.

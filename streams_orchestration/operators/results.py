@@ -111,7 +111,7 @@ def check_tuples(batch: Any, port: Any, outputs: Sequence[pa.Schema | None]) -> 
 
 
 def partitions_of(partitions: Any, count: int) -> pa.DictionaryArray:
-    """Return the names of the partitions of so many tuples, as a dictionary of the distinct ones and codes.
+    """Return the name of the partition of each tuple, as a dictionary of the distinct names and codes.
 
     Raises:
         ResultError: they are not as many as the tuples, one is null, or they are neither whole numbers nor texts.

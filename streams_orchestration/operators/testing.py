@@ -169,7 +169,7 @@ class OperatorHarness:
         return self.send([Watermark(value)], port)
 
     def idle(self, port: int = 0) -> Self:
-        """Let the connection of an input port become idle until its next tuple or watermark (EV51)."""
+        """Make the connection of an input port idle until its next tuple or watermark (EV51)."""
         return self.send([Idle()], port)
 
     def at(self, now: float) -> Self:
@@ -193,7 +193,7 @@ class OperatorHarness:
         return self
 
     def produce(self, offset: Offset | None = None, limit: int = 1000) -> ProducedTo:
-        """Let a source produce from an offset; without one, from its initial offset."""
+        """Call a source to produce tuples from an offset on, by default from its initial offset."""
         assert isinstance(self.operator, SourceOperator), f"{self.kind.__name__} is no SourceOperator"
         return check_produced(
             self.operator.produce(self.operator.initial_offset() if offset is None else offset, limit)

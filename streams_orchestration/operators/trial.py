@@ -22,7 +22,7 @@ class TrialWatermarks:
     """The watermark of one operator, whose input ports have a connection each; does nothing without event time."""
 
     def __init__(self, context: OperatorContext, send: Callable[[int, Watermarks], None]) -> None:
-        """Begin without a watermark.
+        """Make the trial of an operator that has no watermark yet.
 
         Args:
             context: the context of the operator.
@@ -78,7 +78,7 @@ class TrialWatermarks:
             self._sent(self._own.set(watermark))
 
     def assign(self, names: Collection[str]) -> None:
-        """Let a source read these partitions from now on."""
+        """Count these partitions of a source from now on."""
         if self._own is not None:
             self._sent(self._own.assign(names))
 

@@ -75,7 +75,7 @@ class Waiting:
 def divided_queues(states: Sequence[State], route: Route) -> list[dict[str, Any]]:
     """Divide what `dump` returned for several replicas among new ones.
 
-    Marks come to all replicas, so the last one of each replica is the same, and so on backwards.
+    Every mark comes to all replicas. So the last marks of all replicas are one mark, the last but one are another.
     """
     behind = [_marks_behind(state["waiting"], state["marks"]) for state in states]
     depth = max(len(state["marks"]) for state in states)
@@ -111,7 +111,7 @@ class WaitingOperator(ClockOperator):
 
     @classmethod
     def goes_by_clock(cls, parameters: Mapping[str, Any]) -> bool:
-        """Return False, since tuples wait for others."""
+        """Return False, since tuples wait for other tuples and not for the clock."""
         return False
 
     @classmethod
@@ -120,7 +120,7 @@ class WaitingOperator(ClockOperator):
         return Sharding(refusal="is tuples that wait in one channel, in their order")
 
     def setup(self) -> None:
-        """Start without waiting tuples."""
+        """Prepare an empty queue."""
         self.waiting = Waiting(self.context.inputs[0])
 
     def reset_to_initial_state(self) -> None:

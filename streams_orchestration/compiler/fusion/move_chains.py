@@ -30,7 +30,7 @@ class MoveChains:
     def __init__(
         self, home: list[int], units: Sequence[int], sizes: Sequence[int], flows: UnitFlows, most: int
     ) -> None:
-        """Take a packing over.
+        """Begin with a packing.
 
         Args:
             home: container of every unit; changed in place.

@@ -122,7 +122,7 @@ class _Loss:
         """Physical names of the operators that may lose state."""
 
     def allow(self, decided: Decided) -> Decided:
-        """Let refused operators start without state where that is allowed; states that are not kept do not move."""
+        """Mark the state that may be lost as dropped; if other state would be lost, plan no move of any state."""
         actions: list[OperatorAction] = []
         for each in decided.actions:
             action = each

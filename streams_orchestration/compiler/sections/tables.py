@@ -63,7 +63,7 @@ class Numbered:
     """A cell whose number refers to a value of another cell; all values are encoded once, for the first column."""
 
     def __init__(self, cell: Cell, rows: Sequence[Any], pick: Callable[[Any], Any] | None = None) -> None:
-        """Take the values, or rows of which `pick` returns the values."""
+        """Keep the values, or rows from which `pick` returns the values."""
         self._cell = cell
         self._rows = rows
         self._pick = pick

@@ -222,7 +222,7 @@ def refuse_event_time_parts(text: str) -> None:
 
 
 def whole_ticks(name: str, seconds: Fraction, ticks: int) -> int:
-    """Return a length of time in ticks, of which there are so many in a second.
+    """Return a length of time in ticks.
 
     >>> whole_ticks("discardAge", Fraction("0.25"), 1000)
     250

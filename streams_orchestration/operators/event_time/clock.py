@@ -12,7 +12,10 @@ from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 
 
 class Clock:
-    """The least of the greatest times of the partitions, less the lag, in steps of at least the minimum gap.
+    """The clock of an operator that makes watermarks.
+
+    Each partition has a greatest time. The watermark is the least of these, less the lag, and it rises by the minimum
+    gap at least.
 
     >>> clock = Clock(lag=0, minimum_gap=5)
     >>> clock.advance(np.array([1, 3, 6, 5, 10, 11, 20]))
@@ -29,7 +32,7 @@ class Clock:
     """
 
     def __init__(self, lag: int, minimum_gap: int, guard: AheadGuard | None = None) -> None:
-        """Begin without a watermark.
+        """Make a clock that has not emitted a watermark.
 
         Args:
             lag: ticks by which the watermark is behind the greatest time.
@@ -57,15 +60,15 @@ class Clock:
         return self._following(self.partitions.advance(times, codes, names))
 
     def assign(self, names: Collection[str]) -> Watermarks | None:
-        """Read only these partitions from now on (EV52). Return the watermarks that result; None without any."""
+        """Take times of these partitions only, from now on (EV52); return the watermarks that result, or None."""
         return self._following(self.partitions.assign(names))
 
     def rest(self, names: Iterable[str]) -> Watermarks | None:
-        """Let partitions be idle until their next tuples (EV51). Return the watermarks that follow, or None."""
+        """Declare partitions idle until their next tuples (EV51); return the watermarks that follow, or None."""
         return self._following(self.partitions.rest(names))
 
     def settle(self) -> Watermarks | None:
-        """Repeat decisions from before a reset that no tuple precedes. Return the watermarks that follow, or None."""
+        """Repeat the idleness from before a reset that is due before the next tuple; return the watermarks, or None."""
         return self._following(self.partitions.settle())
 
     def end(self) -> Watermarks | None:
@@ -85,11 +88,11 @@ class Clock:
         self.partitions.load(state)
 
     def _begin(self) -> int:
-        """Return the event time that corresponds to the last watermark: the watermark plus the lag."""
+        """Return the time with which a new partition begins: the last watermark plus the lag."""
         return NO_TIME if self.emitted is None else min(self.emitted + self._lag, END)
 
     def _following(self, events: Iterable[Event]) -> Watermarks | None:
-        """Return the watermarks that follow from events at the partitions; None if there are none."""
+        """Return the watermarks that follow from changes of the partitions; None if there are none."""
         places: list[np.ndarray] = []
         values: list[np.ndarray] = []
         wakes: int | None = None
@@ -114,7 +117,7 @@ class Clock:
         return Watermarks(np.concatenate(places), np.concatenate(values))
 
     def _emitted(self, event: Least) -> tuple[np.ndarray, np.ndarray]:
-        """Return the places and values of the watermarks that rises of the least time give."""
+        """Return the places and the values of the watermarks that follow when the least time rises."""
         least = IDLE + 1
         marks = np.where(event.times < least + self._lag, least, event.times - self._lag)
         if not len(marks) or (self.emitted is not None and int(marks[-1]) < _later(self.emitted, self._gap)):

@@ -1,4 +1,4 @@
-"""The watermark of an operator with event-time connections: the least of theirs (EV19, EV20, EV51)."""
+"""The watermark of an operator with event-time connections: their least watermark (EV19, EV20, EV51)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Entries:
         return Watermarks(watermarks.places[risen], steps[risen])
 
     def connect(self, imported: Mapping[str, bool]) -> Watermarks | None:
-        """Take the watermarks of these connections of Imports from now on, beside the declared connections (EV48).
+        """Count these connections of Imports from now on, in addition to the declared connections (EV48).
 
         A new connection begins with the operator's watermark (EV45). One that is gone holds nothing up any more, and an
         operator without any connection is idle, since it may get some (EV52).

@@ -34,7 +34,7 @@ class Idleness:
         self._earlier: list[IdleDecision] = []
 
     def repeat(self, decisions: list[IdleDecision]) -> None:
-        """Take the decisions that a reset may repeat, and those before them. Call it before the source is called."""
+        """Note the decisions from before a reset, and repeat those that are pending; call it before the source."""
         partitions = self._clock.partitions
         self._earlier = [each for each in decisions if each.number < partitions.decided]
         partitions.pending = [each for each in decisions if each.number >= partitions.decided]

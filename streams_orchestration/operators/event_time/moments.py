@@ -100,7 +100,7 @@ def held_back(watermarks: Watermarks, held: np.ndarray) -> Watermarks:
 
 
 def earlier(watermarks: np.ndarray, by: int) -> np.ndarray:
-    """Return watermarks that are less by so many ticks; `IDLE` and `END` stay, and no other becomes one of them.
+    """Return watermarks that are less by a number of ticks; no value becomes `IDLE` or `END`, and these stay.
 
     >>> earlier(np.array([IDLE, IDLE + 2, 100, END]), 5).tolist() == [IDLE, IDLE + 1, 95, END]
     True
@@ -112,7 +112,7 @@ def earlier(watermarks: np.ndarray, by: int) -> np.ndarray:
 
 
 def shifted(times: np.ndarray, by: int) -> np.ndarray:
-    """Return times that are later by so many ticks, which may be negative, up to the limits of 64 bits.
+    """Return times plus a number of ticks, which may be negative, up to the limits of 64 bits.
 
     >>> shifted(np.array([-5, END - 1]), 3).tolist() == [-2, END]
     True

@@ -9,7 +9,7 @@ from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.watermarks import END, IDLE
 
 NO_TIME = IDLE
-"""The time of a tuple that moves no clock, and the greatest time of a partition that has not begun."""
+"""In place of a time: for a tuple that does not change the greatest time, and for a partition without a time."""
 _FIRST_WINDOW = 32
 """The number of tuples to search for the next suspect time; it doubles while there is none."""
 
@@ -21,7 +21,7 @@ class AheadGuard:
     max_ahead: int
     """The ticks beyond the watermark up to which a time is trusted."""
     confirmations: int
-    """The number of suspect times in a row that move the clock, to the least of them."""
+    """The number of suspect times in a row after which they are trusted; the clock then moves to the least of them."""
 
 
 @dataclass(slots=True)
@@ -31,16 +31,16 @@ class PartitionTime:
     greatest: int = NO_TIME
     """The greatest trusted time."""
     count: int = 0
-    """The number of tuples so far; decisions to be idle are repeated by it."""
+    """The number of tuples so far. It says where a replay must repeat the decision that the partition is idle."""
     idle: bool = False
     """True if the partition does not count in the source's watermark (EV51)."""
     suspects: int = 0
     """The number of suspect times in a row up to now."""
     least: int = END
-    """The least time among these."""
+    """The least time among these suspect times."""
 
     def enter(self, times: np.ndarray, lag: int, guard: AheadGuard | None) -> tuple[np.ndarray, int]:
-        """Return the greatest time behind each tuple, and the number of suspect times.
+        """Add the times of tuples; return the greatest trusted time behind each tuple, and the number of suspect ones.
 
         Args:
             times: the times of the next tuples; `NO_TIME` for a tuple that moves nothing.
@@ -87,7 +87,7 @@ class PartitionTime:
         return reached, found
 
     def _enter_suspect(self, time: int, lag: int, guard: AheadGuard) -> bool:
-        """Take a time that is suspect or follows one. Return True if it is far ahead of a partition that has begun."""
+        """Add a time that is suspect, or follows a suspect one; return True if it is far ahead of known times."""
         if time == NO_TIME:
             return False
         begun = self.greatest != NO_TIME
@@ -112,10 +112,10 @@ def _trusted(before: np.ndarray, ahead: int) -> np.ndarray:
 
 
 def least_steps(olds: np.ndarray, places: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places where the least value of several rising ones rises, and the least value from there on.
+    """Return the places where the least of several rising values rises, and the least value from each place on.
 
-    Each rise lifts one of the values from `old` at a place. The least reaches a value v where the last rise from below
-    v is: no value is below v any more.
+    Each rise lifts one of the values, at a place. The least value reaches v at the last place at which a value below v
+    is lifted, since no value is below v afterwards.
 
     >>> least_steps(np.array([1, 2, 4]), np.array([1, 2, 3]), bound=5)
     (array([1, 2, 3]), array([2, 4, 5]))

@@ -1,4 +1,4 @@
-"""The partitions of a source: the least of their greatest times, and those that are idle (EV51, EV52).
+"""The partitions of a source, and the time of the source: the least of their greatest times (EV51, EV52).
 
 A decision that partitions are idle depends on a clock, so it is stored as data: it records how many tuples of each
 partition came before it. After a reset, the replay repeats it at the same tuples.
@@ -20,7 +20,7 @@ WHOLE = ""
 
 
 class Least(NamedTuple):
-    """Increases of the source's time, the least of its partitions' greatest times, at positions between tuples."""
+    """Increases of the source's time, each at a position between two tuples of a batch."""
 
     places: np.ndarray
     times: np.ndarray
@@ -52,7 +52,7 @@ class Partitions:
     """The times of all partitions of a source; a source that names no partition has the one `WHOLE`."""
 
     def __init__(self, lag: int, guard: AheadGuard | None, begin: Callable[[], int]) -> None:
-        """Begin without times.
+        """Make the times of a source that has read no tuple.
 
         Args:
             lag: ticks by which a watermark is behind the greatest time.
@@ -108,7 +108,7 @@ class Partitions:
             yield from self._repeat(place, decision)
 
     def rest(self, names: Iterable[str]) -> Iterator[Event]:
-        """Decide that partitions are idle, and yield the resulting changes of the source's time."""
+        """Declare partitions idle by the clock, record that, and yield the resulting changes of the source's time."""
         chosen = [name for name in names if name in self._members and not self._members[name].idle]
         if chosen:
             self.pending.clear()
@@ -116,12 +116,12 @@ class Partitions:
             yield from self._repeat(0, IdleDecision(self._decided, tuple(sorted(chosen)), counts))
 
     def settle(self) -> Iterator[Event]:
-        """Repeat the stored decisions that are due without further tuples, and yield the resulting changes."""
+        """Repeat the stored decisions that are due before the next tuple, and yield the resulting changes."""
         for place, decision in list(self._due(())):
             yield from self._repeat(place, decision)
 
     def assign(self, names: Collection[str]) -> Iterator[Event]:
-        """Read these partitions and no others from now on, and yield the events that follow.
+        """Count these partitions and no others from now on, and yield the resulting changes of the source's time.
 
         New partitions begin with the watermark.
         """
@@ -156,8 +156,8 @@ class Partitions:
     def too_far_ahead(self, names: Iterable[str], drift: int, slowest: int | None) -> frozenset[str]:
         """Return the partitions that are not read now, since they are too far ahead of the others (EV65).
 
-        Idle partitions and those without a time do not count. A partition is read up to the place at which a decision
-        from before a reset has to be repeated, since others may wait for that.
+        Idle partitions, and partitions without a time, hold no other one back. A partition is read nevertheless up to
+        the place at which a decision from before a reset must be repeated, since other partitions may wait for that.
 
         Args:
             names: the partitions that have or may get further tuples.
@@ -181,7 +181,7 @@ class Partitions:
         return self._decided
 
     def take_ahead(self) -> int:
-        """Return the number of times that were far ahead of their partition since the last call."""
+        """Return the number of distrusted times since the last call: they were far ahead of their partition."""
         ahead, self._ahead = self._ahead, 0
         return ahead
 
@@ -227,7 +227,7 @@ class Partitions:
     def _taken(
         self, times: np.ndarray, groups: Iterable[_Group], first: int, last: int, *, woken: bool
     ) -> Iterator[Least]:
-        """Take the times of some tuples, whose partitions are active, and yield the rises that follow.
+        """Add the times of tuples of active partitions, and yield the resulting increases of the source's time.
 
         With `woken` the first tuple has ended the idleness of all partitions; its partition is the only active one.
         """
@@ -269,7 +269,7 @@ class Partitions:
             yield place, decision
 
     def _repeat(self, place: int, decision: IdleDecision) -> Iterator[Event]:
-        """Let the partitions of a decision be idle, unless they had further tuples."""
+        """Make the partitions of a decision idle, except those that had further tuples."""
         for name in decision.idle:
             partition = self._members.get(name)
             if partition is not None and partition.count <= decision.counts[name]:
@@ -297,7 +297,7 @@ class Partitions:
 def merged_clocks(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return a state with the partitions of several ones, to carry over; empty if they have no partitions.
 
-    A partition of several states takes the least of its times. There is nothing to repeat, so counts begin anew.
+    A partition in several states gets the least of its times. No decision is pending, so tuples are counted from 0.
     """
     found: dict[str, PartitionTime] = {}
     for state in states:

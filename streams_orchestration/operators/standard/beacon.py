@@ -167,7 +167,7 @@ def _standing(context: OperatorContext, parameters: BeaconParameters) -> pa.Sche
 
 
 def _repeated(kind: Any, count: int) -> pa.Array:
-    """Return the default of a type so many times."""
+    """Return an array that repeats the default value of a type."""
     return pa.array([default_value(kind)] * count, kind)
 
 

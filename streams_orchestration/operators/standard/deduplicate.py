@@ -267,7 +267,7 @@ class DeDuplicate(Operator):
         self.sieve.distribute(batch, [fresh, ~fresh][: self.ports], (tuples, failures), self.assignments)
 
     def _judge_in_time(self, batch: TupleBatch, timed: EventTimeInput) -> None:
-        """Do the same by event time (EV59)."""
+        """Judge by event time which tuples are duplicates (EV59)."""
         tuples, failures = self.sieve.sift(batch)
         moments = timed.moments(tuples.batch)
         times, late = timed.judge(tuples.batch, moments)

@@ -98,7 +98,7 @@ class Delay(WaitingOperator):
             parameters.policy(context)
 
     def setup(self) -> None:
-        """Start without waiting tuples."""
+        """Prepare an empty queue of waiting tuples."""
         self.waiting = Waiting(self.context.inputs[0], {_TIME: np.int64})
         self.timed: EventTimeInput | None = None
         """The event time of `by: watermark`; None if tuples are the clock."""
@@ -164,7 +164,7 @@ class Delay(WaitingOperator):
         return self.arrivals[0][0] + self.parameters.delay if self.arrivals else None
 
     def _wait(self, batch: TupleBatch, timed: EventTimeInput) -> None:
-        """Do the same by the watermarks of the batch (EV61)."""
+        """Add the tuples of a batch to the waiting ones, and submit those that the watermarks release (EV61)."""
         for part, idle in between_idle(batch):
             times, missing = timed.times(part)
             with_time = part if missing is None else part.filter(~missing)

@@ -351,7 +351,7 @@ def _may_share(window: PaneWindow, refinement: Refinement) -> bool:
 
 
 def panes_of(groups: GroupsOfPanes, ticks: int) -> Panes:
-    """Return the panes of a window for an event-time attribute with so many ticks in a second."""
+    """Return the panes of a window; `ticks` is the number of ticks in a second of event time."""
     window = groups.window
     if isinstance(window, SessionWindow):
         return SessionPanes(*window.in_ticks(ticks))

@@ -19,16 +19,17 @@ from streams_orchestration.operators.storage.port import StorageAwayError, Stora
 MOST_FILES = 500
 """The most files that are open at the same time."""
 AT_ONCE = 4_096
-"""The most tuples of a file that are read before another file may be due."""
+"""The most tuples of a file that are read at once, before tuples of another file are submitted."""
 
 
 class InterleavedFiles(FileSource):
-    """Reads the next tuple always from the file whose greatest time is least, and the first one of equal files.
+    """The source that merges files by event time: the next tuple is from the file with the least time so far.
 
-    So the order of tuples depends on the files alone. Each file is a partition, which ends at its place in this order.
-    When all files have ended, files with later paths are looked up.
+    The time of a file is the greatest time of its submitted tuples; of files with equal times, the one with the first
+    path is read. So the order of the tuples depends on nothing but the files. Each file is a partition of the source,
+    and ends when it is read to its end. When all files have ended, the source looks for files with later paths.
 
-    The offset has for each open file a position, the number of tuples read from there on, and the greatest time.
+    The offset has for each open file a position, the number of tuples submitted from there on, and the greatest time.
     """
 
     @classmethod
@@ -47,7 +48,7 @@ class InterleavedFiles(FileSource):
 
     @classmethod
     def initial_offset(cls) -> Offset:
-        """Return an offset without files, which are looked up first."""
+        """Return an offset without files, with which the source looks for files first."""
         return {}
 
     @classmethod
@@ -59,7 +60,7 @@ class InterleavedFiles(FileSource):
         return offset | {"files": files} if files else offset
 
     def setup(self) -> None:
-        """Find the files. The first call of `produce` opens them."""
+        """Prepare the source; the first call of `produce` opens the files."""
         super().setup()
         self.reading: list[_File] = []
         """The files that have not ended, in the order of their paths."""
@@ -104,7 +105,7 @@ class InterleavedFiles(FileSource):
         return self.hold_up.pause or min(pauses, default=None)
 
     def at_end(self) -> Collection[str]:
-        """Return no file: what a file lacks holds up the others, so none can be idle (EV51)."""
+        """Return no file: all files wait for one that has no tuples yet, so no file may count as idle (EV51)."""
         return ()
 
     def place(self) -> str:
@@ -112,7 +113,7 @@ class InterleavedFiles(FileSource):
         return f"the files {', '.join(self.submitted)}"
 
     def _merge(self, last: str, limit: int) -> ProducedTo:
-        """Submit tuples in the order of the greatest times in front of them."""
+        """Submit tuples file by file, each time from the file with the least time so far."""
         for each in self.reading:
             each.waits = False
         left = limit
@@ -146,12 +147,12 @@ class InterleavedFiles(FileSource):
         return self._produced(last) if names else ProducedTo({"files": {}, "last": last}, exhausted=True)
 
     def _submit_up_to(self, bound: int, first: int, most: int) -> int:
-        """Submit at most so many of the tuples that come before the next unread tuple of a file.
+        """Submit tuples that were read and that come before the next unread tuple of the file `first`.
 
         Args:
-            bound: the greatest time of that file.
-            first: its number.
-            most: the most tuples.
+            bound: the greatest time of the tuples that were read of that file.
+            first: the number of that file in `reading`.
+            most: the most tuples to submit.
 
         Returns:
             The number of submitted tuples.
@@ -175,7 +176,7 @@ class InterleavedFiles(FileSource):
         return len(order)
 
     def _set_aside_rest(self, file: _File) -> None:
-        """Submit to the second port what the pieces that were taken wholly have for it."""
+        """Submit to the second port the malformed rows of pieces whose tuples were all submitted."""
         for port, batch in file.passed:
             self.context.submit(port, batch)
         file.passed.clear()
@@ -185,7 +186,7 @@ class InterleavedFiles(FileSource):
         return ProducedTo(self.stands, exhausted=False)
 
     def _go_to_files(self, offset: Offset) -> None:
-        """Open the files of an offset at their positions; without any, look for files."""
+        """Open the files of an offset at their positions; if the offset names no files, look for files."""
         files: dict[str, Any] | None = offset.get("files")
         self._open_files({name: {} for name in self._later("")} if files is None else files)
 
@@ -206,7 +207,7 @@ class InterleavedFiles(FileSource):
         self.assign([each.name for each in self.reading])
 
     def _later(self, last: str) -> Sequence[str]:
-        """Return the names of the files whose paths come later."""
+        """Return the names of the files whose paths come after `last`."""
         known = None if self.until is None else self.until["sizes"]
         names = (self._name(file) for file in self._files())
         return [name for name in names if name > last and (known is None or name in known)]
@@ -214,14 +215,14 @@ class InterleavedFiles(FileSource):
 
 @dataclass(slots=True)
 class _Piece:
-    """Tuples of one file that were read, with the greatest time in front of each."""
+    """Tuples of one file that were read together; `before` has the greatest time in front of each tuple."""
 
     tuples: TupleBatch
     before: np.ndarray
     others: list[tuple[int, TupleBatch]]
-    """Batches for the second output port, with its number."""
+    """Batches of malformed rows, each with the number of the output port for them."""
     behind: Offset
-    """The position behind them."""
+    """The offset behind the tuples in the file."""
 
 
 class _File:
@@ -233,32 +234,32 @@ class _File:
         Args:
             owner: the source.
             name: the name of the file.
-            offset: what `offset` has returned; empty for the beginning.
+            offset: the value that `offset` returned before; empty for the beginning of the file.
         """
         self.name = name
         self.passed: list[tuple[int, TupleBatch]] = []
-        """Batches for the second output port, of pieces that were submitted wholly."""
+        """Batches for the second output port, from pieces whose tuples were all submitted."""
         self.ended = self.waits = False
         self.reached: int = NO_TIME if offset.get("clock") is None else offset["clock"]
         """The greatest time of the tuples that were read."""
         self._owner = owner
         self._clock = self.reached
-        """The greatest time of the tuples that were taken."""
+        """The greatest time of the tuples that were submitted."""
         self._caught: list[tuple[int, TupleBatch]] = []
         self._piece: _Piece | None = None
         self._taken = 0
-        """The number of tuples of the piece that were taken."""
+        """The number of tuples of the piece that were submitted."""
         self._begin: Offset = offset.get("at") or FileSource.initial_offset()
         """The position in front of the piece."""
         self._skips: int = offset.get("taken", 0)
-        """The number of tuples to skip, since they were taken before the file was opened here."""
+        """The number of tuples to skip, since they were submitted before the file was opened again."""
         parameters = owner.parameters.model_copy(update={"file": name, "interleave": False})
         self.source = FileSource(self._context(owner.context), parameters)
         self.source.background = owner.background
         self.source.setup()
 
     def fill(self, most: int) -> None:
-        """Read the next tuples, when all others were taken. If there are fewer now, the file ends or waits for more."""
+        """Read the next tuples; all earlier ones were submitted. Less than `most` says that the file ends or waits."""
         until = self._owner.until
         self.source.until = None if until is None else {"file": self.name, "size": until["sizes"][self.name]}
         self._caught.clear()
@@ -270,22 +271,22 @@ class _File:
             self._append([batch for port, batch in self._caught if port == 0], produced.offset)
 
     def before(self, bound: int, *, behind: bool) -> int:
-        """Return how many of the tuples come before the next one of a file.
+        """Return the number of tuples in the piece that come before the next tuple of another file.
 
         Args:
-            bound: the greatest time of that file.
-            behind: True if this file comes behind it when times are equal.
+            bound: the greatest time of the other file.
+            behind: True if a tuple of this file comes behind the other file's at equal times.
         """
         return int(np.searchsorted(self.keys(), bound, side="left" if behind else "right"))
 
     def keys(self, count: int | None = None) -> np.ndarray:
-        """Return the greatest time in front of each of the next tuples."""
+        """Return, for each of the next tuples, the greatest time of the file's tuples before it."""
         if self._piece is None:
             return np.zeros(0, np.int64)
         return self._piece.before[self._taken :][:count]
 
     def take(self, count: int) -> TupleBatch:
-        """Return the next tuples, which are submitted."""
+        """Return the next tuples of the piece, for the caller to submit."""
         piece = self._piece
         assert piece is not None
         taken = piece.tuples.slice(self._taken, count)
@@ -298,7 +299,7 @@ class _File:
         return taken
 
     def offset(self) -> dict[str, Any]:
-        """Return the position, the tuples taken from there on, and the greatest time of all taken ones, as JSON."""
+        """Return as JSON the position of the piece, the number of its submitted tuples, and their greatest time."""
         clock = None if self._clock == NO_TIME else self._clock
         return {"at": self._begin, "taken": self._skips + self._taken, "clock": clock}
 
@@ -332,6 +333,6 @@ class _File:
             self._caught.append((port, batch))
 
         def punctuate(port: int, mark: Punctuation) -> None:
-            """Drop the marker of the file's end, which says nothing among tuples of other files."""
+            """Drop the marker at the end of one file, since tuples of other files go on."""
 
         return replace(context, submit=submit, punctuate=punctuate, region=None)

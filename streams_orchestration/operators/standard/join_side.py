@@ -111,7 +111,7 @@ class JoinSide:
         return self.log.notes["value"][places] + int(self.policy.size) + 1
 
     def _evict_partitions(self, came: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Do the same for each partition by itself; see `evict`."""
+        """Evict tuples as `evict` does, from the window of each partition."""
         places, count = self.log.places(), len(came)
         tuples = self.log.take(places)
         heads, codes = distinct([tuples.column(name) for name in self.partition], len(places))

@@ -18,15 +18,15 @@ from streams_orchestration.operators.states.tuple_log import FEW, TupleLog
 from streams_orchestration.operators.windows.rescaling import divide_log
 
 _NOT_ENTERED = -2
-"""In place of the row of a key that is not in the index yet."""
+"""In place of an index row: the key of the tuple is not in the index yet."""
 _MANY = 8
-"""The number of keys for each sought one from which keys are compared by hash first."""
+"""The ratio of keys without an index row to sought keys from which keys are compared by hash first."""
 _FITS = 2**62
-"""The product of numbers that is too large to be made."""
+"""The bound on products of whole numbers, which must fit into 64 bits."""
 
 
 class Partners(NamedTuple):
-    """For each of some tuples, the tuples of the other side with equal keys in a range of times."""
+    """The partners of tuples: the tuples of the other side with an equal key and a time in the range."""
 
     first: np.ndarray
     """The position of the first partner in `places`, by tuple."""
@@ -47,7 +47,7 @@ class Partners(NamedTuple):
 
 
 class Leaving(NamedTuple):
-    """The unmatched tuples of an outer side that can meet no other one any more; none of an inner side."""
+    """The tuples of an outer side that had no partner and can get none any more; an inner side has none to submit."""
 
     moments: np.ndarray
     ranks: np.ndarray
@@ -76,9 +76,9 @@ class TimedSide:
         self.log = TupleLog(schema, {"key": np.int64, "time": np.int64})
         """For each tuple, the row of its key in the index (-1 if a part is null), and its time."""
         self.index: KeyIndex = KeyIndex(key_schema([schema.field(name).type for name in keys]))
-        """The index of keys. It may lack a key until tuples of the other side look for that key."""
+        """The index of keys. A key is entered when tuples of the other side look for it, at the latest."""
         self._skipped = 0
-        """The number of keys that were compared by hash without being entered since all were entered last."""
+        """The number of keys that were compared by hash only, since the last time when all keys were entered."""
 
     def clear(self) -> None:
         """Remove all tuples."""
@@ -127,9 +127,9 @@ class TimedSide:
         return self.log.append(tuples, key=np.full(tuples.num_rows, _NOT_ENTERED if self.keys else 0), time=times)
 
     def _enter(self, places: np.ndarray, sought: pa.RecordBatch) -> None:
-        """Enter keys into the index: those at some places in the log that may be equal to a sought one.
+        """Enter the keys at some places of the log into the index, if they may be equal to a sought key.
 
-        All are entered if many are sought, or if few were sought often.
+        All these keys are entered if many keys are sought, or if few keys were sought many times.
         """
         places = places[self.log.notes["key"][places] == _NOT_ENTERED]
         if not len(places):

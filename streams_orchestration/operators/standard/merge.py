@@ -58,7 +58,7 @@ class MergeParameters(Parameters):
 
 
 class Merge(Operator):
-    """Merges sorted streams. A tuple is submitted once no other port can deliver an earlier one.
+    """The operator that merges sorted streams. It submits a tuple once no other port can deliver an earlier one.
 
     Of equal tuples, the one of the lower port is first. So the result does not depend on which stream is read first,
     but a stream without tuples delays the others until the end. A tuple that is out of order within its own stream
@@ -90,7 +90,7 @@ class Merge(Operator):
         return assignments_of_ports(context.inputs, context.outputs[0] or context.inputs[0], context.zone)
 
     def setup(self) -> None:
-        """Start without waiting tuples."""
+        """Prepare an empty queue for the tuples of each port."""
         inputs = self.context.inputs
         self.policies, self.ports = self.parameters.policies(inputs), self._assignments(self.context)
         kind = self.policies[0].value_type(inputs[0])
@@ -106,7 +106,7 @@ class Merge(Operator):
         self.reached = [None] * len(self.logs)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Queue the tuples, and submit those that no later tuple can precede."""
+        """Queue the tuples, and submit the waiting tuples that no later tuple can precede."""
         values = self.policies[port].values(batch.arrow)
         if not len(values):
             return

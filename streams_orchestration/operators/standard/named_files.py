@@ -53,7 +53,7 @@ class NamedFiles(Operator):
         return texts[0]
 
     def setup(self) -> None:
-        """Start without an open file."""
+        """Prepare the reader, which has no open file yet."""
         self.attribute = self._attribute(self.context)
         self.schema = file_schema(self.context, self.parameters)
         self.background = Background()

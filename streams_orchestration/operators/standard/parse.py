@@ -122,7 +122,7 @@ class Parse(Operator):
         check_decodable(target, message_format(parameters.format))
 
     def setup(self) -> None:
-        """Start without an unfinished row."""
+        """Prepare the parser, which has no unfinished row yet."""
         self.attribute = self.parameters.attribute(self.context.inputs[0])
         schema = self.context.outputs[0]
         assert schema is not None

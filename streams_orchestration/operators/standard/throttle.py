@@ -37,7 +37,7 @@ class Throttle(Operator):
         return Mentions()
 
     def setup(self) -> None:
-        """Start without a pause."""
+        """Prepare the operator; the first tuples pass without a pause."""
         self.free = 0.0
 
     def process(self, port: int, batch: TupleBatch) -> None:

@@ -213,7 +213,7 @@ class Timers(Incremental):
         return self._runs
 
     def _reached(self, watermark: int) -> _Run:
-        """Take the timers that a watermark reaches out of the runs."""
+        """Remove from the runs the timers that a watermark reaches, and return them."""
         runs, taken = self._index(), []
         for number, run in enumerate(runs):
             if run.times[0] <= watermark:

@@ -13,10 +13,10 @@ from streams_orchestration.operators.libraries import np
 
 _EPOCH = dt.date(1970, 1, 1)
 _MONDAY = 3
-"""The days from the first Monday in front of 1970 to the first of January."""
+"""The number of days from the last Monday before 1970 to 1 January 1970."""
 _DAY = 86_400
 _FIRST, _LAST = dt.date(1, 2, 5), dt.date(9999, 11, 26)
-"""The first and the last day whose panes have all their ends in the range of Python's dates."""
+"""The first and the last day whose day, week and month lie wholly in the range of Python's dates."""
 
 
 class CalendarGrid:
@@ -25,7 +25,7 @@ class CalendarGrid:
     overlapping = False
 
     def __init__(self, unit: CalendarUnit, zone: str, ticks: int) -> None:
-        """Create for a unit in an IANA time zone, and an event-time attribute with so many ticks in a second."""
+        """Make the panes of a unit in a time zone; `ticks` is the number of ticks in a second of event time."""
         self._unit: CalendarUnit = unit
         self._zone = zoneinfo.ZoneInfo(zone)
         self._ticks = ticks

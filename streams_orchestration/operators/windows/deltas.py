@@ -1,6 +1,7 @@
-"""Finds tuples whose values are more than a given size beyond others, for many sequences of tuples at once.
+"""Windows by differences of values: finds the tuples that exceed a delta, for many sequences of tuples at once.
 
-Differences are exact for integers. A sequence lies between two consecutive `bounds`.
+The tuples of all sequences are in one array, and sequence i goes from `bounds[i]` to `bounds[i + 1]`. Differences of
+integers are exact.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from streams_orchestration.operators.libraries import np
 SHORT = 128
 """Sequences up to this length are processed together, one tuple of each at a time."""
 Before = Callable[[Any, Any], Any]
-"""Takes places and indexes of wanted values; returns a mask of the places that come before their value."""
+"""A function of places and of indexes of wanted values; it returns a mask of the places before their value."""
 _LARGEST = (1 << 63) - 1
 
 
@@ -26,13 +27,15 @@ def comparable(values: np.ndarray) -> np.ndarray:
 
 
 def exceeds(later: np.ndarray, earlier: np.ndarray, size: float) -> np.ndarray:
-    """Return a mask of the values that are more than `size` beyond the earlier ones."""
+    """Return a mask that is True where a value is greater than the earlier value by more than `size`."""
     with np.errstate(invalid="ignore"):  # of infinities
         return np.asarray(later - earlier > size, bool)
 
 
 def restarts(values: np.ndarray, bounds: np.ndarray, held: np.ndarray, firsts: np.ndarray, size: float) -> np.ndarray:
-    """Return a mask of the tuples that are more than `size` beyond the first tuple of their window, so start the next.
+    """Return a mask of the tuples that begin a new tumbling window.
+
+    Such a tuple is more than `size` greater than the first tuple of the window that is open when it arrives.
 
     Args:
         values: the values of the tuples, sequence by sequence.
@@ -71,7 +74,7 @@ def restarts(values: np.ndarray, bounds: np.ndarray, held: np.ndarray, firsts: n
 def left_by(values: np.ndarray, bounds: np.ndarray, tuples: np.ndarray, size: float) -> np.ndarray:
     """Return for each arriving tuple the first tuple of its sequence that is still in the window.
 
-    The oldest tuples leave as long as the arriving one is more than `size` beyond them.
+    When a tuple arrives, the oldest tuples leave one by one, as long as it is more than `size` greater than the oldest.
 
     Args:
         values: the values of the tuples, sequence by sequence.
@@ -102,24 +105,24 @@ def left_by(values: np.ndarray, bounds: np.ndarray, tuples: np.ndarray, size: fl
 
 
 def _beyond(tops: np.ndarray, firsts: np.ndarray, size: float) -> np.ndarray:
-    """Return for each of `firsts` the index of the first of the ascending `tops` more than `size` beyond it."""
+    """Return for each of `firsts` the first index at which the ascending `tops` exceed it by more than `size`."""
     guess = np.searchsorted(tops, _shifted(firsts, size), side="right")
     return _corrected(guess, len(tops), lambda at, which: ~exceeds(tops[at], firsts[which], size))
 
 
 def _reaching(tops: np.ndarray, arriving: np.ndarray, size: float) -> np.ndarray:
-    """Return for each arriving value the index of the first of the ascending `tops` within `size` of it."""
+    """Return for each arriving value the first index at which it exceeds the ascending `tops` by `size` at most."""
     guess = np.searchsorted(tops, _shifted(arriving, -size), side="left")
     return _corrected(guess, len(tops), lambda at, which: exceeds(arriving[which], tops[at], size))
 
 
 def _shifted(values: np.ndarray, by: float) -> np.ndarray:
-    """Return approximately shifted values; beyond 64 bits the result is arbitrary."""
+    """Return values plus an amount, up to rounding; a sum that needs more than 64 bits is arbitrary."""
     return values + (int(max(min(by, _LARGEST), -_LARGEST)) if values.dtype.kind == "i" else by)
 
 
 def _corrected(guess: np.ndarray, end: int, before: Before) -> np.ndarray:
-    """Correct guessed places that are wrong because of rounding: the first ones that are not `before`."""
+    """Correct guessed places: each becomes the first place that is not `before` its value, in spite of rounding."""
     which, low, high = np.arange(len(guess)), np.maximum(guess - 1, 0), np.minimum(guess, max(end - 1, 0))
     if not end:
         return guess

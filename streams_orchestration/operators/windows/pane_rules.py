@@ -21,7 +21,7 @@ class Timing(IntEnum):
 
 
 class Piece(NamedTuple):
-    """Consecutive tuples and steps of a batch, of which each firing shows all the piece's tuples in its pane."""
+    """Consecutive tuples and steps of a batch, whose tuples are all added before any of its panes fires."""
 
     start: int
     stop: int
@@ -30,7 +30,7 @@ class Piece(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """The lateness of tuples."""
+    """The result of looking for late tuples in a batch."""
 
     late: int
     """The number of late tuples (EV15)."""
@@ -52,7 +52,7 @@ class PaneEntries(NamedTuple):
     """The cell of every tuple of a piece, in order of arrival."""
 
     places: np.ndarray | None
-    """The tuple of each entry within the piece; None if entry i is of tuple i."""
+    """For each entry, the position of its tuple in the piece; None if each tuple has one entry, in this order."""
     slices: np.ndarray
 
 
@@ -62,13 +62,13 @@ class Due(NamedTuple):
     steps: np.ndarray
     """The step of the piece at which each fires."""
     panes: np.ndarray
-    """A number of each pane, which is unique together with the partition."""
+    """The number of each pane; two panes of one partition have different numbers."""
     starts: np.ndarray
     ends: np.ndarray
     ranges: CellRanges
     """The slices of each pane."""
     last_panes: np.ndarray
-    """The last number that a pane may have had which is now part of this one."""
+    """The highest number of the panes that were merged into each pane, as when sessions grow together."""
 
 
 class Fired(NamedTuple):
@@ -91,7 +91,7 @@ class Panes(Protocol):
         ...
 
     def pieces(self, tuples: Arrivals, steps: Steps) -> list[Piece]:
-        """Cut a batch in front of tuples that join panes which fired before them within their piece."""
+        """Cut a batch into pieces, so that no tuple joins a pane that has fired before it in the same piece."""
         ...
 
     def take(self, tuples: Arrivals, steps: Steps) -> PaneEntries:

@@ -1,4 +1,7 @@
-"""Divides windows among replicas: windows move with their partition, and windows that marks close are merged."""
+"""Divides the windows of old replicas among new ones.
+
+A window moves to the channel of its partition. Windows that punctuation closes are merged into one per new replica.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,10 @@ from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.operators.windows.pane_cells import state_values
 
 Merge = Callable[["np.ndarray", "np.ndarray", "np.ndarray", "np.ndarray", "np.ndarray"], None]
-"""Adds to groups. The arguments are the counts and the values of all groups, then the group, the count and the value of
-each addition."""
+"""A function that merges further values into groups.
+
+Its arguments are the counts and values of all groups, then the group, the count and the value of each addition.
+"""
 
 
 class WindowShape(NamedTuple):
@@ -27,7 +32,7 @@ class WindowShape(NamedTuple):
     """The attributes of a group, beginning with those of the partition."""
     tumbling: bool
     marked: bool
-    """True if marks close the windows."""
+    """True if punctuation closes the windows."""
     given_up: bool
     """True if partitions may be evicted, and so have numbers."""
     merges: Mapping[str, Merge]
@@ -51,7 +56,7 @@ class WindowShape(NamedTuple):
         return [windows | partitions for windows, partitions in zip(divided, known, strict=True)]
 
     def partition_keys(self, state: State) -> pa.RecordBatch | None:
-        """Return the partition keys in a state; None if windows may be on any replica."""
+        """Return the partition keys in a state; None if windows have no partition, so any replica may hold them."""
         if self.marked or not self.partition:
             return None
         part = "known" if self.given_up else "windows" if self.tumbling else "partitions"
@@ -62,7 +67,7 @@ class WindowShape(NamedTuple):
         return state[part].keys_table()
 
     def _group_channels(self, state: State, replica: int, route: Route) -> np.ndarray:
-        """Return the channel of every group: by its key if that determines it, else one for the whole replica."""
+        """Return the channel of every group: that of its key, or one for the whole replica if keys tell no channel."""
         keys, attributes = self._keys(state, "groups"), route.attributes()
         if attributes is None or not set(attributes) <= set(self.keys):
             return np.full(keys.num_rows, replica % route.width)
@@ -70,14 +75,14 @@ class WindowShape(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """Maps the numbers that one replica assigned to channels and new numbers."""
+    """The map from the partition numbers of one old replica to new channels and new numbers."""
 
     before: np.ndarray
     channels: np.ndarray
     after: np.ndarray
 
     def find(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the positions of numbers in `before`."""
+        """Return the positions of partition numbers in `before`."""
         order = np.argsort(self.before, kind="stable")
         return order[np.searchsorted(self.before[order], numbers)] if len(order) else np.zeros(0, np.int64)
 

@@ -92,7 +92,7 @@ class Reporter:
         self._thread = world.Thread(target=self._run, name="lineage", daemon=True)
 
     def load(self, programs: Iterable[PeProgram]) -> None:
-        """Take the programs of all PEs of the deployed plan, and import their modules before threads start."""
+        """Read the programs of all PEs of the deployed plan, and import their modules before threads start."""
         if self._client is None:
             return
         self._programs, self._about = tuple(programs), None

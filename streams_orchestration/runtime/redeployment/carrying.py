@@ -155,7 +155,7 @@ class Carrier:
         return carried
 
     def _begin_channels(self, redeployment: Redeployment, carried: Carried) -> None:
-        """Let each new replica that merges watermarks begin with the least watermark of the former replicas (EV45)."""
+        """Give each new replica that merges watermarks the least watermark of the former replicas (EV45)."""
         for name, (_, program) in self._programs.items():
             imports = program.event_time is not None and program.event_time.imports
             if (program.entries or imports) and program.stateful and name not in carried.states:

@@ -238,7 +238,7 @@ _SINKS = select(_s).where(_s.c.application == bindparam("of")).order_by(_s.c.ope
 
 
 def sinks_lag(connection: Connection, application: str, unit: str, completed: int) -> bool:
-    """Return True if so many complete epochs of a sink are not visible yet that the unit must not end another one."""
+    """Return True if too many complete epochs of a sink are not visible yet; then no further epoch may end."""
     counts = connection.scalars(_LAG, {"of": application, "in_unit": unit, "completed": completed})
     return any(count >= OUTSTANDING_LIMIT for count in counts)
 

@@ -66,7 +66,7 @@ class EventTimeCalls:
             reached(None)
 
     def end(self, program: OperatorProgram, instance: OperatorInstance) -> None:
-        """Let an operator reach the greatest watermark, unless it has done so before (EV25)."""
+        """Advance an operator's watermark to its end, unless that was done before (EV25)."""
         role, watermark = program.event_time, instance.watermark
         assert role is not None
         assert watermark is not None
@@ -81,7 +81,7 @@ class EventTimeCalls:
     def connect(
         self, task: Task, position: Position, instance_of: Callable[[int], OperatorInstance], changed: set[int]
     ) -> None:
-        """Let operators take the watermarks of the streams to which this batch connects their Imports (EV48).
+        """Connect operators with the watermarks of the streams that their Imports read in this batch (EV48).
 
         Args:
             task: the task.
@@ -106,7 +106,7 @@ class EventTimeCalls:
             self.submit(program, instance.watermark.set(watermark), instance.outputs)
 
     def assign(self, program: OperatorProgram, instance: OperatorInstance, names: Collection[str]) -> None:
-        """Let a source read these partitions from now on, and send the resulting watermarks (EV52)."""
+        """Count these partitions of a source from now on, and send the resulting watermarks (EV52)."""
         if instance.watermark is not None:
             self.submit(program, instance.watermark.assign(names), instance.outputs)
 
@@ -207,7 +207,7 @@ class EventTimeCalls:
             self.call(program, instance, port, TupleBatch.bearing(steps, arrow_schema(program.inputs[port])))
 
     def _reached(self, program: OperatorProgram, instance: OperatorInstance, steps: Watermarks | None) -> None:
-        """Let an operator handle steps of its watermark, and send the watermarks that follow from them."""
+        """Call an operator for each step of its watermark, and send the watermarks that follow."""
         assert instance.watermark is not None
         send = partial(self._submit_to_all, program, instance)
         reach_steps(instance.operator, instance.watermark, steps, send, partial(self._calls.call, program))

@@ -281,7 +281,7 @@ class TaskRun:
         self._calls.call(program, lambda: check_nothing(operator.process(port, batch), "process"), at)
 
     def _end_watermark(self, program: OperatorProgram) -> None:
-        """Let an operator in an event-time graph reach the greatest watermark (EV25)."""
+        """Advance the watermark of an operator in an event-time graph to its end (EV25)."""
         if program.event_time is not None:
             self.changed.add(program.index)
             self._event_time.end(program, self._instance(program.index))

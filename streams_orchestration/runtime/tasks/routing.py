@@ -21,7 +21,7 @@ _SHORT = 256
 _PAIRED = 32
 """The number of first bytes of a text that are looked up in pairs, with a table of half a megabyte for each pair."""
 _MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], "<u8")
-"""Number of bytes -> the mask that keeps so many bytes of a word."""
+"""The masks of a word: the mask at index n keeps n bytes."""
 _SAMPLE = 1 << 10
 """The number of values that are sampled to see whether most values are different."""
 _SEED = np.uint64(0x5EED5EED5EED5EED)

@@ -28,7 +28,7 @@ class UnheededMarks:
         self._unheeded: set[tuple[int, int]] = set()
 
     def serve(self, context: OperatorContext, operator: int) -> None:
-        """Let an operator ask for its output ports, and count marks that it does not send."""
+        """Make an operator's context tell the unheeded output ports, and count the marks that are not sent."""
         context.unheeded = partial(self._found, operator)
         context.count_marks = partial(self._count, operator)
 

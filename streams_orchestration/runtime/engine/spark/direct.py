@@ -29,7 +29,7 @@ Spark ends workers that got no task from it for a minute.
 LEAST_SECONDS = 0.025
 """Least seconds from the start of a batch to that of the next in a PE with sources, which always have tuples."""
 COMMITS, MOST_SECONDS = 3, 0.25
-"""Least time between two batches of any PE: a number of commits' durations, but at most so many seconds."""
+"""The least time between two batches of a PE: `COMMITS` times the duration of a commit, at most `MOST_SECONDS`."""
 
 
 class DirectBatches:

@@ -214,7 +214,7 @@ def _own_address(driver: str) -> str:
 
 
 def _be_patient(connection: Connection, seconds: int) -> None:
-    """Limit the wait for data to so many seconds, without limit for 0; a machine that is gone ends every wait."""
+    """Limit the wait for data to `seconds`, with 0 for no limit; the loss of the other machine ends any wait."""
     with socket.socket(fileno=os.dup(connection.fileno())) as each:
         limit = struct.pack("ll", seconds, 0)
         each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
