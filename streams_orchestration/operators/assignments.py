@@ -80,7 +80,9 @@ class Assignments:
             name: source.arrow.column(name) if expression is None else source.value(expression)
             for name, expression in self.columns.items()
         }
-        return TupleBatch.from_columns(values, self.schema).with_watermarks(source.batch.watermarks)
+        tuples = TupleBatch.from_columns(values, self.schema)
+        tuples.watermarks = source.batch.watermarks
+        return tuples
 
 
 def assignments_of_ports(sources: Sequence[pa.Schema], target: pa.Schema, zone: dt.tzinfo) -> list[Assignments]:

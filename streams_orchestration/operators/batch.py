@@ -231,9 +231,7 @@ class TupleBatch:
     def filter(self, mask: Any) -> TupleBatch:
         """Return the tuples where the boolean mask is true."""
         chosen = _as_array(mask, pa.bool_())
-        marks = self.watermarks
-        if marks is not None:
-            marks = marks.filtered(pc.fill_null(chosen, fill_value=False).to_numpy(zero_copy_only=False))
+        marks = None if self.watermarks is None else self.watermarks.filtered(chosen)
         return TupleBatch(self.arrow.filter(chosen), watermarks=marks)
 
     def take(self, indexes: Any) -> TupleBatch:

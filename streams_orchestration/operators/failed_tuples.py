@@ -99,8 +99,8 @@ def sift(
     if condition is not None:
         rows, met, failed = evaluate_possible(condition, rows)
         found |= failed
-        truth = _truth(met).to_numpy(zero_copy_only=False)
-        rows = rows if truth.all() else rows.take(np.flatnonzero(truth))
+        meets = truth(met).to_numpy(zero_copy_only=False)
+        rows = rows if meets.all() else rows.take(np.flatnonzero(meets))
     evaluated: list[tuple[Expression, SelectedTuples, pa.Array]] = []
     for expression in expressions:
         rows, values, failed = evaluate_possible(expression, rows)
@@ -159,7 +159,7 @@ class Sieve:
             return sift(batch, self.expressions, self._condition, unfit)
         batch.refuse_nulls(self._required)
         passed = Evaluated(batch)
-        return (passed if self._condition is None else passed.filter(_truth(passed.value(self._condition)))), {}
+        return (passed if self._condition is None else passed.filter(truth(passed.value(self._condition)))), {}
 
     def unfit(self, tuples: pa.RecordBatch, port: int) -> dict[int, str]:
         """Map the position of each tuple with a null in a NOT NULL attribute of an output port to the reason.
@@ -171,7 +171,7 @@ class Sieve:
     def distribute(
         self,
         batch: TupleBatch,
-        masks: Sequence[np.ndarray],
+        masks: Sequence[np.ndarray | pa.BooleanArray],
         sifted: tuple[Evaluated, dict[int, str]],
         assignments: Assignments | None = None,
     ) -> None:
@@ -185,22 +185,24 @@ class Sieve:
             sifted: the tuples that passed, and the reasons of the others.
             assignments: the output of port 0, if it computes any attribute.
         """
-        (tuples, failures), fits = sifted, True
+        tuples, failures = sifted
         unfit: dict[int, str] = {}
         for port, mask in enumerate(masks):
-            found = self.unfit(tuples.arrow, port)
-            unfit |= {place: reason for place, reason in found.items() if mask[place] and place not in unfit}
+            if found := self.unfit(tuples.arrow, port):
+                goes = np.asarray(mask)
+                unfit |= {place: reason for place, reason in found.items() if goes[place] and place not in unfit}
         if unfit:
             fits = np.ones(len(tuples), bool)
             fits[list(unfit)] = False
+            masks = [pc.and_(each, pa.array(fits)) if isinstance(each, pa.Array) else each * fits for each in masks]
             passed = np.setdiff1d(np.arange(len(batch)), list(failures))
             failures = dict(sorted((failures | {int(passed[place]): unfit[place] for place in unfit}).items()))
         self.set_aside(batch.arrow, failures, batch.watermarks)
         for port, mask in enumerate(masks):
-            if mask.dtype == bool:
-                passed = tuples.batch.filter(mask & fits)
+            if isinstance(mask, pa.Array) or mask.dtype == bool:
+                passed = tuples.batch.filter(mask)
             else:
-                passed = tuples.batch.take(np.repeat(np.arange(len(tuples)), mask * fits))
+                passed = tuples.batch.take(np.repeat(np.arange(len(tuples)), mask))
             if assignments is not None and port == 0:
                 passed = assignments.of(Evaluated(passed))
             self._operator.submit(passed.selected(self._context.outputs[port]), port)
@@ -213,7 +215,7 @@ class Sieve:
         Args:
             tuples: the batch that contains them.
             failures: reasons by position, ascending.
-            watermarks: those of the batch, which go to the port with the failed tuples.
+            watermarks: the watermarks of the batch, which go to the port with the failed tuples.
         """
         if not failures:
             return
@@ -241,9 +243,9 @@ def _nulls(tuples: pa.RecordBatch, required: Sequence[str], port: int) -> dict[i
     }
 
 
-def _truth(condition: pa.Array) -> pa.Array:
+def truth(condition: pa.Array) -> pa.Array:
     """Return the condition with null replaced by false."""
-    return pc.fill_null(condition, fill_value=False)
+    return pc.fill_null(condition, fill_value=False) if condition.null_count else condition
 
 
 def _column(field: pa.Field, failed: pa.RecordBatch, reasons: Sequence[str]) -> pa.Array:

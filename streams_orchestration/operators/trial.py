@@ -69,7 +69,8 @@ class TrialWatermarks:
         batch = self._own.submitted(port, batch)
         if self._own.clock is not None:
             self._context.watermark = self._own.seen
-        self._placed[port] += len(batch.watermarks or ())
+        if batch.watermarks is not None:
+            self._placed[port] += len(batch.watermarks)
         return batch
 
     def set(self, watermark: int) -> None:
@@ -95,10 +96,10 @@ class TrialWatermarks:
         if operator.places_watermarks:
             self._placed.clear()
             process(batch)
-            for output in self._own.role.outputs if batch.watermarks is not None else ():
-                assert batch.watermarks is not None
-                if rest := batch.watermarks.rest(self._placed[output]):
-                    self._send(output, rest)
+            steps = batch.watermarks
+            for output in () if steps is None else self._own.role.outputs:
+                if steps is not None and self._placed[output] < len(steps):
+                    self._send(output, steps.rest(self._placed[output]))
             return
         own = self._own
         call_between(batch, process, lambda steps: reach_steps(operator, own, steps, self._sent, lambda call: call()))

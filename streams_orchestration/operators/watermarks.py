@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.libraries import np, pa
 
 IDLE = -(2**63)
 """The value of an entry that says that the stream is idle from there on, until its next tuple (EV51)."""
@@ -26,6 +27,8 @@ class Watermarks:
     """Per watermark the number of tuples of the batch in front of it; ascending int64."""
     values: np.ndarray
     """Per watermark its value in ticks, `IDLE` or `END`; int64."""
+    rise: bool = False
+    """True if the values are known to ascend strictly, so that no value is `IDLE`."""
 
     @classmethod
     def of(cls, *watermarks: tuple[int, int]) -> Watermarks:
@@ -58,17 +61,21 @@ class Watermarks:
         Watermarks.of((0, 10), (3, -9223372036854775808))
         """
         places, values = np.frombuffer(data, "<i8").reshape(2, -1)
-        return cls(places, values)
+        return cls(places, values, rising(values))
 
-    def filtered(self, mask: np.ndarray) -> Watermarks:
-        """Return the watermarks among the tuples where the mask is true.
+    def filtered(self, mask: pa.BooleanArray) -> Watermarks:
+        """Return the watermarks among the tuples where the mask is true; null counts as false.
 
-        >>> Watermarks.of((1, 10), (3, 25)).filtered(np.array([False, True, True]))
+        >>> Watermarks.of((1, 10), (3, 25)).filtered(pa.array([False, True, True]))
         Watermarks.of((0, 10), (2, 25))
         """
-        kept = np.zeros(len(mask) + 1, np.int64)
-        np.cumsum(mask, out=kept[1:])
-        return Watermarks(kept[self.places], self.values)
+        if not len(mask):
+            return self
+        if mask.offset or mask.null_count:
+            kept = np.zeros(len(mask) + 1, np.int64)
+            np.cumsum(mask.fill_null(fill_value=False).to_numpy(zero_copy_only=False), out=kept[1:])
+            return Watermarks(kept[self.places], self.values, self.rise)
+        return Watermarks(_ones_before(mask.buffers()[1].to_pybytes(), self.places), self.values, self.rise)
 
     def taken(self, indexes: np.ndarray) -> Watermarks:
         """Return the watermarks among the tuples at ascending positions; a position may come several times.
@@ -76,7 +83,8 @@ class Watermarks:
         >>> Watermarks.of((1, 10), (3, 25)).taken(np.array([0, 0, 2]))
         Watermarks.of((2, 10), (3, 25))
         """
-        return Watermarks(np.searchsorted(indexes, self.places, side="left").astype(np.int64), self.values)
+        places = np.searchsorted(indexes, self.places, side="left").astype(np.int64)
+        return Watermarks(places, self.values, self.rise)
 
     def sliced(self, start: int, length: int) -> Watermarks:
         """Return the watermarks behind the tuples of a slice; those in front of all tuples belong to the first slice.
@@ -86,7 +94,7 @@ class Watermarks:
         """
         behind = (self.places > start) if start else (self.places >= 0)
         mine = behind & (self.places <= start + length)
-        return Watermarks(self.places[mine] - start, self.values[mine])
+        return Watermarks(self.places[mine] - start, self.values[mine], self.rise)
 
     def singly(self) -> Iterator[Watermarks]:
         """Yield each watermark by itself."""
@@ -95,7 +103,26 @@ class Watermarks:
     def rest(self, first: int) -> Watermarks:
         """Return the watermarks from number `first` on, with all positions set to 0."""
         values = self.values[first:]
-        return Watermarks(np.zeros(len(values), np.int64), values)
+        return Watermarks(np.zeros(len(values), np.int64), values, self.rise)
+
+
+def rising(values: np.ndarray) -> bool:
+    """Return True if the values of watermarks ascend strictly, and none is `IDLE`."""
+    return bool(len(values)) and values[0] != IDLE and np.count_nonzero(values[1:] > values[:-1]) == len(values) - 1
+
+
+@functools.cache
+def _bits_from() -> np.ndarray:
+    """Return for each bit of a word the mask with this bit and all higher bits."""
+    return np.array([(1 << 64) - (1 << bit) for bit in range(64)], np.uint64)
+
+
+def _ones_before(bitmap: bytes, places: np.ndarray) -> np.ndarray:
+    """Return per place the number of ones in front of it, in a bitmap whose least bits are first."""
+    words = np.frombuffer(bitmap + bytes(16 - len(bitmap) % 8), "<u8")
+    at = places >> 6
+    behind = words[at] & _bits_from()[places & 63]
+    return np.bitwise_count(words).cumsum(dtype=np.int64)[at] - np.bitwise_count(behind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 from streams_orchestration.operators.event_time.partition_time import NO_TIME, AheadGuard
 from streams_orchestration.operators.event_time.partitions import WHOLE, Event, Least, Partitions, Rest
 from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
+from streams_orchestration.operators.watermarks import END, IDLE, Watermarks, rising
 
 
 class Clock:
@@ -114,6 +114,8 @@ class Clock:
             values.append(marks)
         if not sum(map(len, places)):
             return None
+        if len(places) == 1:
+            return Watermarks(places[0], values[0], rising(values[0]))
         return Watermarks(np.concatenate(places), np.concatenate(values))
 
     def _emitted(self, event: Least) -> tuple[np.ndarray, np.ndarray]:

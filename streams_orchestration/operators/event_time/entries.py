@@ -51,10 +51,15 @@ class Entries:
             watermarks: the watermarks of the batch.
             tuples: the number of tuples in the batch.
         """
-        if connection in self._idle or (watermarks is not None and (watermarks.values == IDLE).any()):
+        if connection in self._idle:
             return self._enter_idle(connection, watermarks or Watermarks.of(), tuples)
         if watermarks is None or not len(watermarks):
             return None
+        if self._passes(connection, watermarks):
+            self.values[connection] = self.watermark = int(watermarks.values[-1])
+            return watermarks
+        if (watermarks.values == IDLE).any():
+            return self._enter_idle(connection, watermarks, tuples)
         former, bound = self.values[connection], self._least(connection)
         values = np.maximum.accumulate(watermarks.values)
         if former is not None:
@@ -63,12 +68,12 @@ class Entries:
         if bound is None:
             return None
         steps = np.minimum(values, bound)
-        before = np.r_[IDLE if self.watermark is None else self.watermark, steps[:-1]]
+        before = np.concatenate(([IDLE if self.watermark is None else self.watermark], steps[:-1]))
         risen = steps > np.maximum(before, before[0])
         if not risen.any():
             return None
         self.watermark = int(steps[-1])
-        return Watermarks(watermarks.places[risen], steps[risen])
+        return Watermarks(watermarks.places[risen], steps[risen], rise=True)
 
     def connect(self, imported: Mapping[str, bool]) -> Watermarks | None:
         """Count these connections of Imports from now on, in addition to the declared connections (EV48).
@@ -141,6 +146,12 @@ class Entries:
         self.values = declared | (entries if self._imports else {})
         self._idle = self.values.keys() & set(state.get("idle", ()))
         self._rests = state.get("rests", bool(self.values) and len(self._idle) == len(self.values))
+
+    def _passes(self, connection: str, watermarks: Watermarks) -> bool:
+        """Return True if all watermarks are steps of the operator: they rise, and there is no other connection."""
+        former, first = self.values[connection], watermarks.values[0]
+        alone = watermarks.rise and len(self.values) == 1
+        return alone and all(before is None or first > before for before in (former, self.watermark))
 
     def _least(self, connection: str) -> int | None:
         """Return the least watermark of the other connections that are not idle; None if one has none yet."""

@@ -10,7 +10,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.expressions import Condition, parse_condition
-from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs
+from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs, truth
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.logic_operator import LogicOperator, LogicParameters, check_policy
@@ -82,8 +82,8 @@ class Filter(LogicOperator):
             self.sieve.distribute(batch, [np.ones(len(batch), bool)], (Evaluated(batch), {}))
             return
         tuples, failures = self.sieve.sift(batch)
-        mask = pc.fill_null(tuples.value(self.condition), fill_value=False).to_numpy(zero_copy_only=False)
-        self.sieve.distribute(batch, [mask, ~mask] if self.divides else [mask], (tuples, failures))
+        mask = truth(tuples.value(self.condition))
+        self.sieve.distribute(batch, [mask, pc.invert(mask)] if self.divides else [mask], (tuples, failures))
 
     def _run(self, logic: LogicProgram, batch: TupleBatch) -> None:
         """Run the logic for tuples and submit them by the condition."""

@@ -52,9 +52,10 @@ class EventTimeCalls:
             process(batch)
             if instance.keeps_tuples and instance.watermark is not None:
                 instance.watermark.keeps(self._calls.call(program, instance.operator.held_time))
-            if batch.watermarks is not None:
-                for output in instance.outputs:
-                    self.submit(program, batch.watermarks.rest(instance.submitted[output]), (output,))
+            steps = batch.watermarks
+            for output in () if steps is None else instance.outputs:
+                if steps is not None and instance.submitted[output] < len(steps):
+                    self.submit(program, steps.rest(instance.submitted[output]), (output,))
             return
         if not instance.outputs and not looks_at_watermark(instance.operator):
             if len(batch):

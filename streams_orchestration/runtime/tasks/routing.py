@@ -92,7 +92,7 @@ def split_tuples(batch: TupleBatch, channels: np.ndarray, width: int) -> list[Tu
         return [None if part is None else TupleBatch(part) for part in parts]
     nothing = batch.arrow.slice(0, 0)
     return [
-        TupleBatch(nothing if part is None else part, watermarks=marks.filtered(channels == channel))
+        TupleBatch(nothing if part is None else part, watermarks=marks.taken(np.flatnonzero(channels == channel)))
         for channel, part in enumerate(parts)
     ]
 

@@ -39,6 +39,16 @@ def divided(count: int, cuts: list[int]) -> list[tuple[int, int]]:
     return [*pairwise(sorted({0, count, *(cut % (count + 1) for cut in cuts)}))]
 
 
+@given(st.lists(st.sampled_from([True, False, None]), max_size=300), st.lists(st.integers(0, 300)), st.integers(0, 70))
+def test_watermarks_stay_behind_the_tuples_that_pass_a_mask(passes: list[bool | None], cuts: list[int], skipped: int):
+    places = sorted(cut % (len(passes) + 1) for cut in cuts)
+    watermarks = Watermarks(np.array(places, np.int64), np.arange(len(places)))
+    part = pa.array([*([True] * skipped), *passes], pa.bool_()).slice(skipped)
+    without_nulls = pa.array([each is True for each in passes], pa.bool_())
+    wanted = [passes[:place].count(True) for place in places]
+    assert watermarks.filtered(part).places.tolist() == watermarks.filtered(without_nulls).places.tolist() == wanted
+
+
 @pytest.mark.parametrize("case", ["W1", "W2"])
 def test_watermarks_of_a_source(case: str):
     given_, wanted = EVENT_TIME[case]["source"], EVENT_TIME[case]["expect"]["watermarks"]
