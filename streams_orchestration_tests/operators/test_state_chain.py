@@ -155,3 +155,19 @@ def test_a_file_is_refused_where_it_does_not_follow():
     for chain in ([first], [base, second], [base, base]):
         with pytest.raises(StateError, match="does not follow"):
             load_state(chain)
+
+
+class Rewritten(KeyedState):
+    def changes(self, since: int) -> Any:
+        message = f"the changes since {since} are as large as the whole"
+        raise AssertionError(message)
+
+
+def test_the_changes_of_a_state_that_was_mostly_written_anew_are_not_made():
+    state = Rewritten("k int", "v int")
+    state.put_many(range(1000), {"v": range(1000)})
+    first = dump_state({"keyed": state}, 1)
+    state.put_many(range(600), {"v": [0] * 600})
+    second = dump_state({"keyed": state}, 2, [(1, len(first.data))])
+    assert second.kept == 0
+    assert load_state([second.data])["keyed"].table() == state.table()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from streams_orchestration.operators.event_time.moments import Moments, shifted
+from streams_orchestration.operators.event_time.moments import NEVER, Moments, shifted
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.times import times_of
 from streams_orchestration.operators.libraries import np, pa
@@ -21,6 +21,8 @@ _NOT_ENTERED = -2
 """In place of an index row: the key of the tuple is not in the index yet."""
 _MANY = 8
 """The ratio of keys without an index row to sought keys from which keys are compared by hash first."""
+_OFTEN = 64
+"""The number of times that keys are compared by hash before all are entered, which takes as long."""
 _FITS = 2**62
 """The bound on products of whole numbers, which must fit into 64 bits."""
 
@@ -77,6 +79,8 @@ class TimedSide:
         """For each tuple, the row of its key in the index (-1 if a part is null), and its time."""
         self.index: KeyIndex = KeyIndex(key_schema([schema.field(name).type for name in keys]))
         """The index of keys. A key is entered when tuples of the other side look for it, at the latest."""
+        self._oldest = NEVER
+        """The least time of any tuple, or an earlier time."""
         self._skipped = 0
         """The number of keys that were compared by hash only, since the last time when all keys were entered."""
 
@@ -84,43 +88,53 @@ class TimedSide:
         """Remove all tuples."""
         self.log.clear()
         self.index.clear()
+        self._oldest = NEVER
 
     def partners(self, keys: list[pa.Array], low: np.ndarray, high: np.ndarray) -> Partners:
         """Find the tuples of this side with the given keys and times from `low` to `high`."""
+        nothing = Partners(np.zeros(len(low), np.int64), np.zeros(len(low), np.int64), np.zeros(0, np.int64))
+        if not len(low) or not len(self.log):
+            return nothing
         places = self.log.places()
         times: np.ndarray = self.log.notes["time"][places]
-        if len(low):
-            near = (times >= low.min()) & (times <= high.max())
-            places, times = places[near], times[near]
-        nothing = Partners(np.zeros(len(low), np.int64), np.zeros(len(low), np.int64), places[:0])
-        if not len(places) or not len(low):
+        near = (times >= low.min()) & (times <= high.max())
+        places, times = places[near], times[near]
+        if not len(places):
             return nothing
-        wanted = np.zeros(len(low), np.int64)
+        which, wanted = np.arange(len(low)), np.zeros(len(low), np.int64)
         if keys:
-            known = known_keys(keys)
-            sought = key_batch(keys, known)
-            self._enter(places, sought)
-            wanted = np.full(len(low), -1)
-            wanted[known] = self.index.find(sought)
+            which, wanted = self._find(keys, places)
         codes: np.ndarray = self.log.notes["key"][places]
         concerned = np.zeros(self.index.rows + 2, bool)
         concerned[wanted] = True
-        concerned[-1] = False  # of keys that are null or unknown
         met = concerned[codes]
         if not met.any():
             return nothing
         places, codes, times = places[met], codes[met], times[met]
-        span, times, low, high = _numbered(times, low, high, self.index.rows + 1)
+        span, times, low, high = _numbered(times, low[which], high[which], self.index.rows + 1)
         ranked = codes * span + times
         order = np.argsort(ranked, kind="stable")
         ranked = ranked[order]
         first = np.searchsorted(ranked, wanted * span + low)
         last = np.searchsorted(ranked, wanted * span + high, side="right")
-        counts = np.where(wanted < 0, 0, np.maximum(last - first, 0))
-        return Partners(first, counts, places[order])
+        nothing.first[which], nothing.counts[which] = first, np.maximum(last - first, 0)
+        return Partners(nothing.first, nothing.counts, places[order])
+
+    def _find(self, keys: list[pa.Array], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers of the sought keys that tuples at some places in the log have, and their index rows."""
+        which = known_keys(keys)
+        sought = key_batch(keys, which)
+        if len(places) * _MANY < len(which):
+            near = _of_equal_hash(sought, key_batch(self.log.take(places, self.keys).columns, np.arange(len(places))))
+            which, sought = which[near], sought.take(pa.array(near))
+        self._enter(places, sought)
+        rows = self.index.find(sought)
+        return which[rows >= 0], rows[rows >= 0]
 
     def insert(self, tuples: pa.RecordBatch, times: np.ndarray) -> np.ndarray:
         """Add tuples, and return their places in the log."""
+        if len(times):
+            self._oldest = min(self._oldest, int(times.min()))
         if self.index.rows > 2 * len(self.log) + FEW:
             self.index.clear()
             self.log.notes["key"][: self.log.size] = _NOT_ENTERED
@@ -135,12 +149,8 @@ class TimedSide:
         if not len(places):
             return
         tuples = self.log.take(places, self.keys)
-        if sought.num_rows * _MANY < len(places) and self._skipped < len(places) * _MANY:
-            everything = key_batch(tuples.columns, np.arange(len(places)))
-            slots = np.uint64((1 << (sought.num_rows * _MANY).bit_length() + _MANY) - 1)
-            wanted = np.zeros(int(slots) + 1, bool)
-            wanted[hashes_of(sought) & slots] = True
-            near = np.flatnonzero(wanted[hashes_of(everything) & slots])
+        if sought.num_rows * _MANY < len(places) and self._skipped < len(places) * _OFTEN:
+            near = _of_equal_hash(key_batch(tuples.columns, np.arange(len(places))), sought)
             self._skipped += len(places) - len(near)
             places, tuples = places[near], tuples.take(pa.array(near))
         else:
@@ -164,9 +174,14 @@ class TimedSide:
             moments: the moments of the batch.
             came: the places of the batch's tuples if they are of this side.
         """
+        if not len(self.log) or not moments.passed(shifted(np.array([self._oldest]), self.wait)).any():
+            nothing = np.zeros(0, np.int64)
+            return Leaving(nothing, nothing, nothing)
         places = self.log.places()
         bounds = shifted(self.log.notes["time"][places], self.wait)
         gone = moments.passed(bounds)
+        stay = ~gone
+        self._oldest = int(self.log.notes["time"][places[stay]].min()) if stay.any() else NEVER
         places, bounds = places[gone], bounds[gone]
         self.log.remove(places)
         alone = ~self.log.flags[places] if self.outer else np.zeros(len(places), bool)
@@ -194,6 +209,15 @@ class TimedSide:
         tuples = log.take(np.arange(log.size))
         entered = np.full(log.size, _NOT_ENTERED if self.keys else 0)
         log.notes = {"key": entered, "time": times_of(tuples, self.role).copy()}
+        self._oldest = int(log.notes["time"].min()) if log.size else NEVER
+
+
+def _of_equal_hash(keys: pa.RecordBatch, few: pa.RecordBatch) -> np.ndarray:
+    """Return the numbers of the keys that may be equal to one of a few others."""
+    slots = np.uint64((1 << (few.num_rows * _MANY).bit_length() + _MANY) - 1)
+    wanted = np.zeros(int(slots) + 1, bool)
+    wanted[hashes_of(few) & slots] = True
+    return np.flatnonzero(wanted[hashes_of(keys) & slots])
 
 
 def _numbered(

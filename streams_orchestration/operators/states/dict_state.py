@@ -82,6 +82,10 @@ class DictState(Incremental, MutableMapping[Any, Any]):
         removed = [key for key, stamp in self._removed.items() if stamp > since]
         return {"values": _table(written), "gone": _table(dict.fromkeys(removed))}
 
+    def rows_to_store(self, since: int) -> tuple[int, int]:
+        """Return the number of keys written after a version, and the number of all keys."""
+        return sum(stamp > since for stamp in self._stamps.values()), len(self)
+
     @classmethod
     def load(cls, pieces: Pieces) -> DictState:
         """Return a dictionary from what `whole` returned."""

@@ -56,6 +56,10 @@ class Incremental(ABC):
     def changes(self, since: int) -> Pieces:
         """Return the changes since a version."""
 
+    @abstractmethod
+    def rows_to_store(self, since: int) -> tuple[int, int]:
+        """Return the least number of rows in the changes since a version, and the number of rows in the whole part."""
+
     @classmethod
     @abstractmethod
     def load(cls, pieces: Pieces) -> Incremental:

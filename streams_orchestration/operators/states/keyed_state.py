@@ -255,6 +255,13 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         gone = pa.table({_GONE: pa.array(~alive)})
         return {"keys": self.index.keys(rows), "values": self._values(rows[alive]), "gone": gone}
 
+    def rows_to_store(self, since: int) -> tuple[int, int]:
+        """Return the number of keys written after a version that exist, and the number of all keys."""
+        if self._loaded is not None:
+            return 0, len(self)
+        changed = self.stamps[: self._index.rows] > since
+        return int(np.count_nonzero(changed & self._index.alive[: self._index.rows])), len(self)
+
     @classmethod
     def load(cls, pieces: Pieces) -> KeyedState:
         """Return a state from what `whole` returned. Its keys must be distinct."""

@@ -122,5 +122,7 @@ def key_schema(parts: Sequence[pa.DataType]) -> pa.Schema:
 
 def key_batch(columns: Sequence[pa.Array], rows: np.ndarray) -> pa.RecordBatch:
     """Return the normalised keys of the given rows, in the schema of `key_schema`."""
-    parts = [normalised(column.take(pa.array(rows))) for column in columns] or [pa.array(np.zeros(len(rows), np.int8))]
+    every = all(len(rows) == len(column) for column in columns) and (rows == np.arange(len(rows))).all()
+    taken = columns if every else [column.take(pa.array(rows)) for column in columns]
+    parts = [normalised(column) for column in taken] or [pa.array(np.zeros(len(rows), np.int8))]
     return pa.RecordBatch.from_arrays(parts, schema=key_schema([part.type for part in parts]))

@@ -76,7 +76,7 @@ def dump_state(state: State, version: int = 0, chain: Sequence[tuple[int, int]] 
     if follows and others.digest == plain and not any(part.has_changed(versions[-1]) for part in parts.values()):
         return StateDump(b"", len(chain), plain)
     data, kept = b"", 0
-    if parts and follows and sizes[0] >= SMALL:
+    if parts and follows and sizes[0] >= SMALL and _few_changed(parts, versions[-1]):
         data = _encode(parts, others, version, versions[-1])
         kept = _kept(sizes, len(data))
         if 0 < kept < len(chain):
@@ -91,6 +91,14 @@ def dump_state(state: State, version: int = 0, chain: Sequence[tuple[int, int]] 
 def plain_digest(state: State) -> bytes:
     """Return the digest of the non-incremental parts of a loaded state; see `dump_state`."""
     return _encode_plain(state).digest
+
+
+def _few_changed(parts: Mapping[str, Incremental], since: int) -> bool:
+    """Return False if the changes since a version certainly take more than their share, so that none are encoded."""
+    changed, rows = (
+        sum(numbers) for numbers in zip(*(part.rows_to_store(since) for part in parts.values()), strict=True)
+    )
+    return changed <= SHARE * rows
 
 
 def _kept(sizes: Sequence[int], size: int) -> int:

@@ -191,6 +191,10 @@ class Timers(Incremental):
         """Return the timers that were removed or set after a version."""
         return self.entries.changes(since)
 
+    def rows_to_store(self, since: int) -> tuple[int, int]:
+        """Return the number of timers set after a version, and the number of all timers."""
+        return self.entries.rows_to_store(since)
+
     @classmethod
     def load(cls, pieces: Pieces) -> Timers:
         """Return timers from what `whole` returned."""

@@ -99,27 +99,39 @@ class TupleLog(Incremental):
 
     def take(self, places: np.ndarray, names: Sequence[str] | None = None) -> pa.RecordBatch:
         """Return the tuples at the given places, in the given order, with all attributes or some."""
-        names = self.schema.names if names is None else names
+        chosen = self.schema.names if names is None else list(names)
         if not len(places):
-            return pa.RecordBatch.from_pylist([], schema=self.schema).select(names)
+            return pa.RecordBatch.from_pylist([], schema=self.schema).select(chosen)
         begins = np.cumsum([0, *(chunk.num_rows for chunk in self._chunks)])
+        if (places[1:] > places[:-1]).all():
+            return self._ascending(places, begins, chosen)
         chunks = np.searchsorted(begins, places, side="right") - 1
         first = int(chunks[0])
         if (chunks == first).all():
-            return self._chunks[first].select(names).take(pa.array(places - begins[first]))
+            return self._chunks[first].select(chosen).take(pa.array(places - begins[first]))
         order = np.argsort(chunks, kind="stable")
         bounds = np.searchsorted(chunks[order], np.arange(len(self._chunks) + 1))
         parts = [
-            chunk.select(names).take(pa.array(places[order[start:end]] - begin))
+            chunk.select(chosen).take(pa.array(places[order[start:end]] - begin))
             for chunk, start, end, begin in zip(self._chunks, bounds[:-1], bounds[1:], begins[:-1], strict=True)
             if start < end
         ]
         gathered = pa.concat_batches(parts)
-        if (order[1:] > order[:-1]).all():
-            return gathered
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
         return gathered.take(pa.array(back))
+
+    def _ascending(self, places: np.ndarray, begins: np.ndarray, names: list[str]) -> pa.RecordBatch:
+        """Return the tuples at ascending places, of which there is at least one, with some attributes."""
+        parts: list[pa.RecordBatch] = []
+        bounds = np.searchsorted(places, begins).tolist()
+        for chunk, begin, start, end in zip(self._chunks, begins.tolist(), bounds, bounds[1:], strict=False):
+            if start < end:
+                first, last = int(places[start]) - begin, int(places[end - 1]) - begin
+                tuples = chunk.select(names).slice(first, last - first + 1)
+                every = tuples.num_rows == end - start
+                parts.append(tuples if every else tuples.take(pa.array(places[start:end] - (begin + first))))
+        return pa.concat_batches(parts) if len(parts) > 1 else parts[0]
 
     def remove(self, places: np.ndarray) -> None:
         """Remove the tuples at these positions, each of which must hold a tuple."""
@@ -165,6 +177,11 @@ class TupleLog(Incremental):
             "gone": pa.table({"number": np.sort(went[went < first])}),
             "flagged": pa.table({"number": self.numbers[flagged]}),
         }
+
+    def rows_to_store(self, since: int) -> tuple[int, int]:
+        """Return the number of tuples added after a version that exist, and the number of all tuples."""
+        begin = int(np.searchsorted(self.numbers[: self.size], self._nexts[since]))
+        return int(np.count_nonzero(self.alive[begin : self.size])), self.count
 
     @classmethod
     def load(cls, pieces: Pieces) -> TupleLog:
