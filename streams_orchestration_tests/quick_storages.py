@@ -8,13 +8,23 @@ from contextlib import contextmanager
 import pytest
 from alembic.config import Config
 from alembic.script import ScriptDirectory
+from dagster._core.storage.event_log import in_memory as events_in_memory
+from dagster._core.storage.event_log.sqlite import sqlite_event_log
+from dagster._core.storage.runs import in_memory as runs_in_memory
+from dagster._core.storage.runs.sqlite import sqlite_run_storage
+from dagster._core.storage.schedules.sqlite import sqlite_schedule_storage
 
+from streams_orchestration.runtime.catalog import postgresql, sqlite
+from streams_orchestration_tests.compiled_once import compiled_once
 from streams_orchestration_tests.volatile import volatile
+
+STORAGES = (events_in_memory, sqlite_event_log, runs_in_memory, sqlite_run_storage, sqlite_schedule_storage)
+"""Modules of Dagster's that create engines; those of files create one for each connection."""
 
 
 @contextmanager
 def quick_storages() -> Iterator[None]:
-    """Let no storage wait for the disk, and read Dagster's migrations once.
+    """Let no storage and no catalog wait for the disk, compile their statements once, and read the migrations once.
 
     Each new storage loads some eighty modules of migrations otherwise, and a test makes several storages.
     """
@@ -28,7 +38,7 @@ def quick_storages() -> Iterator[None]:
     patch = pytest.MonkeyPatch()
     patch.setattr(ScriptDirectory, "from_config", once)
     try:
-        with volatile():
+        with volatile(), compiled_once(sqlite, postgresql, *STORAGES):
             yield
     finally:
         patch.undo()

@@ -17,9 +17,10 @@ from sqlalchemy.pool import Pool
 def volatile() -> Iterator[None]:
     """Let nothing in this process wait for the disk; it is for tests that cut no power but in thought."""
 
-    def relax(connection: Any, _record: Any, _proxy: Any) -> None:
-        if isinstance(connection, sqlite3.Connection):
+    def relax(connection: Any, record: Any, _proxy: Any) -> None:
+        if isinstance(connection, sqlite3.Connection) and "relaxed" not in record.info:
             connection.execute("PRAGMA synchronous=OFF")
+            record.info["relaxed"] = True
 
     patch = pytest.MonkeyPatch()
     patch.setattr(os, "fsync", lambda _descriptor: None)

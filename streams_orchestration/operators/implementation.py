@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 from streams_orchestration.model.names import nearest
@@ -15,6 +15,8 @@ from streams_orchestration.operators.spl_surroundings import setting_up
 from streams_orchestration.operators.states.timers import Timers
 
 log = logging.getLogger("streams.operator")
+CLASSES = 1_000
+"""Most classes of which the judgement on their methods is kept."""
 NO_WATERMARK = (
     "{}, but no watermark arrives at it: annotate an operator in front of it with eventTime, and let the attribute "
     "pass all operators in between (SO0806)"
@@ -51,7 +53,7 @@ def wrong_method(kind: type[Operator], inputs: int) -> str | None:
         kind: the class.
         inputs: the number of its input ports.
     """
-    return _missing_method(kind, inputs) or next(_uncallable_methods(kind), None)
+    return _missing_method(kind, inputs) or _uncallable_method(kind)
 
 
 def _missing_method(kind: type[Operator], inputs: int) -> str | None:
@@ -67,8 +69,9 @@ def _missing_method(kind: type[Operator], inputs: int) -> str | None:
     return f"{kind.__name__} has no method {name}, so {what}{nearest(name, own)}"
 
 
-def _uncallable_methods(kind: type[Operator]) -> Iterator[str]:
-    """Describe the overriding methods whose signature differs from that of the base class."""
+@functools.lru_cache(maxsize=CLASSES)
+def _uncallable_method(kind: type[Operator]) -> str | None:
+    """Describe the first overriding method whose signature differs from that of the base class; None if all fit."""
     base = SourceOperator if issubclass(kind, SourceOperator) else Operator
     for name in dir(base):
         expected, own = (inspect.getattr_static(each, name) for each in (base, kind))
@@ -79,9 +82,10 @@ def _uncallable_methods(kind: type[Operator]) -> Iterator[str]:
         try:
             inspect.signature(getattr(kind, name)).bind(*(("self",) if on_object else ()), *names)
         except TypeError as error:
-            yield f"{kind.__name__}.{name} is called as {name}({', '.join(names)}), which does not fit: {error}"
+            return f"{kind.__name__}.{name} is called as {name}({', '.join(names)}), which does not fit: {error}"
         except ValueError:  # a method that is compiled may not show what it takes
             continue
+    return None
 
 
 def make_operator(kind: type[Operator], context: OperatorContext, parameters: Any) -> Operator:

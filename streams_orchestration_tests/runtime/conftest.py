@@ -4,16 +4,16 @@ import hashlib
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from sqlalchemy import URL, Engine, create_engine, make_url
+from sqlalchemy import URL, make_url
 
 from streams_orchestration.runtime.catalog import address, postgresql, sqlite
 from streams_orchestration.runtime.catalog.changes import Changes
 from streams_orchestration.runtime.hosts import launcher
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.compiled_once import compiled_once as sharing_statements
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime.running import FakeHosts, Running
 from streams_orchestration_tests.volatile import volatile
@@ -29,22 +29,8 @@ def no_disk() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="package")
 def compiled_once() -> Iterator[None]:
     """SQLAlchemy compiles a statement once for all catalogs of these tests, not once for each."""
-    firsts: dict[str, Engine] = {}
-
-    def create(*arguments: Any, **options: Any) -> Engine:
-        engine = create_engine(*arguments, **options)
-        first = firsts.get(engine.dialect.name)
-        if first is None or first.dialect.server_version_info is None:  # it has not been connected yet
-            firsts[engine.dialect.name] = engine
-        else:
-            engine.dialect, engine._compiled_cache = first.dialect, first._compiled_cache
-        return engine
-
-    patch = pytest.MonkeyPatch()
-    for module in (sqlite, postgresql):
-        patch.setattr(module, "create_engine", create)
-    yield
-    patch.undo()
+    with sharing_statements(sqlite, postgresql):
+        yield
 
 
 @pytest.fixture(autouse=True)

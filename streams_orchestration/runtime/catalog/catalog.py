@@ -19,7 +19,7 @@ from streams_orchestration.runtime.catalog.address import BUSY_SECONDS, database
 from streams_orchestration.runtime.catalog.changes import Changes, file_bell
 from streams_orchestration.runtime.catalog.database import Mode, reason_of
 from streams_orchestration.runtime.catalog.place_of_files import check_place
-from streams_orchestration.runtime.catalog.tables import installation, metadata
+from streams_orchestration.runtime.catalog.tables import create_tables, installation, metadata
 from streams_orchestration.runtime.catalog.versions import (
     check_free,
     check_version,
@@ -112,7 +112,7 @@ class Catalog:
             self._database.prepare(connection)
             if not has_version(connection):
                 check_free(self.name, connection, metadata.tables)
-                metadata.create_all(connection)
+                create_tables(connection)
                 connection.execute(installation.insert().values(id=world.new_id()))
                 write_version(connection)
         if self.name != str(self._home.catalog):

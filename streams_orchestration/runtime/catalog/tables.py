@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, Table, func
+from sqlalchemy import Column, Connection, Index, Table, func
+from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.types import JSON, Boolean, Float, Integer, LargeBinary, String, Text
 
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
@@ -11,6 +12,8 @@ from streams_orchestration.runtime.catalog.reason import Reason
 from streams_orchestration.runtime.catalog.sink_tables import Count
 
 metadata = sink_tables.metadata
+_statements: dict[str, tuple[str, ...]] = {}
+"""The statements that create all tables and indexes, by the kind of the database."""
 sink, sink_file, sink_directory = sink_tables.sink, sink_tables.sink_file, sink_tables.sink_directory
 
 application = Table(
@@ -360,3 +363,21 @@ metrics_sample = Table(
     Column("at", Float, nullable=False),
     Column("counts", JSON, nullable=False),
 )
+
+
+def create_tables(connection: Connection) -> None:
+    """Create all tables and indexes in a database that has none of them."""
+    dialect = connection.dialect
+    if dialect.name not in _statements:
+        steps = [
+            step
+            for table in metadata.sorted_tables
+            for step in (CreateTable(table), *(CreateIndex(each) for each in sorted(table.indexes, key=_name_of)))
+        ]
+        _statements[dialect.name] = tuple(str(step.compile(dialect=dialect)) for step in steps)
+    for statement in _statements[dialect.name]:
+        connection.exec_driver_sql(statement)
+
+
+def _name_of(index: Index) -> str:
+    return str(index.name)
