@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import gc
 import os
 import signal
@@ -45,11 +46,22 @@ def pytest_configure(config: pytest.Config) -> None:
     to end cleans up first, as with Ctrl-C: a server would stay otherwise.
     """
     gc.disable()
+    _read_yaml_quickly()
     write_turns.watch()
     if not config.getoption("numprocesses", 0):  # its children are the processes of the tests, which watch themselves
         write_turns.watch_children()
     atexit.register(_end, os.getpid())
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def _read_yaml_quickly() -> None:
+    """Let `yaml.safe_load` use the parser in C, where there is one: each worker reads all files of cases."""
+    import yaml
+
+    if (loader := getattr(yaml, "CSafeLoader", None)) is not None:
+        patch = pytest.MonkeyPatch()
+        patch.setattr(yaml, "safe_load", functools.partial(yaml.load, Loader=loader))
+        patch.setattr(yaml, "safe_load_all", functools.partial(yaml.load_all, Loader=loader))
 
 
 def _end(registered: int) -> None:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import networkx
 import pytest
 
-import streams_orchestration
 from streams_orchestration.cli.loading import load
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration_tests.layers import INNER, LAYERS, OPERATOR_LAYERS
+from streams_orchestration_tests.sources import (
+    READS_SOURCES,
+    ROOT,
+    imported,
+    modules,
+    nodes_of,
+    source_of,
+    surroundings,
+)
 
-ROOT = Path(streams_orchestration.__file__).parent
 CLIENTS_OF_RUNTIME = ("orchestration", "console", "cli")
 FACE_OF_RUNTIME = "streams_orchestration.runtime.api"
 """What these packages import of the runtime: no other module of it."""
@@ -27,12 +32,6 @@ SEAMED = ("operators", "runtime")
 """Packages that reach clocks, waiting, threads and random names through `world` only, so that they can be simulated."""
 UNSEAMED = ("runtime/engine/spark/", "runtime/processes.py", "runtime/hiding.py")
 """Engines and the view of processes are replaced as a whole; the hook of failed threads is the interpreter's."""
-SURROUNDINGS = re.compile(
-    r"time\.(time|time_ns|monotonic|monotonic_ns|perf_counter|sleep|clock_gettime)"
-    r"|datetime\.(now|utcnow|today)|datetime\.datetime\.(now|utcnow|today)|threading\.\w+|uuid\.uuid\d|os\.(getpid|getloadavg)"
-    r"|secrets\.\w+|random\.\w+|concurrent\.futures\.ThreadPoolExecutor|ThreadPoolExecutor"
-)
-"""Names, as a module writes them, of what `world` is for."""
 SYNTAX_TREES = {
     *("expressions/syntax.py", "expressions/tree.py"),
     *("spl/language/tree.py", "spl/language/definitions.py", "spl/typing/typed.py"),
@@ -77,22 +76,6 @@ graph:
 """
 
 
-def modules() -> list[Path]:
-    return sorted(ROOT.rglob("*.py"))
-
-
-def imported(source: str, package: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """(line, module) of every import in a module of a package, those inside functions too."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
-            module = ".".join(part for part in (base, node.module) if part)
-            yield node.lineno, module
-            yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
-
-
 def layer(module: str) -> tuple[int, ...] | None:
     """The position in `LAYERS` and, where a package has layers, among these; None for modules that are not ours."""
     first, package, *inner = (*module.split("."), "")
@@ -118,8 +101,7 @@ def test_every_package_has_its_layer():
 @pytest.fixture(scope="module")
 def imports() -> dict[Path, list[tuple[int, str]]]:
     """(line, module) of every import of every module of the product."""
-    packages = {path: ("streams_orchestration", *path.relative_to(ROOT).parent.parts) for path in modules()}
-    return {path: list(imported(path.read_text(encoding="utf-8"), package)) for path, package in packages.items()}
+    return {path: list(source_of(path).imports) for path in modules()}
 
 
 def name_of(path: Path) -> str:
@@ -127,6 +109,7 @@ def name_of(path: Path) -> str:
 
 
 @pytest.mark.slow
+@READS_SOURCES
 def test_imports_go_down_only(imports: dict[Path, list[tuple[int, str]]]):
     faces = {ROOT / "__main__.py": "streams_orchestration.cli", ROOT / "operators" / "__init__.py": FACE_OF_OPERATORS}
     own = {path: layer(faces.get(path, name_of(path))) for path in imports}
@@ -139,6 +122,7 @@ def test_imports_go_down_only(imports: dict[Path, list[tuple[int, str]]]):
     assert upwards == []
 
 
+@READS_SOURCES
 def test_the_language_spl_needs_nothing_of_other_packages(imports: dict[Path, list[tuple[int, str]]]):
     above = [ROOT / "spl" / name for name in ("application", "adl")]  # they make documents of the model
     language = [
@@ -150,6 +134,7 @@ def test_the_language_spl_needs_nothing_of_other_packages(imports: dict[Path, li
     assert {module.split(".")[1] for module in used if module.startswith("streams_orchestration.")} == {"spl"}
 
 
+@READS_SOURCES
 def test_commands_the_console_and_dagster_import_only_the_interface_of_the_runtime(
     imports: dict[Path, list[tuple[int, str]]],
 ):
@@ -163,6 +148,7 @@ def test_commands_the_console_and_dagster_import_only_the_interface_of_the_runti
     assert beside == []
 
 
+@READS_SOURCES
 def test_no_module_needs_one_that_needs_it(imports: dict[Path, list[tuple[int, str]]]):
     names = {path: name_of(path).removesuffix(".__init__") for path in imports}
     ours = set(names.values())
@@ -188,13 +174,13 @@ def test_no_module_is_long():
     ]
 
 
+@READS_SOURCES
 def test_no_two_classes_have_one_name():
     modules_of: dict[str, set[str]] = {}
-    for path in ROOT.rglob("*.py"):
-        module = path.relative_to(ROOT).as_posix()
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                modules_of.setdefault(node.name, set()).add(module)
+    for path in modules():
+        for name in source_of(path).classes:
+            if not name.startswith("_"):
+                modules_of.setdefault(name, set()).add(path.relative_to(ROOT).as_posix())
     shared = {name: modules for name, modules in modules_of.items() if len(modules - SYNTAX_TREES) > 1}
     trees = {name: modules & SYNTAX_TREES for name, modules in modules_of.items()}
     shared |= {name: modules for name, modules in modules_of.items() if trees[name] and modules - SYNTAX_TREES}
@@ -207,36 +193,11 @@ def test_a_test_imports_support_modules_and_no_other_test():
         f"{path.relative_to(tests)}:{line} imports {module}"
         for path in tests.rglob("*.py")
         for line, module in imported(
-            path.read_text(encoding="utf-8"), (tests.name, *path.relative_to(tests).parent.parts)
+            nodes_of(path.read_text(encoding="utf-8")), (tests.name, *path.relative_to(tests).parent.parts)
         )
         if re.match(rf"{tests.name}\..*\btest_\w+$", module)
     ]
     assert others == []
-
-
-def surroundings(source: str) -> Iterator[int]:
-    """The lines that use a clock, a thread or a random name directly, or bind one of `world` before it is called."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        match node:
-            case ast.Attribute() if SURROUNDINGS.fullmatch(ast.unparse(node)):
-                yield node.lineno
-            case ast.ImportFrom(module="time" | "threading" | "uuid" | "random" | "secrets"):
-                yield node.lineno
-            case ast.ImportFrom(module="streams_orchestration.world"):
-                yield node.lineno
-            case ast.ImportFrom(module="concurrent.futures", names=names) if "ThreadPoolExecutor" in {
-                n.name for n in names
-            }:
-                yield node.lineno
-            case ast.arguments():
-                given = [each for each in (*node.defaults, *node.kw_defaults) if each is not None]
-                yield from (each.lineno for each in given if ast.unparse(each).startswith("world."))
-            case ast.Call(keywords=keywords):
-                kept = [each.value for each in keywords if each.arg == "default_factory"]
-                yield from (each.lineno for each in kept if ast.unparse(each).startswith("world."))
-            case _:
-                pass
 
 
 @pytest.mark.parametrize(("source", "lines"), [
@@ -247,16 +208,17 @@ def surroundings(source: str) -> Iterator[int]:
     ("from streams_orchestration import world\nworld.sleep(1)", []),
 ])  # fmt: skip
 def test_direct_use_of_clocks_is_seen(source: str, lines: list[int]):
-    assert list(surroundings(source)) == lines
+    assert list(surroundings(nodes_of(source))) == lines
 
 
+@READS_SOURCES
 @pytest.mark.parametrize("package", SEAMED)
 def test_clocks_threads_and_random_names_are_reached_through_world(package: str):
     found = [
         f"{path.relative_to(ROOT)}:{line}"
-        for path in sorted((ROOT / package).rglob("*.py"))
-        if not path.relative_to(ROOT).as_posix().startswith(UNSEAMED)
-        for line in surroundings(path.read_text(encoding="utf-8"))
+        for path in modules()
+        if path.is_relative_to(ROOT / package) and not path.relative_to(ROOT).as_posix().startswith(UNSEAMED)
+        for line in source_of(path).surroundings
     ]
     assert found == []
 
@@ -275,7 +237,7 @@ def f():
     from ..runtime.storage import home
     from . import names
 """
-    actual = {module for _, module in imported(source, ("streams_orchestration", "model"))}
+    actual = {module for _, module in imported(nodes_of(source), ("streams_orchestration", "model"))}
     assert {"os", "streams_orchestration.cli.entry", "streams_orchestration.runtime"} <= actual
     assert {"streams_orchestration.runtime.storage.home", "streams_orchestration.model.names"} <= actual
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
-import functools
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import pairwise
-from pathlib import Path
 
 import click
 import pytest
@@ -18,8 +13,18 @@ import pytest
 from streams_orchestration.cli.entry import streams
 from streams_orchestration.expressions.catalog import FUNCTIONS
 from streams_orchestration.operators.standard.output_functions import OUTPUT_FUNCTIONS
+from streams_orchestration_tests.sources import (
+    READS_SOURCES,
+    ROOT,
+    Docstring,
+    docstrings,
+    modules,
+    nodes_of,
+    source_of,
+)
 
-PRODUCT = Path(__file__).parents[1] / "streams_orchestration"
+pytestmark = READS_SOURCES
+
 FRAGMENT = re.compile(
     r"(What|Of|That|In which|Where|Those|How|Whether|Which|When|As|With|Without|Is|Are|Do(?! nothing| something| the)"
     r"|Does|May|Has|Can)\b"
@@ -52,40 +57,8 @@ OF_LIBRARIES = {"AnalysisException", "MultipleResultsFound", "NoResultFound", "P
 """Errors that only libraries raise, and that no module of the product names."""
 
 
-@dataclass(frozen=True)
-class Docstring:
-    place: str
-    text: str
-    is_function: bool
-
-    @property
-    def wrong_opening(self) -> bool:
-        return bool(FRAGMENT.match(self.text) or (self.is_function and NOUN.match(self.text)))
-
-
-def docstrings(place: str, source: str) -> Iterator[Docstring]:
-    """Yield the docstrings of a module, its classes, functions and attributes."""
-    tree = ast.parse(source)
-    for owner in ast.walk(tree):
-        if isinstance(owner, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            text = ast.get_docstring(owner)
-            if text:
-                yield Docstring(f"{place}:{getattr(owner, 'lineno', 1)}", text, _returns_when_called(owner))
-        body = getattr(owner, "body", None)
-        statements: list[ast.stmt] = body if isinstance(body, list) else []
-        for assigned, following in pairwise(statements):
-            match assigned, following:
-                case ast.Assign() | ast.AnnAssign(), ast.Expr(value=ast.Constant(value=str(text))):
-                    yield Docstring(f"{place}:{following.lineno}", text, is_function=False)
-                case _:
-                    pass
-
-
-def _returns_when_called(owner: ast.AST) -> bool:
-    """Return True for a function; False for a property, whose docstring names a value as that of an attribute."""
-    if not isinstance(owner, ast.FunctionDef | ast.AsyncFunctionDef):
-        return False
-    return not any("property" in ast.unparse(decorator) for decorator in owner.decorator_list)
+def opens_wrongly(docstring: Docstring) -> bool:
+    return bool(FRAGMENT.match(docstring.text) or (docstring.is_function and NOUN.match(docstring.text)))
 
 
 def sentences(text: str) -> list[str]:
@@ -93,14 +66,12 @@ def sentences(text: str) -> list[str]:
     return [" ".join(each.split()).lower() for each in re.split(r"(?<=[.:;])\s+", prose) if len(each.split()) > 3]
 
 
-@functools.cache
 def of_package(package: str) -> list[Docstring]:
-    modules = sorted((PRODUCT / package).rglob("*.py"))
-    named = ((module.relative_to(PRODUCT).as_posix(), module) for module in modules)
-    return [each for place, module in named for each in docstrings(place, module.read_text(encoding="utf-8"))]
+    inside = (path for path in modules() if path.is_relative_to(ROOT / package))
+    return [each for path in inside for each in source_of(path).docstrings]
 
 
-PACKAGES = sorted(path.parent.name for path in PRODUCT.glob("*/__init__.py"))
+PACKAGES = sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
 
 
 def help_texts(command: click.Command, path: str) -> Iterator[tuple[str, str]]:
@@ -121,21 +92,10 @@ def raised_by(text: str) -> list[str]:
 
 def names_of_errors() -> tuple[set[str], list[tuple[str, str]]]:
     """Return all names in the code of the product, and the errors of docstrings with their places."""
-    defined: set[str] = set()
-    documented: list[tuple[str, str]] = []
-    for module in PRODUCT.rglob("*.py"):
-        source = module.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(source)):
-            match node:
-                case ast.ClassDef(name=str(name)) | ast.Name(id=name) | ast.Attribute(attr=name):
-                    defined.add(name)
-                case ast.alias():
-                    defined.add(node.asname or node.name)
-                case _:
-                    pass
-        place = module.relative_to(PRODUCT).as_posix()
-        documented += [(each.place, name) for each in docstrings(place, source) for name in raised_by(each.text)]
-    return defined, documented
+    sources = [source_of(path) for path in modules()]
+    docstrings = (each for source in sources for each in source.docstrings)
+    documented = [(each.place, name) for each in docstrings for name in raised_by(each.text)]
+    return {name for source in sources for name in source.names}, documented
 
 
 HELP = dict(help_texts(streams, "streams"))
@@ -154,12 +114,12 @@ SUMMARIES = {each.name: each.summary for each in (*FUNCTIONS.values(), *OUTPUT_F
     ],
 )
 def test_openings_are_judged(source: str, wrong: list[str]):
-    assert [each.place for each in docstrings("m.py", source) if each.wrong_opening] == wrong
+    assert [each.place for each in docstrings("m.py", nodes_of(source)) if opens_wrongly(each)] == wrong
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_docstrings_name_their_subject_first(package: str):
-    assert [f"{each.place}: {each.text:.60}" for each in of_package(package) if each.wrong_opening] == []
+    assert [f"{each.place}: {each.text:.60}" for each in of_package(package) if opens_wrongly(each)] == []
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -14,6 +14,8 @@ import pytest
 
 from streams_orchestration_tests.simulation.mutants import MUTANTS
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = (sys.executable, "-m", "streams_orchestration_tests.simulation", "--serve")
 """A process that forks for each test: what is loaded and compiled once serves all, and greenlets that were put aside
 are never freed beside other tests."""

@@ -1,0 +1,154 @@
+"""The source of the product as tests judge it: each module is parsed and walked once for all of them."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import streams_orchestration
+
+READS_SOURCES = pytest.mark.xdist_group("sources")
+"""Tests that read the source of all modules, in one worker."""
+ROOT = Path(streams_orchestration.__file__).parent
+SURROUNDINGS = re.compile(
+    r"time\.(time|time_ns|monotonic|monotonic_ns|perf_counter|sleep|clock_gettime)"
+    r"|datetime\.(now|utcnow|today)|datetime\.datetime\.(now|utcnow|today)|threading\.\w+|uuid\.uuid\d|os\.(getpid|getloadavg)"
+    r"|secrets\.\w+|random\.\w+|concurrent\.futures\.ThreadPoolExecutor|ThreadPoolExecutor"
+)
+"""Names, as a module writes them, of what `world` is for."""
+FIRST_NAMES = {"time", "datetime", "threading", "uuid", "os", "secrets", "random", "concurrent", "ThreadPoolExecutor"}
+"""The first parts of these names."""
+
+
+@dataclass(frozen=True)
+class Docstring:
+    """A docstring with its place."""
+
+    place: str
+    text: str
+    is_function: bool
+
+
+@dataclass(frozen=True)
+class Source:
+    """The facts about a module of the product."""
+
+    imports: tuple[tuple[int, str], ...]
+    """Line and module of every import."""
+    classes: tuple[str, ...]
+    names: frozenset[str]
+    """All names in the code."""
+    docstrings: tuple[Docstring, ...]
+    surroundings: tuple[int, ...]
+    """The lines that reach their surroundings directly."""
+
+
+@functools.cache
+def modules() -> tuple[Path, ...]:
+    """Return the modules of the product."""
+    return tuple(sorted(ROOT.rglob("*.py")))
+
+
+@functools.cache
+def source_of(path: Path) -> Source:
+    """Return the facts about a module."""
+    relative = path.relative_to(ROOT)
+    nodes = nodes_of(path.read_text(encoding="utf-8"))
+    return Source(
+        imports=tuple(imported(nodes, (ROOT.name, *relative.parent.parts))),
+        classes=tuple(node.name for node in nodes if isinstance(node, ast.ClassDef)),
+        names=frozenset(names(nodes)),
+        docstrings=tuple(docstrings(relative.as_posix(), nodes)),
+        surroundings=tuple(surroundings(nodes)),
+    )
+
+
+def nodes_of(source: str) -> Sequence[ast.AST]:
+    """Return all nodes of the tree of a module."""
+    return list(ast.walk(ast.parse(source)))
+
+
+def imported(nodes: Iterable[ast.AST], package: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Yield line and module of every import in a module of a package, those inside functions too."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
+            module = ".".join(part for part in (base, node.module) if part)
+            yield node.lineno, module
+            yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
+
+
+def names(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the names of classes and imports, and those that expressions use."""
+    for node in nodes:
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.ClassDef(name=str(name)):
+                yield name
+            case ast.alias():
+                yield node.asname or node.name
+            case _:
+                pass
+
+
+def docstrings(place: str, nodes: Iterable[ast.AST]) -> Iterator[Docstring]:
+    """Yield the docstrings of a module, its classes, functions and attributes."""
+    for owner in nodes:
+        if isinstance(owner, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(owner)
+            if text:
+                yield Docstring(f"{place}:{getattr(owner, 'lineno', 1)}", text, _returns_when_called(owner))
+        body = getattr(owner, "body", None)
+        statements: list[ast.stmt] = body if isinstance(body, list) else []
+        for assigned, following in pairwise(statements):
+            match assigned, following:
+                case ast.Assign() | ast.AnnAssign(), ast.Expr(value=ast.Constant(value=str(text))):
+                    yield Docstring(f"{place}:{following.lineno}", text, is_function=False)
+                case _:
+                    pass
+
+
+def _returns_when_called(owner: ast.AST) -> bool:
+    """Return True for a function; False for a property, whose docstring names a value as that of an attribute."""
+    if not isinstance(owner, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    return not any("property" in ast.unparse(decorator) for decorator in owner.decorator_list)
+
+
+def surroundings(nodes: Iterable[ast.AST]) -> Iterator[int]:
+    """Yield the lines that use a clock, a thread or a random name directly, or bind one of `world` before a call."""
+    for node in nodes:
+        match node:
+            case ast.Attribute() if _first_name(node) in FIRST_NAMES and SURROUNDINGS.fullmatch(ast.unparse(node)):
+                yield node.lineno
+            case ast.ImportFrom(module="time" | "threading" | "uuid" | "random" | "secrets"):
+                yield node.lineno
+            case ast.ImportFrom(module="streams_orchestration.world"):
+                yield node.lineno
+            case ast.ImportFrom(module="concurrent.futures", names=names) if "ThreadPoolExecutor" in {
+                n.name for n in names
+            }:
+                yield node.lineno
+            case ast.arguments():
+                given = [each for each in (*node.defaults, *node.kw_defaults) if each is not None]
+                yield from (each.lineno for each in given if ast.unparse(each).startswith("world."))
+            case ast.Call(keywords=keywords):
+                kept = [each.value for each in keywords if each.arg == "default_factory"]
+                yield from (each.lineno for each in kept if ast.unparse(each).startswith("world."))
+            case _:
+                pass
+
+
+def _first_name(node: ast.expr) -> str | None:
+    """Return the first part of a dotted name; None for another expression."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
