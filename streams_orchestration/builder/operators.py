@@ -1357,7 +1357,7 @@ def Sort(
 
     Args:
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        window: Window clause. A sliding window must be a count. eventTime submits tuples in order of event time once the watermark has passed them.
+        window: Window clause. A sliding window must be a count. Panes of event time are sorted when they fire. eventTime submits tuples in order of event time once the watermark has passed them.
         sort_by: List of expressions in order of precedence; needed unless the window is eventTime.
         order: ascending or descending, for all sort keys or for each.
         partition_by: Attributes whose values each have their own window.

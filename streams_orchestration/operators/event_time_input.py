@@ -20,6 +20,8 @@ from streams_orchestration.operators.states.rescaling import RescaleError
 from streams_orchestration.operators.states.state import State, StateError
 from streams_orchestration.operators.watermarks import IDLE, Watermarks
 
+LATE_PORT = 1
+"""The output port of Aggregate and Sort for tuples that are too late; failed tuples have the last port."""
 _PART = "event time"
 """The part of the state with the watermark."""
 

@@ -11,6 +11,7 @@ from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.standard import PLACES_BY_EVENT_TIME, PLACES_WATERMARKS
 from streams_orchestration.operators.event_time.clause import (
     CalendarWindow,
+    EventTimeOrder,
     EventTimeWindow,
     IntervalWindow,
     SessionWindow,
@@ -38,6 +39,9 @@ class EventTimeUse(NamedTuple):
     window: EventTimeWindow | None = None
     lengths: tuple[tuple[str, Fraction], ...] = ()
     """Lengths of time that must be whole ticks, by the parameters' names (SO0801)."""
+
+    places: bool = True
+    """True if the operator takes batches with watermarks whole."""
 
     @property
     def interval(self) -> bool:
@@ -69,7 +73,8 @@ def uses_of(operator: LogicalOperator) -> Iterator[EventTimeUse]:
         case "Aggregate" | "Sort":
             window = parse_event_time_window(str(values.get("window", "")))
             if window is not None:
-                yield EventTimeUse("window", f"the window {_kind(window)}", window=window)
+                places = operator.kind == "Aggregate" or isinstance(window, EventTimeOrder)
+                yield EventTimeUse("window", f"the window {_kind(window)}", window=window, places=places)
         case "Join":
             if "within" in values:
                 lengths = _lengths(values, "within", "discardAge")
@@ -98,7 +103,7 @@ def places_watermarks(operator: LogicalOperator) -> bool:
     if not operator.standard or operator.kind not in PLACES_BY_EVENT_TIME:
         return operator.standard and operator.kind in PLACES_WATERMARKS
     try:
-        return any(True for _ in uses_of(operator))
+        return any(use.places for use in uses_of(operator))
     except WindowClauseError:
         return False
 

@@ -386,7 +386,7 @@ class Aggregate(ClockOperator):
     def keys_of(self, state: State) -> Sequence[PortKeys]:
         """Return the partition keys; none for windows that marks close, whose groups may be on any channel."""
         if self.timed is not None:
-            keys = self.timed.partition_keys(state) if state else None
+            keys = self.timed.groups.partition_keys(state) if state else None
         else:
             keys = self._shape().partition_keys(state) if state else None
         return () if keys is None else (PortKeys(0, keys),)

@@ -11,7 +11,7 @@ from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.errors import FaultyExpressionError, UnknownAttributeError
 from streams_orchestration.operators.event_time.clause import SessionWindow
 from streams_orchestration.operators.event_time.times import time_type
-from streams_orchestration.operators.event_time_input import check_late_port
+from streams_orchestration.operators.event_time_input import LATE_PORT, check_late_port
 from streams_orchestration.operators.expressions import Expression, column_expression, note
 from streams_orchestration.operators.failed_tuples import REASON, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import report, reported
@@ -26,9 +26,6 @@ from streams_orchestration.operators.standard.number_measure import WindowCount
 from streams_orchestration.operators.standard.pane_functions import PaneFunction, parse_pane_function
 from streams_orchestration.operators.standard.value_measures import Measure
 from streams_orchestration.operators.windows.clause import ARRIVAL, Window
-
-LATE_PORT = 1
-"""The output port for tuples that are too late; failed tuples have the last port (`onError: route`)."""
 
 
 class CompiledAggregate(NamedTuple):

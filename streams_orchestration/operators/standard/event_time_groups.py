@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
-from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.event_time.clause import CalendarWindow, IntervalWindow, SessionWindow
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.steps import NO_WATERMARK, Steps
-from streams_orchestration.operators.event_time.times import as_times, described_tuple, time_type, times_and_nulls
-from streams_orchestration.operators.event_time_input import submit_late
+from streams_orchestration.operators.event_time.times import as_times, time_type
+from streams_orchestration.operators.event_time_input import LATE_PORT
 from streams_orchestration.operators.failed_tuples import own_outputs
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.standard.aggregate_columns import LATE_PORT
 from streams_orchestration.operators.standard.aggregate_parameters import PaneWindow
 from streams_orchestration.operators.standard.group_results import GroupResults
+from streams_orchestration.operators.standard.pane_arrivals import PaneArrivals
 from streams_orchestration.operators.standard.pane_functions import PaneFunction
 from streams_orchestration.operators.standard.sent_results import PaneResults, SentResults
 from streams_orchestration.operators.standard.value_measures import Measure, Reached
@@ -30,7 +29,7 @@ from streams_orchestration.operators.watermarks import Watermarks
 from streams_orchestration.operators.windows.calendar_grid import CalendarGrid
 from streams_orchestration.operators.windows.interval_grid import IntervalGrid
 from streams_orchestration.operators.windows.interval_panes import IntervalPanes
-from streams_orchestration.operators.windows.pane_cells import PaneCells
+from streams_orchestration.operators.windows.pane_cells import PaneCells, Renumbered
 from streams_orchestration.operators.windows.pane_rules import Arrivals, Due, Panes, Timing
 from streams_orchestration.operators.windows.session_panes import SessionPanes
 
@@ -55,6 +54,18 @@ class GroupsOfPanes(NamedTuple):
         combined = not any(measure.by_arrival for measure in self.measures.values())
         return combined and _may_share(self.window, self.refinement)
 
+    def channels(self, state: State, replica: int, route: Route) -> np.ndarray:
+        """Return the channel of every key in the state of an old replica."""
+        if not self.partition:
+            return np.full(len(state["keys"]), replica % route.width)
+        return route.channels(self.partition_keys(state))
+
+    def partition_keys(self, state: State) -> pa.RecordBatch | None:
+        """Return the partition of every key in a state; None if there are no partitions."""
+        keys = state["keys"].keys_table()
+        names = self.partition
+        return renamed(keys.select(keys.column_names[: len(names)]), names) if names else None
+
 
 class EventTimeGroups:
     """The open panes of one Aggregate."""
@@ -70,7 +81,7 @@ class EventTimeGroups:
         """
         self._operator = operator
         self._role = role
-        self._groups = groups
+        self.groups = groups
         self._results = results
         source = operator.context.inputs[0]
         self._time = time_type(source, role)
@@ -78,12 +89,8 @@ class EventTimeGroups:
         self.panes = panes_of(groups, role.ticks)
         self.sent = SentResults(groups.measures) if groups.refinement == "retracting" else None
         self.watermark = NO_WATERMARK
-        self._divides = len(own_outputs(operator.context, operator.parameters)) > LATE_PORT
-        metrics = operator.context.metrics
-        self._taken = metrics.counter("late_taken", "tuples behind the watermark that were taken")
-        self._dropped = metrics.counter("late_dropped", "tuples too far behind the watermark")
-        self._null = metrics.counter("null_times", "tuples without a time") if role.on_null == "ignore" else None
-        self._open = metrics.gauge("open_panes", "panes that have tuples and are not closed")
+        divides = len(own_outputs(operator.context, operator.parameters)) > LATE_PORT
+        self._arrivals = PaneArrivals(operator, role, self.panes, divides=divides)
         self._sender = _Sender(operator, role)
 
     def clear(self) -> None:
@@ -99,18 +106,11 @@ class EventTimeGroups:
         steps = Steps.of(tuples.batch.watermarks, self.watermark)
         self._sender.begin(tuples.batch.watermarks)
         source, count = tuples.arrow, len(tuples)
-        times, seen, kept = self._kept(tuples, steps)
+        times, seen, kept = self._arrivals.kept(tuples.batch, steps)
         passed = tuples.bare()
         if kept is not None:
-            passed, times, seen = passed.filter(pa.array(kept)), times[kept], seen[kept]
+            passed = passed.filter(pa.array(kept))
             source = passed.arrow
-        if len(times) and (beyond := self.panes.outside_range(times)) is not None:
-            named = described_tuple(source, int(beyond.argmax()))
-            message = (
-                f"the event time {self._role.attribute} of the tuple {named} is in a pane that begins or ends beyond "
-                "the range of its type"
-            )
-            raise DataError(message)
         if count:
             keys, partitions = self.cells.number(source)
             arrivals = Arrivals(times, partitions, seen)
@@ -119,30 +119,8 @@ class EventTimeGroups:
             nothing = np.zeros(0, np.int64)
             self._process(passed, nothing, Arrivals(nothing, nothing, nothing), steps)
         self.watermark = steps.last
-        self._open.set(self.panes.open_panes(self.watermark))
+        self._arrivals.show_open(self.watermark)
         self._sender.end()
-
-    def _kept(self, tuples: Evaluated, steps: Steps) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Return times, steps seen, and a mask of the tuples that are not too late; None if all are taken."""
-        times, missing = times_and_nulls(tuples.arrow, self._role)
-        seen = steps.seen(len(times))
-        current = steps.levels[seen]
-        if missing is not None:
-            times = np.where(missing, current, times)
-        late, dropped = self.panes.judge(times, current)
-        if late:
-            gone = 0 if dropped is None else int(np.count_nonzero(dropped))
-            self._taken.add(late - gone)
-            self._dropped.add(gone)
-        if missing is not None:
-            if self._null is not None:
-                self._null.add(int(np.count_nonzero(missing)))
-            dropped = missing if dropped is None else dropped | missing
-        if dropped is None:
-            return times, seen, None
-        if self._divides:
-            submit_late(self._operator, tuples.batch.filter(dropped), LATE_PORT)
-        return times, seen, ~dropped
 
     def _process(self, tuples: Evaluated, keys: np.ndarray, arrivals: Arrivals, steps: Steps) -> None:
         closed = False
@@ -170,7 +148,7 @@ class EventTimeGroups:
 
     def _fire(self, due: Due, steps: Steps) -> None:
         """Submit the groups of panes, and the watermarks that made them fire behind them."""
-        discards = self._groups.refinement == "discarding"
+        discards = self.groups.refinement == "discarding"
         groups = self.cells.read(due.ranges, only_fresh=discards)
         firsts = groups.firings()
         ranges = groups.range[firsts]
@@ -182,7 +160,7 @@ class EventTimeGroups:
         results = PaneResults(
             groups.key, groups.partition, due.panes[of], due.starts[of], due.ends[of], fired.nth[firings],
             fired.timing[firings], np.zeros(len(of), bool), firings,
-            {name: measure.result(*groups.running[name]) for name, measure in self._groups.measures.items()},
+            {name: measure.result(*groups.running[name]) for name, measure in self.groups.measures.items()},
         )  # fmt: skip
         if self.sent is not None:
             results = self.sent.retracting(results, due.last_panes[of])
@@ -205,7 +183,7 @@ class EventTimeGroups:
             "paneIndex": lambda: pa.array(results.nth),
             "isRetraction": lambda: pa.array(results.retracts),
         }
-        return {name: Reached(make[function.name]()) for name, function in self._groups.functions.items()}
+        return {name: Reached(make[function.name]()) for name, function in self.groups.functions.items()}
 
     def checkpoint(self) -> State:
         """Return the panes, cells and keys, the watermark, and the attribute whose ticks they count."""
@@ -244,15 +222,11 @@ class EventTimeGroups:
         """
         if not states:
             return [{}] * route.width
-        own = [self._channels(state, number, route) for number, state in enumerate(states)]
+        own = [self.groups.channels(state, number, route) for number, state in enumerate(states)]
         divided: list[State] = []
-        for channel in range(route.width):
-            cells = PaneCells(self._groups.keys, self._groups.partition, self._groups.measures)
-            panes = panes_of(self._groups, self._role.ticks)
-            sent = None if self.sent is None else SentResults(self._groups.measures)
-            for state, channels in zip(states, own, strict=True):
-                moved = cells.absorb(state, channels == channel)
-                panes.absorb(state, moved.partitions_before, moved.partitions)
+        for cells, panes, moves in divided_panes(self.groups, self._role.ticks, states, own, route.width):
+            sent = None if self.sent is None else SentResults(self.groups.measures)
+            for state, moved in zip(states, moves, strict=True):
                 if sent is not None and "sent" in state:
                     sent.absorb(state["sent"], moved)
             common = {name: states[0][name] for name in ("attribute", "ticks")}
@@ -260,18 +234,6 @@ class EventTimeGroups:
             parts = common | cells.dump() | panes.dump()
             divided.append(parts if sent is None else parts | {"sent": sent.sent})
         return divided
-
-    def _channels(self, state: State, replica: int, route: Route) -> np.ndarray:
-        """Return the channel of every key."""
-        if not self._groups.partition:
-            return np.full(len(state["keys"]), replica % route.width)
-        return route.channels(self.partition_keys(state))
-
-    def partition_keys(self, state: State) -> pa.RecordBatch | None:
-        """Return the partition of every key in a state; None if there are no partitions."""
-        names = self._groups.partition
-        keys = state["keys"].keys_table()
-        return renamed(keys.select(keys.column_names[: len(names)]), names) if names else None
 
 
 class _Sender:
@@ -375,3 +337,28 @@ def needed_role(context: OperatorContext, window: str) -> EventTimeRole:
         )
         raise ValueError(message)
     return context.event_time
+
+
+def divided_panes(
+    groups: GroupsOfPanes, ticks: int, states: Sequence[State], channels: Sequence[np.ndarray], width: int
+) -> Iterator[tuple[PaneCells, Panes, list[Renumbered]]]:
+    """Divide the panes and cells of old replicas among new ones.
+
+    Args:
+        groups: the groups.
+        ticks: the number of ticks in a second.
+        states: the states of the old replicas.
+        channels: for each state, the new channel of every key.
+        width: the number of new replicas.
+
+    Yields:
+        Cells and panes of a new replica, and for each state the new numbers of the keys that moved there.
+    """
+    for channel in range(width):
+        cells, panes = PaneCells(groups.keys, groups.partition, groups.measures), panes_of(groups, ticks)
+        moves: list[Renumbered] = []
+        for state, own in zip(states, channels, strict=True):
+            moved = cells.absorb(state, own == channel)
+            panes.absorb(state, moved.partitions_before, moved.partitions)
+            moves.append(moved)
+        yield cells, panes, moves

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
-
-from pydantic import Field, model_validator
+from typing import Any
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
@@ -16,116 +14,29 @@ from streams_orchestration.operators.clock import ClockOperator
 from streams_orchestration.operators.contract import OperatorContext, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.evaluated import Evaluated
-from streams_orchestration.operators.event_time.clause import EventTimeOrder, parse_event_time_window
 from streams_orchestration.operators.event_time.times import least_time
-from streams_orchestration.operators.event_time_input import check_late_port
+from streams_orchestration.operators.event_time_input import LATE_PORT, check_late_port
 from streams_orchestration.operators.expressions import evaluate, parse_expression
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
+from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import report
-from streams_orchestration.operators.key_columns import KeyColumns, expressions_of, names_of
+from streams_orchestration.operators.key_columns import KeyColumns, expressions_of, has_expressions, names_of
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.spl_text import ExpressionText
-from streams_orchestration.operators.standard.sort_by_time import LATE_PORT, TimeOrder
+from streams_orchestration.operators.standard.event_time_groups import keeps_panes
+from streams_orchestration.operators.standard.sort_by_pane import PaneOrder
+from streams_orchestration.operators.standard.sort_by_time import TimeOrder
+from streams_orchestration.operators.standard.sort_parameters import Order, SortParameters
 from streams_orchestration.operators.states.keys import distinct, key_batch
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
-from streams_orchestration.operators.windows.clause import BY_CLOCK, TimeSource, Window, check_clock, parse_window
+from streams_orchestration.operators.windows.clause import Window, parse_window
 from streams_orchestration.operators.windows.clock import Ticks
 from streams_orchestration.operators.windows.tumbling import TumblingWindows
 
-Order = Literal["ascending", "descending"]
 _WINDOW = "@window"
 """The column of a waiting tuple that holds its window's number. No attribute can have this name."""
-
-
-class SortParameters(ExpressionParameters):
-    """The parameters of `Sort`."""
-
-    window: str = Field(
-        default="tumbling, punct()",
-        description=(
-            "Window clause. A sliding window must be a count. eventTime submits tuples in order of event time once the "
-            "watermark has passed them."
-        ),
-    )
-    sort_by: list[ExpressionText] = Field(
-        default_factory=list,
-        alias="sortBy",
-        description="List of expressions in order of precedence; needed unless the window is eventTime.",
-    )
-    order: Order | list[Order] = Field(
-        default="ascending", description="ascending or descending, for all sort keys or for each."
-    )
-    partition_by: list[ExpressionText] = Field(
-        default_factory=list, alias="partitionBy", description="Attributes whose values each have their own window."
-    )
-    time_attribute: str | None = Field(
-        default=None, alias="timeAttribute", description="Timestamp attribute by which time(...) windows are ordered."
-    )
-    by: TimeSource = Field(default="tuples", description=BY_CLOCK)
-    output: dict[str, ExpressionText] = Field(
-        default_factory=dict, description="Maps an attribute to an expression. Other attributes keep their values."
-    )
-    at_end: Literal["submit", "drop"] = Field(
-        default="submit",
-        alias="atEnd",
-        description=(
-            "Tumbling windows that are open when the stream ends: submit or drop them. Sliding windows are submitted."
-        ),
-    )
-
-    @model_validator(mode="after")
-    def _go_together(self) -> SortParameters:
-        if isinstance(self.order, list) and len(self.order) != len(self.sort_by):
-            message = f"order: {len(self.order)} for {len(self.sort_by)} expressions; one is for all of them"
-            raise ValueError(message)
-        if self.by_time:
-            self._suit_event_time()
-            return self
-        if not self.sort_by:
-            message = "the parameter sortBy is missing; only the window eventTime has an order without it"
-            raise ValueError(message)
-        window = parse_window(self.window)
-        if not window.tumbling and window.eviction.kind != "count":
-            message = "window: a sliding window of Sort is of a count: sliding, count(100)"
-            raise ValueError(message)
-        if window.partitions is not None:
-            message = "window: Sort gives up no partitions; leave out what is behind partitioned"
-            raise ValueError(message)
-        check_clock(self.by, self.time_attribute, [window])
-        if bool(self.partition_by) != window.partitioned:
-            message = "window: partitioned and partitionBy go together"
-            raise ValueError(message)
-        return self
-
-    @property
-    def by_time(self) -> bool:
-        """True if tuples are sorted by event time, False if windows are sorted.
-
-        Raises:
-            ValueError: the window is one of event time, and not for a Sort.
-        """
-        window = parse_event_time_window(self.window)
-        if window is None or isinstance(window, EventTimeOrder):
-            return window is not None
-        message = f"window: {self.window!r} has panes, which Sort does not have; eventTime sorts by event time"
-        raise ValueError(message)
-
-    def _suit_event_time(self) -> None:
-        for name, given in (
-            ("partitionBy", self.partition_by),
-            ("timeAttribute", self.time_attribute),
-            ("by: clock", self.by == "clock"),
-        ):
-            if given:
-                message = f"{name} does not go with the window eventTime, which sorts the whole stream by event time"
-                raise ValueError(message)
-        if "order" in self.model_fields_set and not self.sort_by:
-            message = "order: there is no sortBy; tuples are in ascending order of event time"
-            raise ValueError(message)
 
 
 class Sort(ClockOperator):
@@ -135,6 +46,9 @@ class Sort(ClockOperator):
 
     When a tuple arrives at a full sliding window, the first tuple in sort order is submitted. At the end of the stream
     all waiting tuples are submitted. Equal tuples keep their order of arrival; nulls are last.
+
+    With a window of event time, such as timeInterval, the tuples of each firing of a pane are submitted in order,
+    followed by a window marker. No watermark passes the tuples of panes that are not complete.
 
     With the window `eventTime`, tuples are submitted in order of event time once the watermark has passed them; tuples
     of one time are in the order of `sortBy`. A tuple behind the watermark goes to output port 1 if that is connected.
@@ -149,12 +63,18 @@ class Sort(ClockOperator):
         """Return True if waiting tuples are sorted by event time before and after, or by the same windows."""
         if before.by_time and after.by_time:
             return True
+        if (old := before.panes) and (new := after.panes):
+            return before.partition_by == after.partition_by and keeps_panes(old, "accumulating", new, "accumulating")
         return super().keeps_state(before, after)
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: SortParameters) -> Sharding:
-        """Return a refusal, since waiting tuples belong to their channel; none for the window `eventTime`."""
-        if parameters.by_time:
+        """Return a refusal, since waiting tuples belong to their channel; none for windows of event time."""
+        if parameters.panes and has_expressions(parameters.partition_by):
+            return Sharding(refusal="is windows of partitions by expressions; those by attributes could be divided")
+        if parameters.panes and parameters.partition_by:
+            return Sharding(keys=(tuple(parameters.partition_by),))
+        if parameters.by_time or parameters.panes:
             return Sharding(anyhow=True)
         return Sharding(refusal="is tuples that wait in the windows of one channel")
 
@@ -166,8 +86,9 @@ class Sort(ClockOperator):
         expressions += outputs.expressions
         if parameters.by_time:
             return outputs._replace(expressions=expressions)
-        window = parse_window(parameters.window)
-        attributes = (parameters.time_attribute, window.eviction.attribute)
+        attributes: tuple[str | None, ...] = ()
+        if not parameters.panes:
+            attributes = (parameters.time_attribute, parse_window(parameters.window).eviction.attribute)
         inputs = [*names_of(parameters.partition_by), *(each for each in attributes if each is not None)]
         return outputs._replace(inputs=inputs, expressions=expressions)
 
@@ -185,10 +106,10 @@ class Sort(ClockOperator):
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: SortParameters) -> tuple[Window | None, list[Any], Assignments]:
-        """Return the window, the sort keys and the output. There is no window if tuples are sorted by event time."""
+        """Return the window, the sort keys and the output. There is no window if event time determines the order."""
         source, by_time = context.inputs[0], parameters.by_time
         check_failure_port(context, parameters, source)
-        unless = None if by_time else "only the window eventTime finds any"
+        unless = None if by_time or parameters.panes else "only a window of event time finds any"
         check_late_port(context, LATE_PORT, len(own_outputs(context, parameters)), unless)
         for name in parameters.partition_by:
             if name not in source.names:
@@ -206,7 +127,7 @@ class Sort(ClockOperator):
         assignments = Assignments(
             parameters.output, source, context.outputs[0] or source, context.zone, context.required_at()
         )
-        if by_time:
+        if by_time or parameters.panes:
             return None, keys, assignments
         window = parse_window(parameters.window)
         window = window.by_clock() if parameters.by == "clock" else window
@@ -226,6 +147,11 @@ class Sort(ClockOperator):
         self.orders = [(str(position), each) for position, each in enumerate(orders)]
         self.timed: TimeOrder | None = None
         """The waiting tuples if they are sorted by event time; windows are not used then."""
+        self.panes: PaneOrder | None = None
+        """The waiting tuples of panes of event time; windows are not used then."""
+        if panes := self.parameters.panes:
+            self.panes = PaneOrder(self, panes, self.parameters.partition_by, self._ranks)
+            return
         if window is None:
             divides = len(own_outputs(self.context, self.parameters)) > LATE_PORT
             self.timed = TimeOrder(self, self._ranks if self.keys else None, divides=divides)
@@ -240,8 +166,8 @@ class Sort(ClockOperator):
 
     def reset_to_initial_state(self) -> None:
         """Drop all waiting tuples."""
-        if self.timed is not None:
-            self.timed.clear()
+        if (timely := self.timed or self.panes) is not None:
+            timely.clear()
             return
         self.tumbling.clear()
         self.waiting.clear()
@@ -270,6 +196,9 @@ class Sort(ClockOperator):
             sifted.value(expression)
         if self.timed is not None:
             self.timed.process(sifted.batch, lambda passed: self.submit(self.assignments.of(Evaluated(passed))))
+            return
+        if self.panes is not None:
+            self.panes.add(sifted.batch)
             return
         tuples = sifted.arrow
         if not self.window.tumbling:
@@ -344,11 +273,22 @@ class Sort(ClockOperator):
         """Return the least event time of a waiting tuple."""
         if self.timed is not None:
             return self.timed.least_time()
+        if self.panes is not None:
+            return self.panes.held_time()
         return least_time(self.waiting.take(self.waiting.places()), self.context.event_time)
+
+    def on_watermark(self, watermark: int) -> None:
+        """Submit the panes that fire, each in order and followed by a marker."""
+        if self.panes is not None:
+            self.panes.reach(watermark, self._submit_pane)
+
+    def _submit_pane(self, tuples: pa.RecordBatch) -> None:
+        self._submit(tuples, sort=False)
+        self.punctuate(Punctuation.WINDOW)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Close `punct()` windows at a window marker. At the end, submit all waiting tuples."""
-        if self.timed is not None:  # the greatest watermark comes in front of the final mark
+        if self.timed is not None or self.panes is not None:  # the greatest watermark comes in front of the final mark
             return
         if mark is Punctuation.FINAL:
             if self.window.tumbling:
@@ -363,15 +303,15 @@ class Sort(ClockOperator):
 
     def checkpoint(self) -> State:
         """Return the waiting tuples and the open windows."""
-        if self.timed is not None:
-            return self.timed.checkpoint()
+        if (timely := self.timed or self.panes) is not None:
+            return timely.checkpoint()
         windows = self.tumbling.dump() if self.window.tumbling else {}
         return {"waiting": self.waiting, **windows, **self.ticks.dump()}
 
     def restore(self, state: State) -> None:
         """Restore the waiting tuples and the open windows."""
-        if self.timed is not None:
-            self.timed.restore(state)
+        if (timely := self.timed or self.panes) is not None:
+            timely.restore(state)
             return
         self.waiting = state["waiting"]
         if self.window.tumbling:
@@ -379,10 +319,12 @@ class Sort(ClockOperator):
         self.ticks.load(state)
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide the tuples that wait in order of event time by their channels."""
-        assert self.timed is not None, "windows cannot be divided"
-        return self.timed.rescale([state for state in states if state], route)
+        """Divide the tuples that wait in order of event time, or in its panes, by their channels."""
+        timely = self.timed or self.panes
+        assert timely is not None, "windows cannot be divided"
+        return timely.rescale([state for state in states if state], route)
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
         """Return the waiting tuples."""
-        return [] if self.timed is None else self.timed.keys_of(state)
+        timely = self.timed or self.panes
+        return [] if timely is None else timely.keys_of(state)

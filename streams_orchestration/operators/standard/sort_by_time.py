@@ -8,15 +8,12 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.event_time.moments import Moments, between_idle
 from streams_orchestration.operators.event_time.times import times_of
-from streams_orchestration.operators.event_time_input import EventTimeInput, least_watermark, submit_late
+from streams_orchestration.operators.event_time_input import LATE_PORT, EventTimeInput, least_watermark, submit_late
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.states.rescaling import PortKeys, Route
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.operators.windows.rescaling import divided_logs
-
-LATE_PORT = 1
-"""The output port for tuples behind the watermark; failed tuples have the last port."""
 
 Ranks = Callable[["pa.RecordBatch"], "np.ndarray"]
 """Returns for each tuple its rank by `sortBy`."""

@@ -35,6 +35,7 @@ from streams_orchestration.operators.windows.pane_rules import (
     PaneEntries,
     Piece,
     Timing,
+    closed_before,
     less,
 )
 
@@ -304,6 +305,15 @@ class IntervalPanes:
         cells.delete(rows[cells.cells.key_column("slice")[rows] <= self._slices[gone - 1]])
         self._slices = self._slices[gone:]
         return CellRanges(*(np.array([each]) for each in (ALL, _NO_PANE, closed, 0)))
+
+    def last_ends(self, times: np.ndarray, partitions: np.ndarray) -> np.ndarray:
+        """Return the end of the last pane of each tuple that was taken."""
+        del partitions
+        return self._grid.end(self._grid.last_pane(self._grid.slices(times)))
+
+    def closed_before(self, watermark: int) -> int:
+        """Return the time up to which the ends of closed panes are at a watermark."""
+        return closed_before(watermark, self._age)
 
     def open_panes(self, watermark: int) -> int:
         """Return the number of panes that have tuples in any partition and are not closed at a watermark."""

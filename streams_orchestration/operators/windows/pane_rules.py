@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from streams_orchestration.operators.event_time.steps import Steps
 from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.watermarks import IDLE
+from streams_orchestration.operators.watermarks import END, IDLE
 from streams_orchestration.operators.windows.pane_cells import CellRanges, PaneCells
 
 
@@ -110,6 +110,14 @@ class Panes(Protocol):
         """Forget the panes that are closed behind the steps (EV34), and their cells; return ranges of their numbers."""
         ...
 
+    def last_ends(self, times: np.ndarray, partitions: np.ndarray) -> np.ndarray:
+        """Return the end of the last pane of each tuple that was taken; the least time where it is forgotten."""
+        ...
+
+    def closed_before(self, watermark: int) -> int:
+        """Return the time up to which the ends of closed panes are at a watermark."""
+        ...
+
     def open_panes(self, watermark: int) -> int:
         """Return the number of panes that have tuples and are not closed at a watermark."""
         ...
@@ -135,6 +143,11 @@ class Panes(Protocol):
             after: the numbers that they get here.
         """
         ...
+
+
+def closed_before(watermark: int, age: int) -> int:
+    """Return the time up to which the ends of panes are that are closed at a watermark (EV34)."""
+    return watermark if watermark == END else int(less(np.array([watermark]), age)[0])
 
 
 def less(watermarks: np.ndarray, age: int) -> np.ndarray:

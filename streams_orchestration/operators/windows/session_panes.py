@@ -29,6 +29,7 @@ from streams_orchestration.operators.windows.pane_rules import (
     PaneEntries,
     Piece,
     Timing,
+    closed_before,
     less,
 )
 
@@ -143,7 +144,7 @@ class SessionPanes:
 
     def close(self, steps: Steps, cells: PaneCells) -> CellRanges | None:
         """Forget the sessions that are closed behind the steps, and their cells; return ranges of their first times."""
-        behind = steps.last if steps.last == END else int(less(steps.levels[-1:], self._age)[0])
+        behind = closed_before(steps.last, self._age)
         if not len(steps) or behind < self._next_closed:
             return None
         rows = self.sessions.rows()
@@ -157,6 +158,28 @@ class SessionPanes:
         cells.delete(cells.within(self._ranges(partitions, starts, lasts))[1])
         self.sessions.delete_rows(rows[closed])
         return CellRanges(partitions, starts, lasts, np.zeros(len(starts), np.int64))
+
+    def last_ends(self, times: np.ndarray, partitions: np.ndarray) -> np.ndarray:
+        """Return the end of the session of each tuple that was taken; the least time where it is forgotten."""
+        rows = self.sessions.rows()
+        if not len(rows):
+            return np.full(len(times), IDLE)
+        owners, starts = (self.sessions.key_column(name)[rows] for name in ("partition", "start"))
+        ends = self.sessions.column("last")[rows] + self._gap
+        # a tuple is in the session with the latest start up to its time
+        order = np.lexsort(
+            (np.r_[np.zeros(len(rows)), np.ones(len(times))], np.r_[starts, times], np.r_[owners, partitions])
+        )
+        session = np.maximum.accumulate(np.where(order < len(rows), np.arange(len(order)), -1))
+        found = np.full(len(order), -1)
+        found[order] = np.where(session >= 0, order[session], -1)
+        mine = found[len(rows) :]
+        within = (mine >= 0) & (owners[mine] == partitions) & (times < ends[mine])
+        return np.where(within, ends[mine], IDLE)
+
+    def closed_before(self, watermark: int) -> int:
+        """Return the time up to which the ends of closed sessions are at a watermark."""
+        return closed_before(watermark, self._age)
 
     def open_panes(self, watermark: int) -> int:
         """Return the number of sessions; closed ones are gone, whatever the watermark."""

@@ -118,6 +118,7 @@ def test_findings_are_those_that_are_due(case: dict[str, Any]):
     [
         ("Sort", {"window": "eventTime"}, "heldInput"),
         ("Sort", {"window": "tumbling, count(3)", "sortBy": ["v"]}, "heldInput"),
+        ("Sort", {"window": "session, gap(3.0)", "sortBy": ["v"]}, "heldInput"),
         ("Delay", {"by": "watermark", "delay": 1.0}, "heldInput"),
         ("Delay", {"delay": 1.0, "timeAttribute": "dt"}, "heldInput"),
     ],

@@ -144,7 +144,7 @@ def test_null_times_may_be_ignored_and_go_to_the_port_for_late_tuples():
         (1, {"timeAttribute": "at"}, "timeAttribute does not go with the window eventTime"),
         (1, {"window": "eventTime, partitioned"}, "'partitioned' is no part of"),
         (1, {"window": "evenTime", "sortBy": ["v"]}, "'evenTime' is no window; the nearest is eventTime"),
-        (1, {"window": "session, gap(3.0)", "sortBy": ["v"]}, "has panes, which Sort does not have"),
+        (1, {"window": "session, gap(3.0)"}, "the parameter sortBy is missing"),
         (2, {"window": "tumbling, count(3)", "sortBy": ["v"]}, "output port 1 gets the tuples that are too late"),
         (1, {"discardAge": 3.0}, "Extra inputs"),
     ],
