@@ -314,6 +314,10 @@ OWN_CODES: dict[str, Code] = {
         "A window of event time keeps ten thousand open panes or more of each partition.",
         "Write a longer creationPeriod, or a shorter intervalDuration or discardAge.",
     ),
+    "SO0811": error(
+        "A key of `eventTime` is for sources only, and the operator has an input port.",
+        "Annotate the source with this key, and let the attribute pass the operators in between; or drop the key.",
+    ),
     "SO1001": warning(
         "An annotated composite has no operator left for its region, since all inside carry annotations of their own.",
         "Drop the annotation of the composite, or those inside.",

@@ -10,12 +10,7 @@ from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import EventTimeMap
 from streams_orchestration.compiler.walks import reached
 from streams_orchestration.model.diagnostics import Diagnostic
-from streams_orchestration.operators.event_time.clause import (
-    CalendarWindow,
-    IntervalWindow,
-    SessionWindow,
-    WindowClauseError,
-)
+from streams_orchestration.operators.event_time.clause import WindowClauseError
 
 CODE = "SO5012"
 _PARAMETERS = {
@@ -27,7 +22,7 @@ _PARAMETERS = {
 
 def not_yet(operator: LogicalOperator) -> tuple[str, ...]:
     """Return the parts of event time that an operator has and that do not run yet."""
-    return (*_of_annotation(operator), *_of_parameters(operator))
+    return tuple(_of_parameters(operator))
 
 
 def refusals(operator: LogicalOperator) -> Iterator[Diagnostic]:
@@ -63,28 +58,9 @@ def _uses_event_time(operator: LogicalOperator) -> bool:
         return False  # a finding of the stage
 
 
-def _of_annotation(operator: LogicalOperator) -> Iterator[str]:
-    annotation = operator.event_time
-    if annotation is None:
-        return
-    values = {
-        "idleAfter of eventTime of an operator that is no source": annotation.idle_after if operator.inputs else None,
-        "maxDrift of eventTime of an operator that is no source": annotation.max_drift if operator.inputs else None,
-    }
-    yield from (key for key, value in values.items() if value is not None)
-
-
 def _of_parameters(operator: LogicalOperator) -> Iterator[str]:
     try:
         uses = list(uses_of(operator))
     except WindowClauseError:
         return  # a finding of the stage
-    for use in uses:
-        match use.window:
-            case SessionWindow() | CalendarWindow() | IntervalWindow() if operator.kind != "Aggregate":
-                yield f"{use.shown} of {operator.kind}"
-            case None:
-                if use.parameter in _PARAMETERS.get(operator.kind, ()):
-                    yield use.shown
-            case _:
-                pass
+    yield from (use.shown for use in uses if use.parameter in _PARAMETERS.get(operator.kind, ()))

@@ -52,6 +52,19 @@ class _Checks:
         """The parameters that need event time, by operator."""
         self.faulty: list[int] = []
         """The operators with a wrong window clause; a correct one might need event time."""
+        self.doubtful = self._behind_faults()
+
+    def _behind_faults(self) -> set[int]:
+        """Return the operators that event time might reach if all annotations and Imports were correct."""
+        reaches = self.index.reaches
+        consumers: dict[int, list[int]] = {operator.index: [] for operator in self.logical.operators}
+        for each in self.logical.connections:
+            consumers[each.source].append(each.target)
+        valid = {start.operator for reach in reaches for start in reach.starts}
+        taken = {each.name for reach in reaches for each in reach.imports}
+        annotated = {operator.index for operator in self.logical.operators if operator.event_time is not None}
+        links = [each for each in self.logical.imports if "eventTime" in each.parameters and each.name not in taken]
+        return reached([*(annotated - valid), *(each.operator for each in links)], consumers)
 
     def findings(self) -> Iterator[Diagnostic]:
         yield from self.meetings()
@@ -102,6 +115,8 @@ class _Checks:
         """Check that event time arrives where a parameter needs it, and that its lengths are whole ticks."""
         entered = self.index.entered.get(operator.index, {})
         wanted = [port for port in use.ports if port not in entered]
+        if not entered and operator.index in self.doubtful:
+            return
         if not entered or (use.of_port and wanted):
             code = "CDISP0871E" if use.interval else "SO0806"
             where = f" at input port {wanted[0]}" if entered else ""
@@ -123,7 +138,8 @@ class _Checks:
     def promises(self) -> Iterator[Diagnostic]:
         """Yield the sinks that are to be complete within some time, and that no event time reaches (EV67)."""
         for operator in self.logical.operators:
-            if operator.complete_within is not None and not self.index.entered.get(operator.index):
+            missing = operator.complete_within is not None and not self.index.entered.get(operator.index)
+            if missing and operator.index not in self.doubtful:
                 reason = self.index.why_not(operator.index)
                 yield _at(operator, "SO0806", f"completeWithin needs event time, and none arrives: {reason}")
 

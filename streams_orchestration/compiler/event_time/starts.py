@@ -24,25 +24,25 @@ _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 def find_starts(logical: LogicalGraph) -> tuple[list[EventTimeStart], list[Diagnostic]]:
-    """Return the operators with a valid annotation, and findings about the invalid annotations."""
+    """Return the operators whose annotation names a time, and findings about the annotations."""
     starts: list[EventTimeStart] = []
     diagnostics: list[Diagnostic] = []
     for operator in logical.operators:
         if operator.event_time is None:
             continue
-        wrong = [_at(operator, code, message) for code, message in _faults(operator, operator.event_time)]
-        diagnostics += wrong
-        if not any(each.severity == "error" for each in wrong):
+        diagnostics += [_at(operator, code, message) for code, message in _faults(operator, operator.event_time)]
+        kinds = {*_types(operator, operator.event_time.attribute).values()}
+        if len(kinds) == 1 and kinds <= TYPES:
             starts.append(start_of(operator, operator.event_time))
     return starts, diagnostics
 
 
 def start_of(operator: LogicalOperator, annotation: EventTimeAnnotation) -> EventTimeStart:
-    """Return the start that a valid annotation makes of its operator."""
+    """Return the start that an annotation makes of its operator. The resolution of a timestamp is its default."""
     types = _types(operator, annotation.attribute)
     kind = next(iter(types.values()))
-    resolution = annotation.resolution or default_resolution(kind)
-    time = TimeAttribute(annotation.attribute, kind, resolution)
+    resolution = None if kind in TIMESTAMPS else annotation.resolution
+    time = TimeAttribute(annotation.attribute, kind, resolution or default_resolution(kind))
     return EventTimeStart(operator.index, time, tuple(types), annotation.lag, annotation.minimum_gap)
 
 
@@ -70,6 +70,21 @@ def _faults(operator: LogicalOperator, annotation: EventTimeAnnotation) -> Itera
     else:
         yield from _too_long(annotation, distinct[0])
     yield from _of_the_guard(operator, annotation)
+    yield from _of_sources(operator, annotation)
+
+
+def _of_sources(operator: LogicalOperator, annotation: EventTimeAnnotation) -> Iterator[tuple[str, str]]:
+    """Refuse keys of sources in the annotation of an operator with input ports (EV51, EV65)."""
+    reasons = {
+        "idleAfter": (
+            annotation.idle_after,
+            "only a source knows that it had nothing to read, and repeats after a reset when it was idle",
+        ),
+        "maxDrift": (annotation.max_drift, "only a source can be left unread while it is far ahead"),
+    }
+    for key, (value, reason) in reasons.items():
+        if value is not None and operator.inputs:
+            yield "SO0811", f"{key}: {operator.name} has an input port, and {reason}"
 
 
 def _too_long(annotation: EventTimeAnnotation, kind: str) -> Iterator[tuple[str, str]]:

@@ -69,7 +69,7 @@ class Moments:
 
         Args:
             times: the times of tuples, ascending.
-            arrived: the moment of each tuple's arrival; negative for those of earlier batches.
+            arrived: the moment of each tuple's arrival; negative for tuples of earlier batches.
             gone: the moment at which each tuple leaves if it is kept, ascending.
         """
         own = 2 * np.arange(0 if self.watermarks is None else len(self.watermarks)) + 1

@@ -64,7 +64,7 @@ class PaneOrder:
         self._arrivals.show_open(self.input.watermark)
 
     def reach(self, watermark: int, send: Callable[[pa.RecordBatch], None]) -> None:
-        """Send the tuples of each firing that a step of the watermark causes, and forget what is closed."""
+        """Send the tuples of each firing that a step of the watermark causes, and forget closed panes."""
         steps = Steps.of(Watermarks.of((0, watermark)), self.input.watermark)
         nothing = np.zeros(0, np.int64)
         self.panes.take(Arrivals(nothing, nothing, nothing), steps)
@@ -135,7 +135,7 @@ class PaneOrder:
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
         """Divide the panes and tuples of old replicas by their partitions.
 
-        Without partitions, those of replica i go to channel i modulo width.
+        Without partitions, all tuples of replica i go to channel i modulo width.
         """
         if not states:
             return [{}] * route.width

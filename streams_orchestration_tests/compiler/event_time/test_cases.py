@@ -129,6 +129,20 @@ def test_every_sort_and_delay_holds_its_watermark(kind: str, parameters: dict[st
     assert roles(compiled({"schemas": {"T": TYPE}, "graph": graph}))["U"]["mode"] == mode
 
 
+@pytest.mark.parametrize(
+    "note",
+    [
+        {"eventTimeAttribute": "nowhere"},
+        {"eventTimeAttribute": "s"},
+        {"eventTimeAttribute": "dt", "resolution": "Milliseconds"},
+        {"eventTimeAttribute": "at", "lag": 5.0, "maxAhead": 1.0},
+    ],
+)
+def test_a_wrong_annotation_is_reported_alone(note: dict[str, Any]):
+    found = findings(refused({"note": note, "window": "timeInterval, intervalDuration(10.0)"}))
+    assert [each.operator for each in found if each.severity == "error"] == ["A"]
+
+
 def test_a_wrong_window_is_not_reported_as_missing_use_of_event_time():
     found = findings(refused({"note": {"eventTimeAttribute": "at"}, "window": "timeInterval, creationPeriod(10.0)"}))
     assert [each.code for each in found] == ["CDISP0878E"]

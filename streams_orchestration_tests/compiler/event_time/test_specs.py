@@ -239,28 +239,16 @@ def test_a_fault_of_a_window_is_reported_once(window: str):
     assert len([each for each in found if each.severity == "error" and each.operator == "G"]) == 1
 
 
-@pytest.mark.parametrize(
-    ("note", "parameters", "part"),
-    [
-        ({}, {"sortBy": ["v"], "window": "timeInterval, intervalDuration(5.0)"}, "the window timeInterval of Sort"),
-        ({}, {"sortBy": ["v"], "window": "session, gap(5.0)"}, "the window session of Sort"),
-    ],
-)
-def test_parts_that_do_not_run_yet_are_refused_when_deployed(
-    note: dict[str, Any], parameters: dict[str, Any], part: str
-):
-    window = parameters or {"sortBy": ["v"], "window": "tumbling, count(5)"}
-    graph = [
-        source("A", {**AT, **note}),
-        {"name": "S", "operator": "Sort", "inputs": ["A"], "parameters": window},
-        sink("K", "S"),
-    ]
-    done = sound({"graph": graph})
-    refused = [each for each in check_operators(done) if each.code == "SO5012"]
-    assert [each.message for each in refused] == [f"{part} compiles, and does not run yet"]
-
-
 QUERY = {"name": "Q", "operator": "Sql", "outputs": [{"stream": "Q", "schema": "T"}]}
+
+
+def test_parts_that_do_not_run_yet_are_refused_when_deployed():
+    query = {"query": "SELECT * FROM A", "watermarks": {"A": "eventTime"}}
+    graph = [source("A", AT), {**QUERY, "inputs": ["A"], "parameters": query}, sink("K", "Q")]
+    refused = [each for each in check_operators(sound({"graph": graph})) if each.code == "SO5012"]
+    assert [each.message for each in refused] == ["watermarks: {A: eventTime} compiles, and does not run yet"]
+
+
 PANES = {
     "name": "G",
     "operator": "Aggregate",

@@ -14,6 +14,7 @@ from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.sort import Sort
+from streams_orchestration.operators.standard.sort_parameters import SortParameters
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration.operators.watermarks import END, Idle, Watermark
@@ -88,7 +89,7 @@ def test_any_division_with_restarts_gives_what_the_account_gives(
         else:
             for firing in account.advance(item.value):
                 wanted += [*firing[-1][-1], MARKER]
-    parameters = {"partitionBy": ["k"]} if partitioned else {}
+    parameters: dict[str, Any] = {"partitionBy": ["k"]} if partitioned else {}
     harness = sort(CLAUSES[window] + (", partitioned" if partitioned else ""), **parameters)
     for part in division(stream, cuts):
         harness.send(part)
@@ -166,7 +167,7 @@ def test_partitions_divide_the_state_and_without_them_it_may_be_anywhere():
 )
 def test_panes_stay_valid_under_another_age_or_order(after: dict[str, Any], kept: bool):
     before, changed = sort(INTERVAL).parameters, {"window": INTERVAL, "sortBy": ["v"]} | after
-    assert Sort.keeps_state(before, Sort.Parameters.model_validate(changed)) == kept
+    assert Sort.keeps_state(before, SortParameters.model_validate(changed)) == kept
 
 
 @pytest.mark.parametrize(
@@ -176,13 +177,15 @@ def test_panes_stay_valid_under_another_age_or_order(after: dict[str, Any], kept
         ({"partitionBy": ["k"]}, "partitioned and partitionBy go together"),
         ({"window": f"{INTERVAL}, partitioned"}, "partitioned and partitionBy go together"),
         ({"timeAttribute": "at"}, "timeAttribute does not go with a window of event time"),
+        ({"by": "clock"}, "by: clock does not go with a window of event time"),
         ({"atEnd": "drop"}, "atEnd: drop does not go with a window of event time"),
         ({"window": "timeInterval, intervalDuration(0.0005)"}, "0.0005 s is no whole number of ticks"),
     ],
 )
 def test_what_does_not_fit_is_named(parameters: dict[str, Any], message: str):
+    others: dict[str, Any] = {name: value for name, value in parameters.items() if name != "window"}
     with pytest.raises(ValueError, match=message):
-        sort(**{"window": INTERVAL} | parameters)
+        sort(parameters.get("window", INTERVAL), **others)
 
 
 def test_without_event_time_it_does_not_run():
