@@ -155,6 +155,7 @@ def DataFrame(
     *,
     function: str,
     watermarks: Mapping[str, Any] | None = None,
+    output_delay: float | Reference | None = None,
     static: Mapping[str, Any] | None = None,
     output_mode: Literal["append", "update"] | None = None,
     flush: bool | Reference | None = None,
@@ -164,7 +165,8 @@ def DataFrame(
 
     Args:
         function: Function package.module:name that takes one DataFrame for each input port.
-        watermarks: Maps an input stream to its event time: {attribute, delay}, as in Spark.
+        watermarks: Maps an input stream to its event time: {attribute, delay}, as in Spark, or eventTime for the watermark of its event-time graph.
+        output_delay: Seconds of event time by which results may be behind the input's watermark. The default is computed from the windows and joins of the query.
         static: Maps a name to a table that does not stream: {file, format, schema, options}.
         output_mode: append: rows are submitted once they are final. update: they are submitted whenever they change.
         flush: Close all windows and joins when the input has ended.
@@ -175,6 +177,7 @@ def DataFrame(
         {
             "function": function,
             "watermarks": watermarks,
+            "outputDelay": output_delay,
             "static": static,
             "outputMode": output_mode,
             "flush": flush,
@@ -1074,7 +1077,7 @@ def MQTTSource(
 
 
 def Merge(*, order_by: str | Sequence[Any]) -> Use:
-    """Merges sorted streams. A tuple is submitted once no other port can deliver an earlier one.
+    """Merges sorted streams. It submits a tuple once no other port can deliver an earlier one.
 
     Args:
         order_by: Number or timestamp attribute by which every stream ascends, or a list with one for each port.
@@ -1410,6 +1413,7 @@ def Sql(
     *,
     query: str,
     watermarks: Mapping[str, Any] | None = None,
+    output_delay: float | Reference | None = None,
     static: Mapping[str, Any] | None = None,
     output_mode: Literal["append", "update"] | None = None,
     flush: bool | Reference | None = None,
@@ -1418,13 +1422,22 @@ def Sql(
 
     Args:
         query: SELECT statement of Spark SQL. Each input stream is a view with its name.
-        watermarks: Maps an input stream to its event time: {attribute, delay}, as in Spark.
+        watermarks: Maps an input stream to its event time: {attribute, delay}, as in Spark, or eventTime for the watermark of its event-time graph.
+        output_delay: Seconds of event time by which results may be behind the input's watermark. The default is computed from the windows and joins of the query.
         static: Maps a name to a table that does not stream: {file, format, schema, options}.
         output_mode: append: rows are submitted once they are final. update: they are submitted whenever they change.
         flush: Close all windows and joins when the input has ended.
     """
     return named_use(
-        "Sql", {"query": query, "watermarks": watermarks, "static": static, "outputMode": output_mode, "flush": flush}
+        "Sql",
+        {
+            "query": query,
+            "watermarks": watermarks,
+            "outputDelay": output_delay,
+            "static": static,
+            "outputMode": output_mode,
+            "flush": flush,
+        },
     )
 
 

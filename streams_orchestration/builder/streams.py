@@ -274,7 +274,7 @@ class Stream(Invoked):
     def sql(
         self, query: str, schema: SchemaLike, *, name: str | None = None, uid: str | None = None,
         watermarks: Mapping[str, Any] | None = None, output_mode: Literal["append", "update"] | None = None,
-        flush: bool | None = None, **others: Stream,
+        flush: bool | None = None, output_delay: float | None = None, **others: Stream,
     ) -> Stream:  # fmt: skip
         """Return the rows of a Spark query: `flights.sql("SELECT carrier FROM self", "carrier string")`.
 
@@ -283,13 +283,18 @@ class Stream(Invoked):
             schema: the schema of the result.
             name: the operator's name.
             uid: the operator's identity across redeploys.
-            watermarks: the watermark `{attribute, delay}` of each stream, by its name in the query.
+            watermarks: the watermark of each stream, by its name in the query: `{attribute, delay}`, or `"eventTime"`
+                for that of its event-time graph.
             output_mode: `append` emits a row once, when it is final; `update` emits it whenever it changes. The default
                 is `append`.
             flush: whether all windows and joins are closed at the end of the input; the default is True.
+            output_delay: the seconds of event time by which results may be behind the watermark of the input. The
+                default is computed from the windows and joins of the query.
             others: further streams, by their names in the query.
         """
-        operator = op.Sql(query=query, watermarks=watermarks, output_mode=output_mode, flush=flush)
+        operator = op.Sql(
+            query=query, watermarks=watermarks, output_mode=output_mode, flush=flush, output_delay=output_delay
+        )
         views = [port(stream, name=view) for view, stream in {"self": self, **others}.items()]
         return self._app.stream(operator, *views, schema=schema, name=name, uid=uid)
 

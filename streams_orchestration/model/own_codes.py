@@ -375,12 +375,12 @@ OWN_CODES: dict[str, Code] = {
         "Part or fuse these operators in another way, or declare the missing schema where the stream is produced.",
     ),
     "SO5010": error(
-        "Spark refuses a query, or the function of a DataFrame operator raises.",
-        "Correct the query or the function; docs/dataframes.md says which queries can be replayed.",
+        "Spark refuses a query, the function of a DataFrame operator raises, or the delay of results is not known.",
+        "Correct the query or function, or declare outputDelay; docs/dataframes.md says which queries can be replayed.",
     ),
     "SO5012": error(
-        "An application uses a part of event time that compiles and does not run yet.",
-        "Leave the part out, or compile the application only.",
+        "A Spark query is annotated with eventTime, and an operator behind it uses event time.",
+        "Annotate an operator behind the query, or let the query take event time from its input.",
     ),
     "SO5011": warning(
         "A parameter is allowed as it is, and something outside will rarely take it as it is meant.",

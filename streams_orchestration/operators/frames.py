@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.states.rescaling import Sharding
@@ -33,6 +34,15 @@ class ViewWatermark(Parameters):
             message = "a span of time is wanted, as in 10 minutes or 1 hour 30 seconds"
             raise ValueError(message)
         return value
+
+
+EVENT_TIME = "eventTime"
+"""The value of `watermarks` for an input stream with the watermark of the event-time graph (EV66)."""
+
+_InputTime = Annotated[
+    Annotated[ViewWatermark, Tag("model")] | Annotated[Literal["eventTime"], Tag("literal")],
+    Discriminator(lambda value: "literal" if isinstance(value, str) else "model"),
+]
 
 
 class StaticTable(Parameters):
@@ -60,8 +70,22 @@ class StaticTable(Parameters):
 class FrameParameters(Parameters):
     """The parameters that `Sql` and `DataFrame` share."""
 
-    watermarks: dict[str, ViewWatermark] = Field(
-        default_factory=dict, description="Maps an input stream to its event time: {attribute, delay}, as in Spark."
+    watermarks: dict[str, _InputTime] = Field(
+        default_factory=dict,
+        description=(
+            "Maps an input stream to its event time: {attribute, delay}, as in Spark, or eventTime for the watermark "
+            "of its event-time graph."
+        ),
+    )
+    output_delay: float | None = Field(
+        None,
+        alias="outputDelay",
+        ge=0.0,
+        allow_inf_nan=False,
+        description=(
+            "Seconds of event time by which results may be behind the input's watermark. The default is computed from "
+            "the windows and joins of the query."
+        ),
     )
     static: dict[str, StaticTable] = Field(
         default_factory=dict,
@@ -81,7 +105,7 @@ class FrameOperator(Operator):
     """Base class of `Sql` and `DataFrame`: it composes a query instead of processing tuples."""
 
     stateful = True
-    free_parameters = frozenset({"flush"})
+    free_parameters = frozenset({"flush", "output_delay"})
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: Any) -> None:
@@ -101,6 +125,9 @@ class FrameOperator(Operator):
                 message = f"watermarks: there is no input stream {stream}{nearest(stream, context.ports)}"
                 raise ValueError(message)
             schema = context.inputs[context.ports.index(stream)]
+            if isinstance(watermark, str):
+                _check_graph_time(context, stream, schema)
+                continue
             if watermark.attribute not in schema.names:
                 near = nearest(watermark.attribute, schema.names)
                 message = f"watermarks: {stream} has no attribute {watermark.attribute}{near}"
@@ -135,6 +162,30 @@ class FrameOperator(Operator):
             tables: the static tables by name.
         """
         raise NotImplementedError
+
+
+def _check_graph_time(context: OperatorContext, stream: str, schema: pa.Schema) -> None:
+    """Check that Spark can use the event-time attribute of a stream; a stage reports a stream without event time.
+
+    Raises:
+        ValueError: the attribute is nested, or no timestamp with a time zone.
+    """
+    if context.event_time is None:
+        return
+    name = context.event_time.attribute
+    if "." in name:
+        message = (
+            f"watermarks: the event time {name} of {stream} is a field of {name.partition('.')[0]}, and Spark needs an "
+            "attribute of the tuple itself; add one with a Functor in front of it, and annotate that"
+        )
+        raise ValueError(message)
+    kind = schema.field(name).type if name in schema.names else None
+    if kind is not None and not (pa.types.is_timestamp(kind) and kind.tz):
+        message = (
+            f"watermarks: the event time {name} of {stream} is {type_name(kind)}, and Spark's event time is a "
+            "timestamp; add one with a Functor in front of it, and annotate that"
+        )
+        raise ValueError(message)
 
 
 def as_frames(result: Any, outputs: int) -> list[DataFrame]:

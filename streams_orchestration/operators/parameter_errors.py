@@ -59,7 +59,7 @@ def parameter_errors(implementation: type[Operator], error: ValidationError) -> 
 
 def _of_the_form(items: list[ErrorDetails]) -> list[ErrorDetails]:
     """For a parameter that is a word or a mapping, keep only the errors for the form that was given."""
-    words = {item["loc"][0]: item for item in items if item["type"] == "literal_error" and len(item["loc"]) > 1}
+    words = {item["loc"][0]: item for item in items if item["type"] == "literal_error" and len(item["loc"]) == 2}
     chosen: list[ErrorDetails] = []
     for item in items:
         name, *_ = item["loc"] or ("",)
@@ -136,4 +136,4 @@ def _shown(place: list[str], value: Any) -> str:
 
 
 def _or(values: tuple[str, ...]) -> str:
-    return f"{', '.join(values[:-1])} or {values[-1]}"
+    return " or ".join(filter(None, (", ".join(values[:-1]), values[-1])))

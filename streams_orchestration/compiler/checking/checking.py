@@ -13,7 +13,7 @@ from streams_orchestration.compiler.checking.expression_faults import expression
 from streams_orchestration.compiler.checking.external_streams import check_external_streams
 from streams_orchestration.compiler.checking.incomplete_parameters import missing_in, with_examples
 from streams_orchestration.compiler.checking.natives import faulty_natives, without_class
-from streams_orchestration.compiler.checking.not_yet import not_yet, refusals, refused_queries
+from streams_orchestration.compiler.checking.not_yet import refused_queries
 from streams_orchestration.compiler.checking.spl_calls import refused_calls
 from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.event_time.roles import roles_by_operator
@@ -63,7 +63,7 @@ def check_parameters(done: Stages) -> list[Diagnostic]:
     checked = _checked(logical, done.physical)
     wrong = [fault for each in checked for fault in faulty_natives(each.operator, deploys=False)]
     wrong += [fault for each in checked for fault in refused_calls(each.operator, done.regions, deploys=False)]
-    standard = [each for each in checked if is_standard(each.operator) and not not_yet(each.operator)]
+    standard = [each for each in checked if is_standard(each.operator)]
     found = [finding.diagnostic for each in standard for finding in _findings(each, None) if finding.anywhere]
     native = [each for each in checked if each.operator.is_native and each.operator.implementation is not None]
     found += [finding.diagnostic for each in native for finding in _findings(each, None)]
@@ -96,9 +96,6 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
             implementation_name(operator)
         except ImplementationError as error:
             diagnostics.append(_diagnostic("SO5001", operator, str(error)))
-            continue
-        if not_yet(operator):
-            diagnostics += refusals(operator)
             continue
         refused = refused_calls(operator, done.regions, deploys=True)
         diagnostics += refused

@@ -201,14 +201,15 @@ class _Checks:
     def many_calls(self, operator: LogicalOperator, consumers: dict[int, list[int]]) -> Iterator[Diagnostic]:
         """Yield a warning if watermarks at every tuple reach operators that are called for each slice of tuples."""
         behind = [self.logical.operators[number] for number in sorted(reached(consumers[operator.index], consumers))]
-        sliced = [each.name for each in behind if not places_watermarks(each) and not self.ignores_watermarks(each)]
+        sliced = [each.name for each in behind if not self.takes_whole_batches(each)]
         if sliced:
             names = ", ".join(sliced[:_SHOWN]) + (" and others" if len(sliced) > _SHOWN else "")
             yield _at(operator, "SO0808", f"minimumGap is 0, and {names} would be called for every single tuple")
 
-    def ignores_watermarks(self, operator: LogicalOperator) -> bool:
-        """Return True for a standard sink without use of event time, which takes batches whole."""
-        return operator.standard and not operator.outputs and operator.index not in self.using
+    def takes_whole_batches(self, operator: LogicalOperator) -> bool:
+        """Return True for Spark queries, for standard sinks without use of event time, and for `places_watermarks`."""
+        sink = operator.standard and not operator.outputs and operator.index not in self.using
+        return sink or operator.engine == "dataframe" or places_watermarks(operator)
 
 
 def _many_panes(operator: LogicalOperator, use: EventTimeUse) -> Iterator[Diagnostic]:

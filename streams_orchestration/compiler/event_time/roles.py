@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.event_time.attributes import TimeAttribute
+from streams_orchestration.compiler.event_time.uses import uses_event_time
 from streams_orchestration.compiler.logical_graph import EventTimeAnnotation, LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import EventTimeMap, EventTimeOperator, RegionMap
+from streams_orchestration.compiler.walks import reached
 from streams_orchestration.operators.event_time.role import EventTimeRole, whole_ticks_up
 
 
@@ -44,6 +46,7 @@ def role_of(
         ahead_of=own.ahead_of,
         max_drift=None if own.max_drift is None else whole_ticks_up(own.max_drift, ticks),
         peers=_peers(operator, graphs, physical, logical),
+        awaited=_is_awaited(operator, graphs, physical, logical),
     )
 
 
@@ -76,6 +79,20 @@ def _peers(
         return ()
     found = (physical.operators[each.operator] for each in graphs.operators if each.graph == operator.graph)
     return tuple(each.name for each in found if each.index != operator.operator and each.logical in sources)
+
+
+def _is_awaited(
+    operator: EventTimeOperator, graphs: EventTimeMap, physical: PhysicalGraph, logical: LogicalGraph
+) -> bool:
+    """Return True if an operator downstream of a Spark query uses the watermarks of its results."""
+    if logical.operators[physical.operators[operator.operator].logical].engine != "dataframe" or not operator.outputs:
+        return False
+    models = {each.operator: logical.operators[physical.operators[each.operator].logical] for each in graphs.operators}
+    consumers: dict[int, list[int]] = {number: [] for number in models}
+    for each in graphs.operators:
+        for number in each.connections:
+            consumers[physical.connections[number].source].append(each.operator)
+    return any(uses_event_time(models[number]) for number in reached(consumers[operator.operator], consumers))
 
 
 def roles_by_operator(

@@ -91,11 +91,21 @@ def uses_of(operator: LogicalOperator) -> Iterator[EventTimeUse]:
                     yield EventTimeUse(name, name, ())
         case "Sql" | "DataFrame":
             yield from _of_query(operator, values.get("watermarks"))
+            if values.get("outputDelay") is not None:
+                yield EventTimeUse("outputDelay", "outputDelay", (), lengths=_lengths(values, "outputDelay"))
         case "FileSink":
             if values.get("closeMode") == WATERMARK:
                 yield EventTimeUse("closeMode", "closeMode: watermark")
         case _:
             pass
+
+
+def uses_event_time(operator: LogicalOperator) -> bool:
+    """Return True if a parameter or a promise of an operator needs event time."""
+    try:
+        return operator.complete_within is not None or any(True for _ in uses_of(operator))
+    except WindowClauseError:
+        return False  # a finding of the stage
 
 
 def places_watermarks(operator: LogicalOperator) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from streams_orchestration.compiler.event_time.attributes import TimeAttribute
 from streams_orchestration.compiler.event_time.roles import triggers_region
+from streams_orchestration.compiler.event_time.uses import uses_of
 from streams_orchestration.compiler.explain.explanation import Fact, count, listed
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.logical_graph import LogicalOperator
@@ -37,6 +38,8 @@ def event_time_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
         yield from _drift(lookup, operator)
     else:
         yield from _reached(lookup, model, role)
+    if model.engine == "dataframe":
+        yield from _of_query(model)
     yield from (Fact(end.text, end.rule) for end in lookup.event_time.ends(model.index))
 
 
@@ -67,6 +70,20 @@ def _annotation(model: LogicalOperator) -> Fact:
     assert annotation is not None
     text = f"it is annotated with eventTime, lag {annotation.lag:g} s, minimumGap {annotation.minimum_gap:g} s"
     return Fact(text, "EV4", str(annotation.location or ""))
+
+
+def _of_query(model: LogicalOperator) -> Iterator[Fact]:
+    """Say which watermarks a Spark query takes and gives."""
+    taken = [use.ports[0] for use in uses_of(model) if use.of_port]
+    if taken:
+        names = listed([model.inputs[port].name for port in taken], _SHOWN)
+        yield Fact(f"the tuples of {names} wait until the watermark has passed them; late ones are dropped", "EV66")
+    delay = model.parameters.get("outputDelay")
+    if delay is None:
+        text = "its results may be behind the watermark by the longest windows and joins, which Spark's plan tells"
+    else:
+        text = f"its results may be {delay:g} s behind the watermark"
+    yield Fact(text, "EV66")
 
 
 def _drift(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:

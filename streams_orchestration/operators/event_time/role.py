@@ -63,3 +63,5 @@ class EventTimeRole:
     for no limit."""
     peers: tuple[str, ...] = ()
     """The names of the graph's other sources; empty for operators with inputs, and in graphs without `maxDrift`."""
+    awaited: bool = False
+    """True for a Spark query if an operator downstream uses its watermarks."""

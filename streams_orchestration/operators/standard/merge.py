@@ -58,7 +58,7 @@ class MergeParameters(Parameters):
 
 
 class Merge(Operator):
-    """The operator that merges sorted streams. It submits a tuple once no other port can deliver an earlier one.
+    """Merges sorted streams. It submits a tuple once no other port can deliver an earlier one.
 
     Of equal tuples, the one of the lower port is first. So the result does not depend on which stream is read first,
     but a stream without tuples delays the others until the end. A tuple that is out of order within its own stream

@@ -22,18 +22,21 @@ Ranks = Callable[["pa.RecordBatch"], "np.ndarray"]
 class TimeOrder:
     """The tuples that wait for the watermark to pass them."""
 
-    def __init__(self, operator: Operator, ranks: Ranks | None, *, divides: bool) -> None:
+    def __init__(
+        self, operator: Operator, ranks: Ranks | None, *, divides: bool, parameter: str = "window: eventTime"
+    ) -> None:
         """Create without tuples.
 
         Args:
-            operator: the Sort.
+            operator: the operator.
             ranks: ranks tuples with equal times; None leaves them in order of arrival.
             divides: True if there is an output port for late tuples.
+            parameter: the parameter that needs event time, with its value.
         """
         self._operator = operator
         self._ranks = ranks
         self._divides = divides
-        self.input = EventTimeInput(operator, "window: eventTime")
+        self.input = EventTimeInput(operator, parameter)
         self.waiting = TupleLog(operator.context.inputs[0], {"time": np.int64})
 
     def process(self, batch: TupleBatch, send: Callable[[TupleBatch], None]) -> None:

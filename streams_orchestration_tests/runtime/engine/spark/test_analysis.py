@@ -62,6 +62,8 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
     "OwnWatermark": ("return rows.withWatermark('ts', '1 hour')", "declare it instead: watermarks"),
     "Action": ("rows.count(); return rows", "must be executed with writeStream.start"),
 }
+SESSIONS = "SELECT k, session_window.start AS ts, count(*) AS n FROM Timed GROUP BY k, session_window(ts, '1 minute')"
+AWAITED = "it is not known by how much its results may be behind the watermark of its input: a session window"
 TOGETHER = "it is one query with those that it is colocated with, and First has outputMode append and Second has"
 
 
@@ -83,6 +85,13 @@ def document() -> dict[str, Any]:
     together = {"config": {"placement": {"partitionColocation": "together"}}}
     add("First", "Sql", {"query": "SELECT * FROM Rows"}, **together)
     add("Second", "Sql", {"query": "SELECT * FROM First", "outputMode": "update"}, **together, inputs=["First"])
+    timed = {"eventTime": {"eventTimeAttribute": "ts"}}
+    graph.append({"name": "Timed", "operator": "Beacon", "annotations": timed,
+                  "outputs": [{"stream": "Timed", "schema": ROW}]})  # fmt: skip
+    panes = {"window": "timeInterval, intervalDuration(60.0)", "output": {"ts": "paneTime()", "n": "Count()"}}
+    for name, declared in {"Sessions": {}, "Declared": {"outputDelay": 60}}.items():
+        add(name, "Sql", {"query": SESSIONS, "watermarks": {"Timed": "eventTime"}, **declared}, inputs=["Timed"])
+        add(f"{name}Panes", "Aggregate", panes | {"groupBy": ["k"]}, inputs=[name])
     return {"specVersion": 1, "application": "queries", "graph": graph}
 
 
@@ -94,7 +103,8 @@ def test_a_query_that_spark_cannot_run_is_refused_by_name_and_with_the_reason(tm
     path.write_text(yaml.safe_dump(document()))
     compilation = compile_spec(path, Options())
     refusals = analyse_queries(need(compilation.deployment).programs, tmp_path).refusals
-    wanted = {name: text for name, (_, text) in (SQL | FUNCTIONS).items() if text} | {"Second": TOGETHER}
+    wanted = {name: text for name, (_, text) in (SQL | FUNCTIONS).items() if text}
+    wanted |= {"Second": TOGETHER, "Sessions": AWAITED}
     actual = {each.operator: each.reason for each in refusals}
     assert actual.keys() == wanted.keys()
     assert {name: actual[name] for name, text in wanted.items() if text not in actual[name]} == {}

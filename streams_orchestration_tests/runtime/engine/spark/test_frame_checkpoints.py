@@ -182,7 +182,7 @@ def test_the_watermark_is_that_of_the_last_commit(tmp_path: Path):
     assert watermark_of(checkpoint_of(tmp_path / "new", ["commits/.0.crc"])) is None
     for batch, milliseconds in ((1, 0), (2, 1_500)):
         (live / f"commits/{batch}").write_text(f'v2\n{{"nextBatchWatermarkMs":{milliseconds},"stateUniqueIds":{{}}}}')
-    assert watermark_of(live) == 1.5
+    assert watermark_of(live) == 1500
     (live / "commits/2").unlink()
     assert watermark_of(live) is None
 

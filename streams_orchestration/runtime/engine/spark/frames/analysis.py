@@ -135,7 +135,10 @@ def _alike(programs: Iterable[PeProgram]) -> list[list[PeProgram]]:
     alike: dict[str, list[PeProgram]] = {}
     for program in programs:
         parts = [
-            (each.implementation, each.parameters, each.inputs, each.outputs, each.ports, each.region is None)
+            (
+                *(each.implementation, each.parameters, each.inputs, each.outputs, each.ports, each.region is None),
+                *(each.event_time is not None and each.event_time.awaited, each.event_time),
+            )
             for each in program.operators.values()
         ]
         alike.setdefault(json.dumps(parts, default=str), []).append(program)

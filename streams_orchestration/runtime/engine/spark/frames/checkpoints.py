@@ -151,14 +151,15 @@ def restore_checkpoint(store: Store, stored: StoredState, checkpoint: Path) -> N
             raise CheckpointError(stored.operator, message) from error
 
 
-def watermark_of(checkpoint: Path) -> float | None:
-    """Return the event time below which rows are late, in seconds since 1970; None before the first rows."""
+def watermark_of(checkpoint: Path) -> int | None:
+    """Return the event time up to which rows are late, in milliseconds since 1970; None before the first rows."""
+    if not (checkpoint / "commits").is_dir():
+        return None
     logs = [int(path.name) for path in (checkpoint / "commits").iterdir() if path.name.isdecimal()]
     if not logs:
         return None
     lines = (checkpoint / "commits" / str(max(logs))).read_text().split("\n")
-    milliseconds = json.loads(lines[1])["nextBatchWatermarkMs"]
-    return milliseconds / 1000 if milliseconds else None
+    return json.loads(lines[1])["nextBatchWatermarkMs"] or None
 
 
 def stand_at(checkpoint: Path, batch: int) -> None:

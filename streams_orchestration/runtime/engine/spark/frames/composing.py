@@ -19,12 +19,22 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.model.schema import quoted
 from streams_orchestration.operators.arrow_types import arrow_schema, ddl_without_unsigned, fits, without_unsigned
 from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.frames import FrameOperator, FrameParameters, StaticTable
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.storage.input_files import resolve_inputs
 from streams_orchestration.runtime.engine.spark.descriptor import MARKER
+from streams_orchestration.runtime.engine.spark.frames.descriptors import BatchRecord
 from streams_orchestration.runtime.engine.spark.frames.origins import INPUT_ALIAS, column_origins
-from streams_orchestration.runtime.engine.spark.frames.programs import frame_parameters
+from streams_orchestration.runtime.engine.spark.frames.output_delays import (
+    UNKNOWN_DELAY,
+    OutputDelay,
+    UnknownDelayError,
+    declared_delay,
+    keeps_results_back,
+    output_delay,
+)
+from streams_orchestration.runtime.engine.spark.frames.programs import frame_parameters, port_watermark
 from streams_orchestration.runtime.engine.spark.frames.progress import RETAINED
 from streams_orchestration.runtime.engine.spark.frames.refusing import (
     refuse_own_watermarks,
@@ -113,6 +123,11 @@ class Composition:
         self._source = source
         self._made: dict[tuple[int, int], DataFrame] = {}
         """(operator, output port) -> its DataFrame."""
+        self._delays: dict[str, OutputDelay] = {}
+        """`operator:port` of operators in event-time graphs -> the delay of the results."""
+        parameters = [frame_parameters(each) for each in program.operators.values()]
+        self._spark_time = any(not isinstance(time, str) for each in parameters for time in each.watermarks.values())
+        """True if some input has a watermark of Spark's own."""
         for name, value in SETTINGS.items():
             spark.conf.set(name, value)
         spark.conf.set(TIME_ZONE, next((each.time_zone for each in program.operators.values()), "UTC"))
@@ -161,6 +176,7 @@ class Composition:
             OperatorError: see `compose`.
         """
         self.compose()
+        BatchRecord(scratch).set_delays(self._delays)
         outlets = self._outlets()
         frames = [self._made[outlet.operator, outlet.port] for outlet in outlets]
         writer = FrameWriter(scratch, tuple(outlets))
@@ -187,7 +203,7 @@ class Composition:
         implementation: type[Operator] = import_operator(program.implementation)
         assert issubclass(implementation, FrameOperator)
         parameters = frame_parameters(program)
-        views = {name: self._view(program, port, parameters) for port, name in enumerate(program.ports)}
+        views = {name: self._view(program, port) for port, name in enumerate(program.ports)}
         context = operator_context(program, self._directories)
         operator = implementation(context, parameters)
         tables: dict[str, DataFrame] = {}
@@ -205,13 +221,40 @@ class Composition:
                 if program.region is not None:
                     refuse_unrepeatable(frame)
                 self._made[program.index, port] = _declared(frame, program.outputs[port] or "")
+                if program.event_time is not None:
+                    self._delays[f"{program.index}:{port}"] = self._delay(frame, port, program.event_time, parameters)
         except Exception as error:
             raise OperatorError(program.name, _in_words(error)) from error
         finally:
             for name in (*views, *tables):
                 self.spark.catalog.dropTempView(quoted(name))
 
-    def _view(self, program: OperatorProgram, port: int, parameters: FrameParameters) -> DataFrame:
+    def _delay(self, frame: DataFrame, port: int, role: EventTimeRole, parameters: FrameParameters) -> OutputDelay:
+        """Return by how much the results at an output port may be behind the watermark of the input (EV66).
+
+        Raises:
+            UnknownDelayError: it is not known, and an operator downstream uses the watermarks of the port.
+        """
+        waits = keeps_results_back(frame)
+        if parameters.output_delay is not None:
+            return declared_delay(parameters.output_delay, waits=waits)
+        if not waits:
+            return output_delay(frame)
+        try:
+            if self._spark_time:
+                message = "a watermark of its input is {attribute, delay}, which is not that of the event-time graph"
+                raise UnknownDelayError(message)
+            return output_delay(frame)
+        except UnknownDelayError as error:
+            if not role.awaited or port not in role.outputs:
+                return UNKNOWN_DELAY
+            message = (
+                f"it is not known by how much its results may be behind the watermark of its input: {error}. "
+                "An operator behind it uses their event time; declare outputDelay, in seconds"
+            )
+            raise UnknownDelayError(message) from error
+
+    def _view(self, program: OperatorProgram, port: int) -> DataFrame:
         """Return the DataFrame of an input port, with the rows from outside and from operators of the PE."""
         inside = [
             self._made[index, number]
@@ -219,7 +262,7 @@ class Composition:
             for number, ways in enumerate(producer.deliveries)
             if any(isinstance(way, Direct) and (way.operator, way.port) == (program.index, port) for way in ways)
         ]
-        watermark = parameters.watermarks.get(program.ports[port])
+        watermark = port_watermark(program, port)
         outside = any((stream.operator, stream.port) == (program.index, port) for stream in self.program.inputs)
         outside = outside or (program.index, port) in self.program.imports
         if inside and watermark is not None:

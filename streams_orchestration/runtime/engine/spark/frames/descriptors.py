@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
 from streams_orchestration.operators.durable_files import write_whole
+from streams_orchestration.runtime.engine.spark.frames.output_delays import OutputDelay
 from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.queries.scratch import Scratch
 
@@ -40,6 +42,7 @@ class FrameBatch:
 
 
 _codec: TypeAdapter[FrameBatch] = TypeAdapter(FrameBatch)
+_delays: TypeAdapter[dict[str, OutputDelay]] = TypeAdapter(dict[str, OutputDelay])
 port_codec: TypeAdapter[PortBatch] = TypeAdapter(PortBatch)
 
 
@@ -70,6 +73,20 @@ class BatchRecord:
         """Record a planned batch. Call this before any source names the batch."""
         self._write(str(batch), _codec.dump_json(planned))
         (self._directory / str(batch - 2)).unlink(missing_ok=True)
+        shutil.rmtree(self.released(batch - 2), ignore_errors=True)
+
+    def released(self, batch: int) -> Path:
+        """Return the directory of the tuples that have waited and go to Spark with a batch."""
+        return self._directory / f"{batch}-released"
+
+    def set_delays(self, delays: dict[str, OutputDelay]) -> None:
+        """Record the delays of the query's output ports, under the keys `operator:port`."""
+        self._directory.mkdir(exist_ok=True)
+        self._write("delays", _delays.dump_json(delays))
+
+    def delays(self) -> dict[str, OutputDelay]:
+        """Return the delays that `set_delays` recorded."""
+        return _delays.validate_json((self._directory / "delays").read_bytes())
 
     def is_planned(self, batch: int) -> bool:
         """Return True if the batch is recorded."""

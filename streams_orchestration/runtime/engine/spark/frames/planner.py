@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.operators.watermarks import END
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.engine.spark.frames.checkpoints import link_checkpoint, watermark_of
 from streams_orchestration.runtime.engine.spark.frames.descriptors import (
     READ,
@@ -14,13 +16,18 @@ from streams_orchestration.runtime.engine.spark.frames.descriptors import (
     FrameBatch,
     PortBatch,
 )
+from streams_orchestration.runtime.engine.spark.frames.graph_time import OutputMarks, QueryTime
+from streams_orchestration.runtime.engine.spark.frames.output_delays import MILLISECOND
 from streams_orchestration.runtime.engine.spark.frames.programs import (
     frame_parameters,
     state_operator,
     watermarked_ports,
 )
 from streams_orchestration.runtime.engine.spark.frames.progress import ProgressNote
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.engine.spark.frames.reading import released_segments
+from streams_orchestration.runtime.engine.spark.frames.time_files import TimeFiles
+from streams_orchestration.runtime.engine.spark.frames.writing import mark_segments
+from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState, TaskInput, TaskResult
 from streams_orchestration.runtime.programs.counts import Counts, add
 from streams_orchestration.runtime.queries.planner import Planner
@@ -73,6 +80,15 @@ class FramePlanner(Planner):
         """The number of late rows that were counted before."""
         self._flushing = False
         """True if the planned batch has the marker that closes all windows."""
+        self._time = QueryTime(program, self.scratch.launched.directories)
+        self._time_files = TimeFiles(Path(self.scratch.checkpoint))
+        try:
+            self._time.load(self._time_files.load(self._name))
+        except OperatorError as error:
+            self.scratch.fail(f"PE {program.pe}: {error}", permanent=True)
+            raise
+        self._marks: list[OutputMarks] = []
+        """The watermarks behind the results of the planned batch."""
 
     def start(self) -> int:
         """Return the number of the last committed batch."""
@@ -87,8 +103,22 @@ class FramePlanner(Planner):
         self._stands = batch
         planned = super().advance(batch, not_before)
         if planned != batch and self._planned is not None:
-            self._record.plan(planned, self._ports(self._planned))
+            self._record.plan(planned, self._input_of(self._planned))
         return planned
+
+    def _input_of(self, plan: BatchPlan) -> FrameBatch:
+        """Return the input of every port in a batch.
+
+        Raises:
+            OperatorError, SegmentError: see `QueryTime.enter`.
+        """
+        try:
+            return self._ports(plan)
+        except StreamsRuntimeError as error:
+            bad = isinstance(error, OperatorError)
+            message = f"PE {self.scratch.launched.program.pe}, batch {plan.batch}: {error}"
+            self.scratch.fail(message, permanent=bad)
+            raise
 
     def _plan(self, view: PeView, plan: BatchPlan | None) -> BatchPlan | None:
         """Return the batch to run; the last epoch gets one more batch, which closes all windows, before its last."""
@@ -108,10 +138,13 @@ class FramePlanner(Planner):
 
     def _ports(self, plan: BatchPlan) -> FrameBatch:
         """Return the input of every port in a batch, under the key `operator:port`."""
-        ports: dict[str, PortBatch] = {}
+        released = self._released(plan)
+        ports = dict(released)
         (task,) = plan.inputs
         for operator, port, segment in task.segments:
             key = f"{operator}:{port}"
+            if key in released:
+                continue
             known = ports.get(key, PortBatch())
             conditions = {segment.stream: task.filters[segment.stream]} if segment.stream in task.filters else {}
             ports[key] = replace(known, segments=(*known.segments, segment), filters=known.filters | conditions)
@@ -119,14 +152,35 @@ class FramePlanner(Planner):
             ports[key] = replace(ports.get(key, PortBatch()), marker=marker)
         return FrameBatch(ports)
 
+    def _released(self, plan: BatchPlan) -> dict[str, PortBatch]:
+        """Return the input of the ports with `eventTime`: the tuples that the watermark of their graph has passed."""
+        checkpoint = watermark_of(Path(self.scratch.checkpoint))
+        watermark = None if checkpoint is None else checkpoint * MILLISECOND
+        ended = self._flushing or plan.final
+        passed, self._marks = self._time.enter(plan, watermark, self._record.delays(), ended=ended)
+        launched, directory = self.scratch.launched, str(self._record.released(plan.batch))
+        return {
+            key: PortBatch(released_segments(launched.directories.store, directory, key, tuples))
+            for key, tuples in passed.items()
+        }
+
     def _markers(self, plan: BatchPlan) -> dict[str, int]:
+        """Return the event times of the rows that only advance the watermarks of ports."""
         if self._flushing:
             return dict.fromkeys(self._watermarked, FAR_MICROSECONDS)
+        markers: dict[str, int] = {}
         if self._remembers and not self._brought_back:
             self._brought_back = True
             times = self._times(plan)
-            return {key: times[name] for key, name in self._watermarked.items() if name in times}
-        return {}
+            markers = {key: times[name] for key, name in self._watermarked.items() if name in times}
+        of_graph = {key: FAR_MICROSECONDS if value == END else value for key, value in self._time.markers.items()}
+        kept = {key: value for key, value in of_graph.items() if value < FAR_MICROSECONDS or self._flushes}
+        return markers | {key: min(value, FAR_MICROSECONDS) for key, value in kept.items()}
+
+    @property
+    def _waits(self) -> bool:
+        """True if results may come with the batch after the one that advances Spark's watermark."""
+        return any(delay.waits for delay in self._record.delays().values())
 
     def _times(self, plan: BatchPlan) -> dict[str, int]:
         """Return the latest event time of every input with a watermark, by its name, before the batch."""
@@ -138,8 +192,9 @@ class FramePlanner(Planner):
         written = [answer for answer in answers if answer.level == WRITTEN]
         (task,) = plan.inputs
         states: tuple[StoredState, ...] = ()
+        program, directories = self.scratch.launched.program, self.scratch.launched.directories
         if plan.boundary:
-            directories = self.scratch.launched.directories
+            self._time_files.store(self._time.dump(), plan.batch)
             prefix = f"g{plan.generation}-b{plan.batch}"
             former = plan.states.get(self._name)
             states = (
@@ -154,9 +209,13 @@ class FramePlanner(Planner):
                 bytes_in=sum(segment.size for _, _, segment in task.segments),
                 seconds=max((result.seconds for result in written), default=0.0),
                 sources=self._sources(plan, [answer for answer in answers if answer.level == READ]),
-                segments=tuple(segment for result in written for segment in result.segments),
+                segments=(
+                    *(segment for result in written for segment in result.segments),
+                    *mark_segments(program, directories, self._marks),
+                ),
                 states=states,
                 metrics=self._metrics(task, written),
+                wake=clock.now() if self._time.rises and self._waits else None,
             )
         ]
 
@@ -172,6 +231,7 @@ class FramePlanner(Planner):
             flow = {"tuples": segment.rows, "batches": 1, "bytes": segment.size, "marks": 0}
             add(counts, {"operators": {operators[operator].name: {"inputs": {str(port): flow}}}})
         add(counts, {"operators": {self._name: self._state_metrics()}})
+        add(counts, {"operators": self._time.counts()})
         return counts
 
     def _state_metrics(self) -> Counts:
@@ -185,7 +245,7 @@ class FramePlanner(Planner):
             counts["about"] |= {"state_rows": STATE_ROWS, "late_rows": LATE_ROWS}
         watermark = watermark_of(Path(self.scratch.checkpoint)) if self._watermarked else None
         if watermark is not None:
-            counts["gauges"]["watermark"] = watermark
+            counts["gauges"]["watermark"] = watermark / 1000
             counts["about"]["watermark"] = WATERMARK
         return counts
 

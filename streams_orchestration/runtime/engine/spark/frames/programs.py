@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
-from streams_orchestration.operators.frames import FrameParameters
+from streams_orchestration.operators.frames import FrameParameters, ViewWatermark
 from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.runtime.errors import OperatorError
 
 
 def state_operator(program: PeProgram) -> str:
@@ -22,6 +23,20 @@ def frame_text(program: OperatorProgram) -> str:
     return str(program.parameters.get("query") or program.parameters.get("function", ""))
 
 
+def port_watermark(program: OperatorProgram, port: int) -> ViewWatermark | None:
+    """Return the attribute and delay of Spark's watermark on an input port; None for a port without a watermark.
+
+    With `eventTime`, the tuples have waited for the watermark of the graph, so Spark adds no delay (EV66).
+    """
+    declared = frame_parameters(program).watermarks.get(program.ports[port])
+    if not isinstance(declared, str):
+        return declared
+    if program.event_time is None:
+        message = f"watermarks: no event time arrives at {program.ports[port]}"
+        raise OperatorError(program.name, message)
+    return ViewWatermark(attribute=program.event_time.attribute, delay="0 seconds")
+
+
 def watermarked_ports(program: PeProgram) -> dict[str, str]:
     """Return the names of input ports that have a watermark and are fed from outside, by their keys `operator:port`.
 
@@ -31,7 +46,6 @@ def watermarked_ports(program: PeProgram) -> dict[str, str]:
     marked: dict[str, str] = {}
     for index, port in sorted(outside):
         operator = program.operators[index]
-        watermark = frame_parameters(operator).watermarks.get(operator.ports[port])
-        if watermark is not None:
+        if operator.ports[port] in frame_parameters(operator).watermarks:
             marked[f"{index}:{port}"] = f"{operator.name}:{port}"
     return marked

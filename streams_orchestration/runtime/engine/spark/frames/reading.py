@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,8 +18,9 @@ from streams_orchestration.runtime.engine.spark.frames.descriptors import READ, 
 from streams_orchestration.runtime.programs.batches import Segment, TaskResult
 from streams_orchestration.runtime.programs.codecs import result_codec
 from streams_orchestration.runtime.queries.scratch import Scratch
+from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.tasks.selection import selected
-from streams_orchestration.runtime.transport.segments import SegmentError, read_segment
+from streams_orchestration.runtime.transport.segments import SegmentError, read_segment, write_segment
 
 ROWS = 100_000
 """Approximate number of rows in the segments that one task reads."""
@@ -62,6 +63,27 @@ def shares(planned: PortBatch, *, marked: bool, whole: bool) -> list[bytes]:
     return [port_codec.dump_json(each) for each in result]
 
 
+def released_segments(
+    store: Store, directory: str, port: str, batches: Sequence[pa.RecordBatch]
+) -> tuple[Segment, ...]:
+    """Write the tuples of a port that have waited, as segments of about the size that one task reads.
+
+    Args:
+        store: the storage of segments.
+        directory: the path of a directory of this machine.
+        port: the name of the port, for messages.
+        batches: the tuples.
+    """
+    if not batches:
+        return ()
+    tuples = pa.Table.from_batches(batches)
+    parts = (tuples.slice(begin, ROWS) for begin in range(0, tuples.num_rows, ROWS))
+    return tuple(
+        write_segment(store, directory, port, tuples.schema, [TupleBatch(batch) for batch in part.to_batches()])
+        for part in parts
+    )
+
+
 def read_share(payload: bytes, options: dict[str, str]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a share, with the column for markers where the port has a watermark.
 
@@ -74,17 +96,7 @@ def read_share(payload: bytes, options: dict[str, str]) -> Iterator[pa.RecordBat
     latest: int | None = None
     for segment in share.segments:
         condition = share.filters.get(segment.stream)
-        for item in read_segment(store, segment):
-            if not isinstance(item, TupleBatch):
-                continue
-            if item.schema != schema:
-                where = f"stream {segment.stream}: the segment {store.title(segment.path)}"
-                message = f"{where} has other attributes than its reader takes; start anew with --fresh"
-                raise SegmentError(message)
-            if condition is None:
-                tuples = item
-            else:
-                tuples = selected(item, condition, options["attributes"], options["timezone"])
+        for tuples in tuples_of(store, segment, options["attributes"], condition, options.get("timezone", "")):
             batch = batch_without_unsigned(tuples.arrow)
             if not batch.num_rows:
                 continue
@@ -97,6 +109,32 @@ def read_share(payload: bytes, options: dict[str, str]) -> Iterator[pa.RecordBat
         yield _marker(schema_without_unsigned(schema), time, share.marker)
     if time and latest is not None:
         _report(Scratch(options["scratch"]), f"{options['operator']}:{options['port']}", latest)
+
+
+def tuples_of(
+    store: Store, segment: Segment, attributes: str, condition: str | None, time_zone: str
+) -> Iterator[TupleBatch]:
+    """Yield the tuples of a segment for which a condition is true, with their watermarks.
+
+    Args:
+        store: the storage of the segment.
+        segment: the segment.
+        attributes: the tuple type of the reading port.
+        condition: the filter of an Import; None to yield all tuples.
+        time_zone: the time zone of the filter.
+
+    Raises:
+        SegmentError: the segment is gone or altered, or has other attributes.
+    """
+    schema = arrow_schema(attributes)
+    for item in read_segment(store, segment):
+        if not isinstance(item, TupleBatch):
+            continue
+        if item.schema != schema:
+            where = f"stream {segment.stream}: the segment {store.title(segment.path)}"
+            message = f"{where} has other attributes than its reader takes; start anew with --fresh"
+            raise SegmentError(message)
+        yield item if condition is None else selected(item, condition, attributes, time_zone)
 
 
 def _marker(schema: pa.Schema, time: str, microseconds: int) -> pa.RecordBatch:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from streams_orchestration.compiler.pe_program import Delivery, OperatorProgram, Remote, SplitDelivery
+from streams_orchestration.compiler.pe_program import Delivery, OperatorProgram, PeProgram, Remote, SplitDelivery
 from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.runtime.engine.spark.frames.descriptors import WRITTEN
+from streams_orchestration.runtime.engine.spark.frames.graph_time import OutputMarks
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.programs.batches import TaskResult
+from streams_orchestration.runtime.programs.batches import Segment, TaskResult
 from streams_orchestration.runtime.queries.scratch import Scratch
+from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.tasks.answers import give_answer
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
 from streams_orchestration.runtime.tasks.outbox import Outbox, Sender
@@ -112,6 +114,27 @@ def _deliver(outbox: Outbox, delivery: Delivery, ddl: str | None, tuples: TupleB
         for part, deliveries in zip(_channels(delivery, tuples), delivery.channels, strict=True):
             for each in deliveries if part is not None else ():
                 _deliver(outbox, each, ddl, TupleBatch(part))
+
+
+def mark_segments(program: PeProgram, directories: Directories, marks: Iterable[OutputMarks]) -> tuple[Segment, ...]:
+    """Write the watermarks behind a batch as one segment for each stream that gets any, to every channel (EV26)."""
+    outbox = Outbox(program, directories, _no_sender, NoMeter(program))
+    for operator, port, watermarks in marks:
+        source = program.operators[operator]
+        batch = TupleBatch.bearing(watermarks, arrow_schema(source.outputs[port] or ""))
+        for delivery in _remotes(source.deliveries[port]):
+            outbox.send(delivery, source.outputs[port], batch)
+    segments = tuple(outbox.segments())
+    directories.store.sync_contents(segment.path for segment in segments)
+    return segments
+
+
+def _remotes(deliveries: Iterable[Delivery]) -> Iterator[Remote]:
+    for delivery in deliveries:
+        if isinstance(delivery, Remote):
+            yield delivery
+        elif isinstance(delivery, SplitDelivery):
+            yield from (remote for channel in delivery.channels for remote in _remotes(channel))
 
 
 def _channels(splitter: SplitDelivery, tuples: TupleBatch) -> Sequence[pa.RecordBatch | None]:

@@ -1,0 +1,59 @@
+"""The files with the event time of a query, which lie in Spark's checkpoint and are stored and restored with it.
+
+They form a chain as the files of other states: the whole state, then changes. Spark ignores them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.operators.durable_files import write_whole
+from streams_orchestration.operators.states.state import State, StateError, dump_state, load_state, plain_digest
+from streams_orchestration.runtime.errors import OperatorError
+
+_DIRECTORY = "event-time"
+
+
+class TimeFiles:
+    """The files of one query.
+
+    Args:
+        checkpoint: the directory of Spark's checkpoint.
+    """
+
+    def __init__(self, checkpoint: Path) -> None:
+        self._directory = checkpoint / _DIRECTORY
+        self._plain = b""
+
+    def _chain(self) -> list[Path]:
+        """Return the files in their order."""
+        return sorted(self._directory.glob("*.state"), key=lambda path: int(path.stem))
+
+    def load(self, operator: str) -> dict[str, Any]:
+        """Return the state; empty if nothing was stored.
+
+        Args:
+            operator: the operator under which the state of the query is kept, for messages.
+
+        Raises:
+            OperatorError: a file is damaged.
+        """
+        try:
+            state = load_state(path.read_bytes() for path in self._chain())
+        except StateError as error:
+            raise OperatorError(operator, f"its state in {self._directory} cannot be read: {error}") from error
+        self._plain = plain_digest(state)
+        return state
+
+    def store(self, state: State, batch: int) -> None:
+        """Write a state at the end of a batch, and remove the files that it replaces."""
+        chain = self._chain()
+        files = [(int(path.stem), path.stat().st_size) for path in chain]
+        dump = dump_state(state, batch, files, self._plain)
+        self._plain = dump.plain
+        if dump.data:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            write_whole(self._directory / f"{batch}.state", dump.data, durably=False)
+        for path in chain[dump.kept :]:
+            path.unlink()
