@@ -91,6 +91,7 @@ def Beacon(
     init_delay: float | Reference | None = None,
     trigger_count: int | Reference | None = None,
     output: Mapping[str, Any] | None = None,
+    spl: Mapping[str, Any] | None = None,
 ) -> Use:
     """Submits generated tuples; the offset is the number of tuples so far.
 
@@ -100,6 +101,7 @@ def Beacon(
         init_delay: Seconds before the first tuple.
         trigger_count: Tuples in each epoch of the region that the Beacon drives.
         output: Maps an attribute to an expression over IterationCount(). Other attributes are 0, false, '' or null.
+        spl: Logic in SPL: state, which the expressions of output may read and change.
     """
     return named_use(
         "Beacon",
@@ -109,6 +111,7 @@ def Beacon(
             "initDelay": init_delay,
             "triggerCount": trigger_count,
             "output": output,
+            "spl": spl,
         },
     )
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.model.containers import is_true
-from streams_orchestration.model.programs import has_process
+from streams_orchestration.model.programs import OWN_LOGIC, has_handlers, has_process
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.implementation import ImplementationError, import_operator
-from streams_orchestration.operators.import_path import import_from
+from streams_orchestration.operators.import_path import LOGIC_SUFFIX, import_from
 from streams_orchestration.operators.standard import INTERLEAVED, STANDARD, WITH_INPUTS, WITH_PROCESS
 
 
@@ -26,7 +26,8 @@ def implementation_name(operator: LogicalOperator) -> str:
             f"operators: {{{operator.kind}: {{implementation: package.module:Class}}}}"
         )
         raise ImplementationError(message)
-    return name
+    own = operator.engine != "tuples" or (operator.kind in OWN_LOGIC and operator.implementation is None)
+    return f"{name}{LOGIC_SUFFIX}" if not own and has_handlers(operator.parameters) else name
 
 
 def _special(operator: LogicalOperator) -> dict[str, str]:

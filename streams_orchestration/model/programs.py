@@ -9,6 +9,8 @@ from typing import Any
 
 from streams_orchestration.model.containers import is_mapping
 
+OWN_LOGIC = frozenset(("Beacon", "Custom", "Filter", "Functor"))
+"""The standard operators that run logic of SPL by themselves, since their expressions may read its variables."""
 LOGIC = "spl"
 """The parameter with the logic of an operator, and the key of an expression's text."""
 NATIVE = "native"
@@ -44,6 +46,16 @@ def has_process(parameters: Any) -> bool:
     """Return True if the parameters of an operator have logic with `onProcess`, so that it is a source."""
     logic = parameters.get(LOGIC) if is_mapping(parameters) else None
     return is_mapping(logic) and bool(logic.get("onProcess"))
+
+
+def has_handlers(parameters: Any) -> bool:
+    """Return True if the parameters of an operator have logic that runs beside the operator's own code.
+
+    >>> has_handlers({"spl": {"onTuple": {0: "n++;"}}}), has_handlers({"spl": {"functions": []}})
+    (True, False)
+    """
+    logic = parameters.get(LOGIC) if is_mapping(parameters) else None
+    return is_mapping(logic) and any(logic.get(clause) for clause in ("state", "onTuple", "onPunct"))
 
 
 def has_variables(parameters: Any) -> bool:

@@ -169,8 +169,8 @@ SPL_CODES: dict[str, Code] = {
         "An annotation or config of SPL is read and has no effect here.", "Nothing has to be done; it may be removed."
     ),
     "SO0724": error(
-        "An operator has logic of SPL that does not run in it.",
-        "Move the logic to a Custom in front of the operator, or behind it; Functor and Filter run it, too.",
+        "An operator has logic of SPL that does not run in it, or an expression that reads a variable of its logic.",
+        "Compute what needs the variable in a Custom or Functor in front of the operator.",
     ),
     "SO0730": warning(
         "@catch is read and has no effect: an exception ends the PE, which goes back to its cut.",

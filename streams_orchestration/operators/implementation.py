@@ -10,7 +10,7 @@ from typing import Any
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract import Operator, OperatorContext, SourceOperator
 from streams_orchestration.operators.errors import ResultError
-from streams_orchestration.operators.import_path import ImplementationError, import_name, is_class
+from streams_orchestration.operators.import_path import LOGIC_SUFFIX, ImplementationError, import_name, is_class
 from streams_orchestration.operators.spl_surroundings import setting_up
 from streams_orchestration.operators.states.timers import Timers
 
@@ -27,9 +27,15 @@ NO_WATERMARK = (
 def import_operator(name: str) -> type[Operator]:
     """Import the class `package.module:Class`, or a function under `@operator`.
 
+    A class whose name ends with `LOGIC_SUFFIX` runs logic of SPL in front of its own code.
+
     Raises:
         ImplementationError: the module or class does not exist, or is not an `Operator`.
     """
+    if name.endswith(LOGIC_SUFFIX):
+        from streams_orchestration.operators.with_logic import with_logic
+
+        return with_logic(import_operator(name.removesuffix(LOGIC_SUFFIX)))
     imported = import_name(name, Operator)
     if not is_class(imported, Operator):
         message = f"{name}: this is no subclass of streams_orchestration.operators.Operator"

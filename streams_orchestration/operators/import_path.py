@@ -8,6 +8,9 @@ from typing import Any
 
 from streams_orchestration.model.names import nearest
 
+LOGIC_SUFFIX = "+logic"
+"""The end of the name of an implementation whose operator has logic of SPL: `package.module:Class+logic`."""
+
 
 def import_from(directory: str) -> None:
     """Add a directory to the end of this process's module search path."""

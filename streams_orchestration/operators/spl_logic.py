@@ -16,7 +16,7 @@ from streams_orchestration.operators.errors import DataError, FaultyExpressionEr
 from streams_orchestration.operators.import_path import ImplementationError
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.spl_natives import NativeEntry, native_functions
-from streams_orchestration.operators.spl_state import restored, stored
+from streams_orchestration.operators.spl_state import from_json, restored, stored, to_json
 from streams_orchestration.operators.spl_surroundings import run_of
 from streams_orchestration.operators.spl_text import SplText, place_of
 from streams_orchestration.operators.spl_types import written_tuple_type
@@ -274,6 +274,16 @@ class LogicProgram:
             raise DataError(message) from error
 
     # --- state
+
+    def values(self) -> dict[str, Any]:
+        """Return the variables as JSON."""
+        return {name: to_json(type_)(self.state[name]) for name, type_ in self.program.variables}
+
+    def set_values(self, values: Mapping[str, Any]) -> None:
+        """Set the variables to what `values` returned; without a value a variable keeps its first one."""
+        self.reset()
+        known = {name: type_ for name, type_ in self.program.variables if name in values}
+        self.state.update({name: from_json(type_)(values[name]) for name, type_ in known.items()})
 
     def checkpoint(self) -> State:
         """Return the variables as parts of an operator's state: maps and sets by their keys, all else by name."""

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.builder import Application
-from streams_orchestration.compiler.checking.checked import checked
-from streams_orchestration.compiler.compiling import compile_spec
-from streams_orchestration.model.diagnostics import ApplicationError, errors_of
+from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.operators.standard.custom import Custom
 from streams_orchestration.operators.standard.filter import Filter
 from streams_orchestration.operators.testing import OperatorHarness
@@ -159,24 +157,3 @@ def test_a_filter_runs_its_logic_before_its_condition_and_keeps_its_variables(ca
 def test_parameters_that_do_not_go_with_logic_are_refused(parameters: dict[str, Any], words: list[str]):
     with pytest.raises(ValueError, match=".*".join(words)):
         OperatorHarness(Filter, ["n int NOT NULL"], ["n int NOT NULL"], parameters=parameters)
-
-
-FOREIGN = """
-int32 twice(int32 x) { return 2 * x; }
-composite Main {
-  graph
-    stream<int32 n> S = Beacon() { param iterations : 3; }
-    stream<int32 n> A = Aggregate(S) { window S : tumbling, count(2); param groupBy : twice(n); output A : n = Max(n); }
-    () as K = FileSink(S, A) { logic onTuple S : println(n); param file : "k"; }
-}
-"""
-
-
-def test_logic_in_an_operator_that_does_not_run_it_is_an_error_of_its_own_at_compile_time(tmp_path: Path):
-    file = tmp_path / "Main.spl"
-    file.write_text(FOREIGN, encoding="utf-8")
-    with pytest.raises(ApplicationError) as raised:
-        checked(compile_spec(file))
-    found = {each.operator: (each.code, each.message) for each in errors_of(raised.value.diagnostics)}
-    assert {name: code for name, (code, _) in found.items()} == {"K": "SO0724"}
-    assert "FileSink does not run onTuple of SPL" in found["K"][1]

@@ -210,10 +210,13 @@ def test_what_a_class_lacks_is_found_when_compiling(
     assert words in first.message
 
 
-def test_logic_in_a_native_operator_is_refused(tmp_path: Path):
-    main = application(tmp_path, "geocode_with_logic")
-    main.write_text(main.read_text().replace("param mode", "logic onTuple Src : println(n);\n      param mode"))
-    assert [each.code for each in compiling(main)] == ["SO0724"]
+def test_logic_runs_beside_a_native_operator(tmp_path: Path):
+    plain = rows(application(tmp_path, "geocode_without_logic"))
+    (tmp_path / "logic").mkdir()
+    main = application(tmp_path / "logic", "geocode_with_logic")
+    logic = "logic state : mutable int32 seen = 0; onTuple Src : { seen++; println(n + seen); }\n      param mode"
+    main.write_text(main.read_text().replace("param mode", logic))
+    assert rows(main) == plain
 
 
 def test_an_expression_without_a_value_names_the_place_and_the_tuple(tmp_path: Path):

@@ -255,7 +255,7 @@ def _foreign_logic(
     clauses = [name for name in ("state", "onTuple", "onPunct", "onProcess") if name in logic]
     if not clauses and not is_standard(operator):
         return None
-    text = f"{operator.kind} does not run {', '.join(clauses) or 'spl'} of SPL; Custom, Functor and Filter do"
+    text = f"{operator.kind} does not run {', '.join(clauses) or 'spl'} of SPL; move it to a Custom"
     return _Finding(_diagnostic("SO0724", operator, text, "spl"), anywhere=True)
 
 

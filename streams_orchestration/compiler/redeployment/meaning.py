@@ -13,6 +13,7 @@ from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.expression import noted
+from streams_orchestration.operators.import_path import LOGIC_SUFFIX
 
 _WIDER = {
     "tinyint": ("smallint", "int", "bigint"),
@@ -44,7 +45,7 @@ def lost_meaning(
         known: the expressions of the deployed operator.
         alike: parameters with channel functions may differ, since states of channels are merged.
     """
-    if old.implementation != new.implementation:
+    if old.implementation.removesuffix(LOGIC_SUFFIX) != new.implementation.removesuffix(LOGIC_SUFFIX):
         return f"was made by {old.implementation}, and {new.implementation} takes its place"
     if len(old.query) != len(new.query) or (not alike and old.query != new.query):
         return f"was made by one query of {', '.join(old.query)}; it would be one of {', '.join(new.query)}"

@@ -20,6 +20,8 @@ from streams_orchestration.operators.contract import (
 )
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.source_logic import SourceLogic
+from streams_orchestration.operators.spl_logic import SplLogic, state_signature
 from streams_orchestration.operators.spl_text import ExpressionText, SplText, call_as_name
 
 COUNTER = "IterationCount()"
@@ -61,20 +63,26 @@ class BeaconParameters(Parameters):
             "Maps an attribute to an expression over IterationCount(). Other attributes are 0, false, '' or null."
         ),
     )
+    spl: SplLogic | None = Field(
+        default=None, description="Logic in SPL: state, which the expressions of output may read and change."
+    )
 
 
 class Beacon(SourceOperator):
     """Submits generated tuples; the offset is the number of tuples so far.
 
-    The values of a tuple depend only on its number. The clock decides only when it is submitted. A window marker
-    follows the last tuple. In an operator-driven region an epoch ends after `triggerCount` tuples.
+    The values of a tuple depend only on its number, and on the variables of logic in SPL, which the offset then holds.
+    The clock decides only when it is submitted. A window marker follows the last tuple. In an operator-driven region an
+    epoch ends after `triggerCount` tuples.
     """
 
     Parameters = BeaconParameters
 
     @classmethod
     def keeps_state(cls, before: BeaconParameters, after: BeaconParameters) -> bool:
-        """Return True unless the new number of iterations may be before the current position."""
+        """Return True unless the new number of iterations may be before the current position, or variables differ."""
+        if state_signature(before.spl) != state_signature(after.spl):
+            return False
         return after.iterations is None or (before.iterations is not None and before.iterations <= after.iterations)
 
     @classmethod
@@ -90,7 +98,16 @@ class Beacon(SourceOperator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: BeaconParameters) -> None:
         """Raise ValueError if an expression does not fit its attribute."""
-        cls._compile(context, parameters)
+        if parameters.spl is None:
+            cls._compile(context, parameters)
+        else:
+            cls._logic(context, parameters, parameters.spl)
+
+    @staticmethod
+    def _logic(context: OperatorContext, parameters: BeaconParameters, logic: SplLogic) -> SourceLogic:
+        written = {name: _over_column(text) for name, text in parameters.output.items()}
+        source = pa.schema([*_counter(), *_left_out(context, parameters)])
+        return SourceLogic(context, logic, written, source, "Beacon")
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: BeaconParameters) -> Assignments:
@@ -113,29 +130,41 @@ class Beacon(SourceOperator):
 
     def setup(self) -> None:
         """Parse the expressions."""
-        self.assignments = self._compile(self.context, self.parameters)
+        logic = self.parameters.spl
+        self.logic = None if logic is None else self._logic(self.context, self.parameters, logic)
+        if self.logic is None:
+            self.assignments = self._compile(self.context, self.parameters)
+            self.standing = _standing(self.context, self.parameters)
+        else:
+            self.standing = _left_out(self.context, self.parameters)
         self.began: tuple[float, int] | None = None
         self.following = 0
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         """Submit the tuples that are due."""
+        if self.logic is not None:
+            self.logic.begin(offset)
         start, last, every = offset["iteration"], self.parameters.iterations, self.parameters.trigger_count
         left = limit if last is None else last - start
         in_epoch = limit if every is None else every - start % every
         count = min(self._due(start, limit), limit, left, in_epoch)
         if count > 0:
-            numbers = pa.array(np.arange(start, start + count))
-            standing = _standing(self.context, self.parameters)
-            columns = [numbers, numbers.cast(pa.uint64()), *(_repeated(field.type, count) for field in standing)]
-            source = pa.RecordBatch.from_arrays(columns, schema=pa.schema([*_counter(), *standing]))
-            self.submit(self.assignments.apply(source))
+            self._make(pa.array(np.arange(start, start + count)))
         self.following = start + count
         exhausted = self.following == last
         if exhausted:
             self.punctuate(Punctuation.WINDOW)
         if count > 0 and every is not None and count == every - start % every:
             self.context.make_consistent()
-        return ProducedTo({"iteration": self.following}, exhausted)
+        reached: dict[str, Any] = {"iteration": self.following}
+        return ProducedTo(reached if self.logic is None else self.logic.offset(reached), exhausted)
+
+    def _make(self, numbers: pa.Array) -> None:
+        """Submit the tuples with these numbers."""
+        columns = [numbers, numbers.cast(pa.uint64())]
+        columns += [_repeated(field.type, len(numbers)) for field in self.standing]
+        source = pa.RecordBatch.from_arrays(columns, schema=pa.schema([*_counter(), *self.standing]))
+        self.submit(self.assignments.apply(source) if self.logic is None else self.logic.apply(source))
 
     def pause(self) -> float:
         """Return the seconds until the next tuple is due."""
@@ -151,6 +180,11 @@ class Beacon(SourceOperator):
         if now < began:
             return 0
         return first + int((now - began) / period) + 1 - start if period else limit
+
+
+def _left_out(context: OperatorContext, parameters: BeaconParameters) -> pa.Schema:
+    """Return the attributes without an expression."""
+    return pa.schema([field for field in context.output_schema() if field.name not in parameters.output])
 
 
 def _standing(context: OperatorContext, parameters: BeaconParameters) -> pa.Schema:

@@ -1,4 +1,4 @@
-"""Windows that go by the clock (`by: clock`): the times at which it closes or triggers them.
+"""Windows with `by: clock`: the times at which the clock closes or triggers them.
 
 The clock acts between batches: all tuples of a batch come at the time of the batch, `context.now`. Times are at equal
 distances from the first batch on. Of the times that have passed since the last batch only the latest counts, so an

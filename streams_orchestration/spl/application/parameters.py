@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from streams_orchestration.model.programs import OWN_LOGIC
 from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.application.operator_checks import check_operator
 from streams_orchestration.spl.application.own_forms import attributes_of, in_order, own_call
+from streams_orchestration.spl.application.state_reading import StateReading
 from streams_orchestration.spl.application.values import (
     SUBMISSION,
     SUBMISSION_LIST,
@@ -91,13 +93,15 @@ class ParameterWriter:
     ordered: bool = False
     """True if tuples of several output ports meet in one operator."""
     with_logic: bool = False
-    """True if the operator has logic, which names functions and submission-time values for its expressions."""
+    """True if expressions are parts of the logic, which names functions and submission-time values for them."""
+    state: StateReading = field(default_factory=lambda: StateReading({}))
+    """The variables of the logic, if expressions are no parts of it."""
 
     def parameters(self, invocation: Invocation) -> dict[str, Any]:
         """Return the parameters, with `output`, and `spl` for logic and functions."""
         typed: list[Node] = []
         self._untyped = len(self.names.files.natives.untyped)
-        self.with_logic = bool(invocation.logic)
+        self.with_logic = bool(invocation.logic) and self.kind in OWN_LOGIC and not self.native
         logic, known = check_logic(
             invocation.logic,
             self.scope,
@@ -107,6 +111,7 @@ class ParameterWriter:
             self.outputs,
             submits=self.kind == "Custom",
         )
+        self.state = StateReading({} if self.with_logic else {each.name: each for each in logic.state})
         model = self.model
         if model is None:
             parameters = self._without_model(invocation, port_scope(known, self.inputs), typed)
@@ -225,6 +230,7 @@ class ParameterWriter:
 
     def expression(self, checked: Expression, typed: list[Node]) -> Any:
         """Return an expression as a value if it is constant, else as a program."""
+        checked = self.state.without(checked)
         if submission_name(checked) is None and not _calls_submission(checked):
             try:
                 return constant(checked)
@@ -238,6 +244,10 @@ class ParameterWriter:
 
     def program(self, checked: Expression, typed: list[Node]) -> Any:
         """Return the program of an expression; None if a part of it is wrong, which was reported before."""
+        if (variable := self.state.changing(checked)) is not None:
+            message = f"this reads {variable.name} of the logic, which only {', '.join(sorted(OWN_LOGIC))} can do"
+            self.mistakes.append(Mistake("SO0724", message, variable.span))
+        checked = self.state.without(checked)
         typed.append(checked)
         if isinstance(checked, OutputCall) and not self.native:
             checked = own_call(checked)

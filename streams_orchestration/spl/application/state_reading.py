@@ -1,0 +1,63 @@
+"""Expressions that read variables of `state`, in operators whose expressions are evaluated apart from the logic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TypeVar, cast
+
+from streams_orchestration.spl.application.values import parts_of
+from streams_orchestration.spl.typing.typed import Call, Cast, Declare, Expression, Node, Variable
+
+_Part = TypeVar("_Part")
+
+
+@dataclass(frozen=True)
+class StateReading:
+    """The variables of one invocation."""
+
+    variables: Mapping[str, Declare]
+
+    def changing(self, checked: Expression) -> Variable | None:
+        """Return the first variable that an expression reads and whose value is not that of a pure expression."""
+        for each in _read(checked):
+            if each.name in self.variables and self._value(each, ()) is None:
+                return each
+        return None
+
+    def without(self, checked: Expression) -> Expression:
+        """Return an expression with the values of constant variables in their places."""
+        found = {each.name: self._value(each, ()) for each in _read(checked)}
+        return _replaced(checked, {name: value for name, value in found.items() if value is not None})
+
+    def _value(self, variable: Variable, within: tuple[str, ...]) -> Expression | None:
+        """Return the value of a constant variable if it is the same at any time."""
+        declared = self.variables.get(variable.name)
+        if declared is None or declared.mutable or declared.value is None or variable.name in within:
+            return None
+        calls = [each for each in parts_of(declared.value) if isinstance(each, Call)]
+        if not all(each.signature.is_pure for each in calls):
+            return None
+        inner = {each.name: self._value(each, (*within, variable.name)) for each in _read(declared.value)}
+        if None in inner.values():
+            return None
+        value = _replaced(declared.value, {name: each for name, each in inner.items() if each is not None})
+        return value if value.type == declared.type else Cast(value.span, declared.type, value)
+
+
+def _read(checked: Expression) -> list[Variable]:
+    return [each for each in parts_of(checked) if isinstance(each, Variable) and each.kind == "state"]
+
+
+def _replaced(part: _Part, values: Mapping[str, Expression]) -> _Part:
+    """Return a typed tree with values in the places of variables of the state."""
+    if not values:
+        return part
+    if isinstance(part, Variable) and part.kind == "state":
+        return cast("_Part", values.get(part.name, part))
+    if isinstance(part, tuple):
+        return cast("_Part", tuple(_replaced(each, values) for each in cast("tuple[object, ...]", part)))
+    if is_dataclass(part) and isinstance(part, Node):
+        changed = {each.name: _replaced(getattr(part, each.name), values) for each in fields(part) if each.init}
+        return cast("_Part", replace(part, **changed))
+    return part

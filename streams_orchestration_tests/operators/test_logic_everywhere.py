@@ -1,0 +1,99 @@
+"""Logic of SPL beside operators that have none of their own, and in a Beacon."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.operators.contract import Operator, Punctuation
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.import_path import LOGIC_SUFFIX
+from streams_orchestration.operators.standard import STANDARD
+from streams_orchestration.operators.standard.beacon import Beacon
+from streams_orchestration.operators.testing import OperatorHarness
+from streams_orchestration_tests.examples import examples
+from streams_orchestration_tests.operators.harness import division
+
+ROW = "n int NOT NULL"
+COUNTS = {
+    "state": "mutable int32 seen = 0; mutable map<int32, int32> by = {}; mutable list<int32> marks = [];",
+    "onTuple": {0: "{ seen++; by[In.n] = (In.n in by ? by[In.n] : 0) + 1; }"},
+    "onPunct": {0: "appendM(marks, seen);"},
+    "inputs": {"In": ""},
+}
+
+
+def kind_of(name: str) -> type[Operator]:
+    return import_operator(f"{STANDARD[name]}{LOGIC_SUFFIX}")
+
+
+@given(st.lists(st.integers(0, 3), max_size=12), st.lists(st.integers(0, 50), max_size=4))
+@examples(40)
+def test_the_variables_of_logic_survive_restarts_beside_the_state_of_the_operator(values: list[int], cuts: list[int]):
+    bench = OperatorHarness(
+        kind_of("Aggregate"), [ROW], ["n bigint"],
+        parameters={"window": "tumbling, count(3)", "output": {"n": "Sum(n)"}, "spl": COUNTS},
+    )  # fmt: skip
+    rows = [(value,) for value in values]
+    ends = list[int]()
+    for part in division(rows, cuts):
+        bench.send(part).mark().restart()
+        ends.append(len(part) + (ends[-1] if ends else 0))
+    operator: Any = bench.operator
+    assert operator.logic.state == {
+        "seen": len(values),
+        "by": {value: values.count(value) for value in values},
+        "marks": ends,
+    }
+    assert bench.rows() == [(sum(values[at : at + 3]),) for at in range(0, len(values) // 3 * 3, 3)]
+    bench.reset()
+    assert operator.logic.state == {"seen": 0, "by": {}, "marks": []}
+
+
+@pytest.mark.parametrize("name", sorted(set(STANDARD) - {"Sql", "DataFrame"}))
+def test_every_operator_may_have_logic(name: str):
+    kind = kind_of(name)
+    assert "spl" in kind.Parameters.model_fields
+    assert "spl" in kind.free_parameters or name in ("Beacon", "Custom")
+    if kind.Parameters.model_fields.keys() != import_operator(STANDARD[name]).Parameters.model_fields.keys():
+        assert f"{kind.__module__}:{kind.__qualname__}" == f"{STANDARD[name]}{LOGIC_SUFFIX}"
+
+
+def test_a_state_is_kept_where_the_variables_are_the_same():
+    kind = kind_of("Split")
+    before, alike, other, none = (
+        kind.Parameters.model_validate({"index": "n"} | ({} if logic is None else {"spl": logic}))
+        for logic in (COUNTS, COUNTS | {"onTuple": {0: "seen--;"}}, {"state": "mutable int64 seen = 0l;"}, None)
+    )
+    assert kind.has_state(before)
+    assert not kind.has_state(none)
+    assert kind.keeps_state(before, alike)
+    assert not kind.keeps_state(before, other)
+    assert not kind.keeps_state(before, none)
+
+
+BEACON: dict[str, Any] = {
+    "iterations": 7,
+    "output": {"n": {"spl": "++made"}, "s": {"spl": "(rstring) made + word + (rstring) IterationCount()"}},
+    "spl": {"state": 'mutable int32 made = 10; rstring word = "x"; mutable list<int32> kept = [1];'},
+}
+
+
+@given(st.lists(st.integers(1, 4), max_size=8), st.booleans())
+@examples(40)
+def test_a_beacon_goes_on_from_the_variables_in_its_offset(limits: list[int], restarts: bool):
+    bench = OperatorHarness(Beacon, [], ["n int NOT NULL, s string NOT NULL, d double NOT NULL"], parameters=BEACON)
+    offset = Beacon.initial_offset()
+    for limit in [*limits, 7]:
+        offset = bench.produce(offset, limit).offset
+        if restarts:
+            bench.restart()
+    assert bench.rows() == [(n, f"{n}x{n - 11}", 0.0) for n in range(11, 18)]
+    assert bench.items()[-1] == Punctuation.WINDOW
+    again = OperatorHarness(Beacon, [], ["n int NOT NULL, s string NOT NULL, d double NOT NULL"], parameters=BEACON)
+    again.produce(again.produce(limit=3).offset, 2)
+    again.produce({"iteration": 3, "variables": {"made": 50, "word": "x", "kept": []}}, 1)
+    assert [n for n, _, _ in again.rows()] == [11, 12, 13, 14, 15, 51]
