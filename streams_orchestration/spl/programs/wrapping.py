@@ -95,3 +95,15 @@ def ordering(type_: Type) -> Callable[[Any], Any] | None:
             return None if key is None else lambda values: [key(value) for value in values]
         case _:
             return None
+
+
+def greater(type_: Type) -> Callable[[Any, Any], Any]:
+    """Return the function that takes the greater one of two values of a type, and the first one of equal values."""
+    key = ordering(type_) or same
+    return lambda one, other: other if key(other) > key(one) else one
+
+
+def lesser(type_: Type) -> Callable[[Any, Any], Any]:
+    """Return the function that takes the lesser one of two values of a type, and the first one of equal values."""
+    key = ordering(type_) or same
+    return lambda one, other: other if key(other) < key(one) else one

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 # pyright: standard
 from streams_orchestration.spl.programs.library import (
+    spl_calendar,
     spl_collection,
     spl_collection_keys,
+    spl_collection_search,
     spl_math,
+    spl_math_lists,
+    spl_numbers,
     spl_string,
     spl_time,
     spl_utility,
@@ -20,7 +24,10 @@ from streams_orchestration.spl.programs.library import (
 from streams_orchestration.spl.programs.library.registry import BUILTINS, Builtin
 from streams_orchestration.spl.types.types import Type
 
-_MODULES = (spl_string, spl_collection, spl_collection_keys, spl_math, spl_time, spl_utility)
+_MODULES = (
+    *(spl_string, spl_numbers, spl_collection, spl_collection_keys, spl_collection_search),
+    *(spl_math, spl_math_lists, spl_time, spl_calendar, spl_utility),
+)
 
 
 def builtin(name: str, types: tuple[Type, ...]) -> Builtin | None:

@@ -35,51 +35,104 @@ _CLASS = re.compile(r"\[:(\w+):\]")
 
 @functools.lru_cache(maxsize=512)
 def posix(pattern: str) -> re.Pattern[str]:
-    """Compile an extended POSIX pattern to a pattern of Python's `re`."""
-    return _compiled(_rewritten(pattern, backslash=r"\\"), pattern)
+    """Compile an extended POSIX pattern to a pattern of Python's `re`. A point takes line breaks, too."""
+    return _compiled(_rewritten(pattern, is_posix=True), pattern, re.DOTALL)
 
 
 @functools.lru_cache(maxsize=512)
 def perl(pattern: str) -> re.Pattern[str]:
     """Compile a Perl pattern to a pattern of Python's `re`."""
-    return _compiled(_rewritten(pattern, backslash="\\"), pattern)
+    return _compiled(_rewritten(pattern, is_posix=False), pattern)
+
+
+Replacement = Callable[[re.Match[str]], str]
+_BY_BACKSLASH = re.compile(r"\\([1-9])")
+_OF_PERL = re.compile(r"\\(\d)|\$(\d+)|\$\{(\d+)\}|\$&|\$\$|\\.", re.DOTALL)
+_OF_ICU = re.compile(r"\$(\d+)|\\.", re.DOTALL)
 
 
 @functools.lru_cache(maxsize=512)
-def replacement(new: str) -> Callable[[re.Match[str]], str]:
-    r"""Return the function that makes the replacement of a match; only `\\1` to `\\9` and `\\0` are special."""
-    parts = re.split(r"\\(\d)", new)
-    texts, groups = parts[::2], [int(each) for each in parts[1::2]]
+def replacement(new: str) -> Replacement:
+    r"""Return the replacement of a POSIX pattern: `\\1` to `\\9` are groups."""
+    return _replacement(new, _BY_BACKSLASH)
+
+
+@functools.lru_cache(maxsize=512)
+def perl_replacement(new: str) -> Replacement:
+    r"""Return the replacement of a Perl pattern: `$1`, `${1}`, `\\1` and `$&` are groups, `$$` is a dollar sign."""
+    return _replacement(new, _OF_PERL)
+
+
+@functools.lru_cache(maxsize=512)
+def icu_replacement(new: str) -> Replacement:
+    r"""Return the replacement of a pattern of ustrings: `$1` is a group, and `\\$` a dollar sign."""
+    return _replacement(new, _OF_ICU)
+
+
+def _replacement(new: str, special: re.Pattern[str]) -> Replacement:
+    """Return the function that makes the replacement of a match.
+
+    Args:
+        new: the text of the replacement.
+        special: what is no plain text in it: the number of a group, `$&`, or a character behind a sign.
+    """
+    parts, at = list[str | int](), 0
+    for found in special.finditer(new):
+        number = next((group for group in found.groups() if group is not None), "0" if found[0] == "$&" else "")
+        parts += [new[at : found.start()], int(number) if number else found[0][1:]]
+        at = found.end()
+    parts.append(new[at:])
 
     def replace(match: re.Match[str]) -> str:
-        inserted = [match[group] or "" if group <= (match.re.groups or 0) else "" for group in groups]
-        return "".join(part for pair in zip(texts, [*inserted, ""], strict=True) for part in pair)
+        return "".join(part if isinstance(part, str) else _group(match, part) for part in parts)
 
     return replace
 
 
-def _compiled(pattern: str, written: str) -> re.Pattern[str]:
+def _group(match: re.Match[str], number: int) -> str:
+    """Return a group of a match; a group that is not there, or took no part, is empty."""
+    return (match[number] or "") if number <= match.re.groups else ""
+
+
+def _compiled(pattern: str, written: str, flags: int = 0) -> re.Pattern[str]:
     try:
-        return re.compile(pattern)
+        return re.compile(pattern, flags)
     except re.error as error:
         message = f"{written!r:.60} is no regular expression: {error}"
         raise RunError(message) from None
 
 
-def _rewritten(pattern: str, backslash: str) -> str:
-    """Rewrite classes of characters in brackets, and a backslash there, which POSIX takes as it is."""
+_GNU_ESCAPES = {"<": r"\b(?=\w)", ">": r"\b(?<=\w)", "`": r"\A", "'": r"\Z"} | {
+    each: f"\\{each}" for each in "wWsSbB123456789"
+}
+"""Escapes that extended POSIX patterns have in the C library of GNU; any other character stands for itself."""
+_REPETITIONS = re.compile(r"[*+?]+")
+
+
+def _rewritten(pattern: str, *, is_posix: bool) -> str:
+    """Rewrite classes of characters in brackets, and what POSIX takes otherwise than Python."""
     out, at = list[str](), 0
     while at < len(pattern):
+        repeated = _REPETITIONS.match(pattern, at) if is_posix else None
         if pattern[at] == "\\":
-            out.append(pattern[at : at + 2])
+            escaped = pattern[at + 1 : at + 2]
+            out.append(_GNU_ESCAPES.get(escaped) or re.escape(escaped) if is_posix else pattern[at : at + 2])
             at += 2
         elif pattern[at] == "[":
-            inside, at = _bracket(pattern, at, backslash)
+            inside, at = _bracket(pattern, at, r"\\" if is_posix else "\\")
             out.append(inside)
+        elif repeated:
+            out.append(_repetition(repeated[0]))
+            at = repeated.end()
         else:
-            out.append(pattern[at])
+            out.append(r"\Z" if is_posix and pattern[at] == "$" else pattern[at])
             at += 1
     return "".join(out)
+
+
+def _repetition(signs: str) -> str:
+    """Return the one sign that repeats as several ones in a row, since POSIX has no lazy repetitions."""
+    return signs[0] if len(set(signs)) == 1 else "*"
 
 
 def _bracket(pattern: str, at: int, backslash: str) -> tuple[str, int]:

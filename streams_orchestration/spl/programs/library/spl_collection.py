@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 # pyright: standard
-import math
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -18,32 +18,23 @@ from streams_orchestration.spl.programs.library.collection_types import (
     LIST,
     bounded,
     element_of,
-    kinds,
 )
-from streams_orchestration.spl.programs.library.registry import collections_first, plain, typed
+from streams_orchestration.spl.programs.library.registry import blobs_first, collections_first, plain, typed
 from streams_orchestration.spl.programs.values import freezing, same
-from streams_orchestration.spl.programs.wrapping import ordering, quotient, wrapper
-from streams_orchestration.spl.types.types import FLOATS, INTEGERS, Collection, Primitive, Type
+from streams_orchestration.spl.programs.wrapping import greater, lesser, ordering, wrapper
+from streams_orchestration.spl.types.types import Collection, Type, is_string
 
 plain("size", when=collections_first)(len)
 
 
-def check_place(values: Any, at: int, name: str) -> None:
-    """Raise RunError if an index is outside of a list; its length is not."""
-    if not 0 <= at <= len(values):
-        message = f"{name}: the index {at} is outside of a list of {len(values)} elements"
-        raise RunError(message)
-
-
 def insert_list(values: list[Any], new: Any, at: int) -> None:
-    """Insert an element, or all elements of a list, in front of an index."""
-    check_place(values, at, "insertM")
-    values.insert(at, new)
+    """Insert an element in front of an index; one outside of the list stands for its nearest end."""
+    values.insert(max(at, 0), new)
 
 
 def _insert_all(values: list[Any], new: list[Any], at: int) -> None:
-    check_place(values, at, "insertM")
-    values[at:at] = new
+    start = max(at, 0)
+    values[start:start] = new
 
 
 def _inserts_list(types: tuple[Type, ...]) -> bool:
@@ -77,18 +68,6 @@ def _concat_m(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
     return bounded(types[0], list.extend)
 
 
-@plain("findOf", when=LIST)
-def find_of(values: list[Any], wanted: list[Any]) -> list[int]:
-    """Return the indexes of elements that another list has."""
-    return [at for at, each in enumerate(values) if each in wanted]
-
-
-@plain("findNotOf", when=LIST)
-def find_not_of(values: list[Any], unwanted: list[Any]) -> list[int]:
-    """Return the indexes of elements that another list does not have."""
-    return [at for at, each in enumerate(values) if each not in unwanted]
-
-
 def _pairs(one: list[Any], other: list[Any]) -> Iterator[tuple[Any, Any]]:
     if len(one) != len(other):
         message = f"lists of {len(one)} and {len(other)} elements have no pairs"
@@ -96,72 +75,76 @@ def _pairs(one: list[Any], other: list[Any]) -> Iterator[tuple[Any, Any]]:
     return zip(one, other, strict=True)
 
 
-plain("pairwiseMin", when=LIST)(lambda one, other: [min(pair) for pair in _pairs(one, other)])
-plain("pairwiseMax", when=LIST)(lambda one, other: [max(pair) for pair in _pairs(one, other)])
+@typed("pairwiseMin", when=LIST)
+def _pairwise_min(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    least = lesser(element_of(types[0]))
+    return lambda one, other: [least(*pair) for pair in _pairs(one, other)]
 
 
-@typed("append", "concat", when=LIST)
-def _concat(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    if _inserts_list(types):
-        return lambda one, other: [*one, *other]
-    return lambda values, new: [*values, new]
+@typed("pairwiseMax", when=LIST)
+def _pairwise_max(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    most = greater(element_of(types[0]))
+    return lambda one, other: [most(*pair) for pair in _pairs(one, other)]
+
+
+@typed("pairwiseCompare")
+def _pairwise_compare(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    lists = [isinstance(each, Collection) for each in types]
+    key = ordering(element_of(types[0]) if lists[0] else types[0]) or same
+
+    def compare(one: Any, other: Any) -> list[int]:
+        if all(lists):
+            pairs = _pairs(one, other)
+        else:
+            pairs = ((each, other) for each in one) if lists[0] else ((one, each) for each in other)
+        return [(key(a) > key(b)) - (key(a) < key(b)) for a, b in pairs]
+
+    return compare
+
+
+@typed("lexicographicalCompare", when=LIST)
+def _lexicographical(types: tuple[Type, ...], _: Type) -> Callable[..., int]:
+    key = ordering(types[0]) or same
+    return lambda one, other: (key(one) > key(other)) - (key(one) < key(other))
+
+
+plain("concat", when=LIST)(lambda one, other: [*one, *other])
 
 
 def _remove_at(values: list[Any], at: int, to: int | None = None) -> None:
-    """Remove the element at an index, or the elements between two indexes; a negative index removes nothing."""
-    if at < 0:
-        return
+    """Remove the element at an index, or the elements between two indexes; a negative last index removes nothing."""
     last = at if to is None else to
+    if last < at or last < 0:
+        return
     if last >= len(values):
         message = f"removeM: the index {last} is outside of a list of {len(values)} elements"
         raise RunError(message)
-    del values[at : last + 1]
+    del values[max(at, 0) : last + 1]
 
 
-def _remove_each(values: list[Any], indexes: list[int]) -> None:
+def _without(values: list[Any], at: int, to: int | None = None) -> list[Any]:
+    """Return a list without the element at an index, or between two indexes; indexes outside of it have no element."""
+    last = at if to is None else to
+    return list(values) if last < at or last < 0 else [*values[: max(at, 0)], *values[last + 1 :]]
+
+
+def _without_each(values: list[Any], indexes: list[int]) -> list[Any]:
     gone = set(indexes)
-    values[:] = [value for at, value in enumerate(values) if at not in gone]
+    return [value for at, value in enumerate(values) if at not in gone]
 
 
-@typed("removeM", when=LIST)
-def _remove_m(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
-    return _remove_each if isinstance(types[1], Collection) else _remove_at
+plain("removeM", when=LIST)(_remove_at)
 
 
 @typed("remove", when=LIST)
 def _remove(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    change = _remove_m(types, _)
-
-    def remove(values: list[Any], *rest: Any) -> list[Any]:
-        changed = list(values)
-        change(changed, *rest)
-        return changed
-
-    return remove
+    return _without_each if isinstance(types[1], Collection) else _without
 
 
-@plain("clearM")
+@plain("clearM", when=collections_first)
 def clear(values: Any) -> None:
     """Remove all elements."""
     values.clear()
-
-
-@plain("find", when=LIST)
-def find(values: list[Any], wanted: Any) -> list[int]:
-    """Return all indexes of an element."""
-    return [at for at, value in enumerate(values) if value == wanted]
-
-
-@plain("findFirst", when=LIST)
-def find_first(values: list[Any], wanted: Any, start: int = 0) -> int:
-    """Return the first index of an element from `start` on, or -1."""
-    return next((at for at in range(max(start, 0), len(values)) if values[at] == wanted), -1)
-
-
-@plain("findLast", when=LIST)
-def find_last(values: list[Any], wanted: Any, start: int) -> int:
-    """Return the last index of an element up to `start`, or -1."""
-    return next((at for at in range(min(start, len(values) - 1), -1, -1) if values[at] == wanted), -1)
 
 
 def sorted_by(type_: Type) -> Callable[[Iterable[Any]], list[Any]]:
@@ -191,9 +174,7 @@ plain("reverse", when=LIST)(lambda values: values[::-1])
 plain("reverseM", when=LIST)(list.reverse)
 
 
-@typed("range", "rangeU", when=LIST)
-def _range_of_list(_types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    return lambda values: list(range(len(values)))
+plain("range", when=LIST)(lambda values: list(range(len(values))))
 
 
 @plain("range", when=lambda types: not LIST(types))
@@ -206,24 +187,36 @@ def range_of(*bounds: int) -> list[int]:
 
 
 @plain("slice", when=LIST)
-def slice_of(values: list[Any], start: int, count: int) -> list[Any]:
-    """Return `count` elements from `start` on."""
-    if start < 0:
-        count, start = count + start, 0
-    check_place(values, start, "slice")
-    return values[start : start + max(count, 0)]
+def slice_of(values: list[Any], start: int, count: int, skip: int = 0, tape: int = 0) -> list[Any]:
+    """Return `count` groups of elements from `start` on.
+
+    Args:
+        values: the list.
+        start: the index of the first group. If it is negative, the groups in front of the list are left out.
+        count: the number of groups; a negative number gives an empty list.
+        skip: how many elements are left out behind each group.
+        tape: how many elements a group has behind its first one.
+    """
+    if skip < 0 or tape < 0:
+        message = f"slice: {'skip' if skip < 0 else 'tape'} is negative"
+        raise RunError(message)
+    stride = 1 + skip + tape
+    groups = range(start, start + stride * count, stride)
+    return [value for at in groups if at >= 0 for value in values[at : at + 1 + tape]]
 
 
 @typed("makeSequence")
 def _make_sequence(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
     wrap = wrapper(types[0])
-    return lambda first, count, step=None: [wrap(first + (1 if step is None else step) * at) for at in range(count)]
+    if is_string(types[0]):
+        return lambda first, count: [f"{first}{at}" for at in range(count)]
 
+    def sequence(first: Any, count: int, step: Any = None) -> list[Any]:
+        if step is None:
+            return [wrap(first + at) for at in range(count)]
+        return list(itertools.accumulate([first] + [step] * (count - 1), lambda one, more: wrap(one + more)))[:count]
 
-@typed("distinct", when=LIST)
-def _distinct(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    freeze = freezing(element_of(types[0]))
-    return lambda values: list({freeze(value): value for value in reversed(values)}.values())[::-1]
+    return sequence
 
 
 @typed("countDistinct", when=LIST)
@@ -232,92 +225,19 @@ def _count_distinct(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
     return lambda values: len(set(map(freeze, values)))
 
 
-plain("selectFromList", "at", when=LIST)(lambda values, indexes: [values[at] for at in indexes])
-plain("lexicographicalCompare", when=LIST)(lambda one, other: one < other)
+plain("at", when=LIST)(lambda values, indexes: [values[at] for at in indexes if at < len(values)])
 
 
-def _filled(values: Any, name: str) -> Any:
-    if not values:
-        message = f"{name} of an empty collection"
-        raise RunError(message)
-    return values
+@plain("selectFromList", when=LIST)
+def select_from_list(chosen: list[bool], one: list[Any], other: list[Any]) -> list[Any]:
+    """Return the element of the first list where the choice is true, and of the second list elsewhere."""
+    return [first if choice else second for choice, (first, second) in _pairs(chosen, list(_pairs(one, other)))]
 
 
-@typed("max", when=kinds("list", "set"))
-def _max(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    key = ordering(element_of(types[0]))
-    return lambda values: max(_filled(values, "max"), key=key)
+@plain("appendM", when=blobs_first, assigns=(0,))
+def append_bytes(data: bytes, more: int | list[int]) -> tuple[None, bytes]:
+    """Give a blob with a byte or several bytes behind it."""
+    return None, data + bytes([more] if isinstance(more, int) else more)
 
 
-@typed("min", when=kinds("list", "set"))
-def _min(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    key = ordering(element_of(types[0]))
-    return lambda values: min(_filled(values, "min"), key=key)
-
-
-@typed("sum", when=kinds("list", "set"))
-def _sum(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    element, wrap = element_of(types[0]), wrapper(element_of(types[0]))
-    if element in FLOATS:
-        return lambda values: wrap(_added(values))
-    if element in INTEGERS:
-        return lambda values: wrap(sum(values))
-    return "".join if not isinstance(element, Primitive) or "string" in element.name else sum
-
-
-def _added(values: Iterable[float]) -> float:
-    total = 0.0
-    for value in values:
-        total += value
-    return total
-
-
-@typed("avg", when=kinds("list", "set"))
-def _avg(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    element, wrap = element_of(types[0]), wrapper(element_of(types[0]))
-    if element in INTEGERS:
-        return lambda values: wrap(quotient(sum(values), len(values))) if values else 0
-    return lambda values: wrap(_added(values) / len(values)) if values else 0.0
-
-
-@typed("median", when=LIST)
-def _median(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    element, wrap = element_of(types[0]), wrapper(element_of(types[0]))
-
-    def median(values: list[Any]) -> Any:
-        ordered = sorted(_filled(values, "median"))
-        half = len(ordered) // 2
-        if len(ordered) % 2:
-            return ordered[half]
-        total = ordered[half - 1] + ordered[half]
-        return quotient(total, 2) if element in INTEGERS else wrap(total / 2)
-
-    return median
-
-
-@plain("stddev", when=LIST)
-def stddev(values: list[float], sample: bool = False) -> float:  # noqa: FBT001, FBT002
-    """Return the standard deviation of the population, or of the sample."""
-    count = len(values) - (1 if sample else 0)
-    if count <= 0:
-        return 0.0
-    mean = _added(values) / len(values)
-    return math.sqrt(_added((value - mean) ** 2 for value in values) / count)
-
-
-@plain("dot")
-def dot(one: list[float], other: list[float]) -> Any:
-    """Return the sum of products."""
-    return sum(a * b for a, b in zip(one, other, strict=True))
-
-
-@plain("scale")
-def scale(values: list[float], factor: float) -> list[float]:
-    """Return all elements times a factor."""
-    return [value * factor for value in values]
-
-
-@plain("zip")
-def zipped(one: list[Any], other: list[Any]) -> list[Any]:
-    """Return the elements of two lists in turn."""
-    return [value for pair in zip(one, other, strict=True) for value in pair]
+plain("clearM", when=blobs_first, assigns=(0,))(lambda _: (None, b""))

@@ -16,7 +16,7 @@ from streams_orchestration.spl.programs.library.collection_types import (
     scalars,
 )
 from streams_orchestration.spl.programs.library.registry import plain, typed
-from streams_orchestration.spl.programs.values import copying, freezing, same
+from streams_orchestration.spl.programs.values import freezing, same
 from streams_orchestration.spl.types.types import Collection, Type
 
 
@@ -104,27 +104,12 @@ def _keys(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
     return lambda values: scalars(values, key)
 
 
-@typed("values", when=MAP)
-def _values(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    copy = copying(cast("Collection", types[0]).elements[1])
-    return lambda values: [copy(value) for value in values.values()]
-
-
 @typed("toSet", when=LIST)
 def _to_set(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
     freeze = freezing(element_of(types[0]))
     return lambda values: dict.fromkeys(map(freeze, values))
 
 
-@typed("toList", when=SET)
-def _to_list(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    element = element_of(types[0])
-    return lambda values: scalars(values, element)
-
-
-plain("setUnion", "union")(lambda one, other: {**one, **other})
-plain("setIntersection", "intersection")(lambda one, other: {key: None for key in one if key in other})
-plain("setDifference", "difference")(lambda one, other: {key: None for key in one if key not in other})
-plain("setSymmetricDifference", "symmetricDifference")(
-    lambda one, other: {key: None for key in (*one, *other) if (key in one) != (key in other)}
-)
+plain("setUnion")(lambda one, other: {**one, **other})
+plain("setIntersection")(lambda one, other: {key: None for key in one if key in other})
+plain("setDifference")(lambda one, other: {key: None for key in one if key not in other})

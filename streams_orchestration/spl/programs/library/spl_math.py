@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from streams_orchestration.spl.programs.library.registry import BUILTINS, collections_first, plain, typed
-from streams_orchestration.spl.programs.wrapping import ordering, wrapper
+from streams_orchestration.spl.programs.wrapping import ordering, truncated, wrapper
 from streams_orchestration.spl.types.types import FLOATS, INTEGERS, Primitive, Type
 
 __all__ = ["BUILTINS"]
@@ -49,36 +49,30 @@ def _log(value: float, base: Callable[[float], float]) -> float:
 
 
 for _name, _function in {
-    "sqrt": math.sqrt,
-    "cbrt": math.cbrt,
     "exp": math.exp,
-    "exp2": math.exp2,
-    "expm1": math.expm1,
     "ln": lambda value: _log(value, math.log),
-    "log2": lambda value: _log(value, math.log2),
     "log10": lambda value: _log(value, math.log10),
-    "log1p": lambda value: -math.inf if value == -1 else math.log1p(value),
+    "lg": lambda value: _log(value, math.log10),
     "sin": math.sin,
     "cos": math.cos,
     "tan": math.tan,
     "asin": math.asin,
     "acos": math.acos,
     "atan": math.atan,
-    "atan2": math.atan2,
-    "sinh": math.sinh,
-    "cosh": math.cosh,
-    "tanh": math.tanh,
-    "asinh": math.asinh,
-    "acosh": math.acosh,
-    "atanh": math.atanh,
-    "hypot": math.hypot,
-    "copysign": math.copysign,
     "fmod": math.fmod,
-    "remainder": math.remainder,
-    "toDegrees": math.degrees,
-    "toRadians": math.radians,
 }.items():
     _float_function(_name, _function)
+
+
+@typed("sqrt", when=_of_scalars)
+def _sqrt(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    wrap, whole = wrapper(types[0]), types[0] in INTEGERS
+
+    def sqrt(value: Any) -> Any:
+        root = math.sqrt(value) if value >= 0 else math.nan
+        return truncated(root) if whole else wrap(root)
+
+    return sqrt
 
 
 def _is_number(types: tuple[Type, ...]) -> bool:
@@ -97,12 +91,7 @@ def _rounding(name: str, function: Callable[[float], float]) -> None:
 
 _rounding("ceil", math.ceil)
 _rounding("floor", math.floor)
-_rounding("trunc", math.trunc)
-_rounding("integralPart", math.trunc)
 _rounding("round", lambda value: math.trunc(abs(value)) + (math.modf(abs(value))[0] >= 0.5))
-_rounding("rint", round)
-_rounding("nearbyint", round)
-plain("fractionalPart")(lambda value: math.modf(value)[0])
 
 
 @typed("log", when=_is_number)
@@ -110,16 +99,10 @@ def _natural(types: tuple[Type, ...], result: Type) -> Callable[..., float]:
     return BUILTINS["ln"][0][1].make(types, result)
 
 
-@typed("abs")
+@typed("abs", when=_of_scalars)
 def _abs(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
     wrap = wrapper(types[0])
     return abs if types[0] in FLOATS else lambda value: wrap(abs(value))
-
-
-@typed("sign")
-def _sign(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    number = float if types[0] in FLOATS else int
-    return lambda value: number((value > 0) - (value < 0))
 
 
 @typed("pow")
@@ -127,8 +110,10 @@ def _pow(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
     wrap, floats = wrapper(types[0]), types[0] in FLOATS
 
     def power(base: Any, exponent: Any) -> Any:
+        if not floats and exponent >= 0:
+            return wrap(pow(base, exponent, 2**64))
         if not floats:
-            return wrap(base**exponent) if exponent >= 0 else int(base in (1, -1)) * (base if exponent % 2 else 1)
+            return int(base in (1, -1)) * (base if exponent % 2 else 1)
         try:
             return wrap(math.pow(base, exponent))
         except OverflowError:
@@ -142,28 +127,30 @@ def _pow(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
 @typed("max", when=_of_scalars)
 def _max(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
     key = ordering(types[0])
-    return (lambda one, other: other if one < other else one) if key is None else (lambda *both: max(both, key=key))
+    if key is None:
+        return lambda one, other: one if one >= other else other
+    return lambda one, other: one if key(one) >= key(other) else other
 
 
 @typed("min", when=_of_scalars)
 def _min(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
     key = ordering(types[0])
-    return (lambda one, other: other if other < one else one) if key is None else (lambda *both: min(both, key=key))
+    if key is None:
+        return lambda one, other: one if one <= other else other
+    return lambda one, other: one if key(one) <= key(other) else other
 
 
 plain("PI")(lambda: math.pi)
-plain("E")(lambda: math.e)
-plain("isNaN", "isnan")(math.isnan)
-plain("isInf", "isinf")(math.isinf)
-plain("isFinite", "isfinite")(math.isfinite)
-plain("isNormal")(lambda value: math.isfinite(value) and abs(value) >= 2.2250738585072014e-308)
-plain("bitCount")(int.bit_count)
+plain("isNaN")(math.isnan)
+plain("isInf")(math.isinf)
 plain("nanl", "nanw")(lambda: math.nan)
 plain("infl", "infw")(lambda: math.inf)
-plain("random", run=True)(lambda run: run.random())
+plain("random", when=lambda types: not types, run=True)(lambda run: run.random())
+plain("random", when=bool, run=True)(lambda run, count: [run.random() for _ in range(count)])
 
 
 @plain("srand", run=True)
-def srand(run: Any, seed: int) -> None:
-    """Seed the generator of random numbers."""
+def srand(run: Any, seed: int) -> int:
+    """Seed the generator of random numbers; the result is 0."""
     run.seed(seed)
+    return 0

@@ -9,15 +9,24 @@
 from __future__ import annotations
 
 # pyright: standard
+import codecs
 import functools
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
+from streams_orchestration.spl.language.tokens import string_text, string_value
+from streams_orchestration.spl.language.tokens import tokenize as tokenize_program
 from streams_orchestration.spl.programs.errors import RunError
-from streams_orchestration.spl.programs.library.patterns import perl, posix, replacement
+from streams_orchestration.spl.programs.library.patterns import (
+    icu_replacement,
+    perl,
+    perl_replacement,
+    posix,
+    replacement,
+)
 from streams_orchestration.spl.programs.library.registry import blobs_first, plain, strings_first, typed
-from streams_orchestration.spl.types.types import USTRING, Type, is_string
+from streams_orchestration.spl.types.types import USTRING, BoundedString, Type
 
 _LOWER = str.maketrans({chr(code): chr(code + 32) for code in range(ord("A"), ord("Z") + 1)})
 _UPPER = str.maketrans({chr(code + 32): chr(code) for code in range(ord("A"), ord("Z") + 1)})
@@ -60,10 +69,12 @@ def substring(text: str, start: int, count: int) -> str:
     """Return `count` characters from `start` on; a negative start shortens them and begins at 0."""
     if start < 0:
         count, start = count + start, 0
+    if count <= 0:
+        return ""
     if start > len(text):
         message = f"substring: {start} is beyond the end of {text!r:.60}"
         raise RunError(message)
-    return text[start : start + count] if count > 0 else ""
+    return text[start : start + count]
 
 
 def substring_bytes(text: str, start: int, count: int) -> str:
@@ -71,10 +82,12 @@ def substring_bytes(text: str, start: int, count: int) -> str:
     data = text.encode()
     if start < 0:
         count, start = count + start, 0
+    if count <= 0:
+        return ""
     if start > len(data):
         message = f"substring: {start} is beyond the end of {text!r:.60}"
         raise RunError(message)
-    return decoded(data[start : start + count]) if count > 0 else ""
+    return decoded(data[start : start + count])
 
 
 typed("substring")(by_type(substring_bytes, substring))
@@ -129,10 +142,10 @@ def _on_bytes(function: Callable[..., int]) -> Callable[..., int]:
     return lambda text, characters, *rest: function(text.encode(), characters.encode(), *rest)
 
 
-typed("findFirstOf")(by_type(_on_bytes(find_first_of), find_first_of))
-typed("findFirstNotOf")(by_type(_on_bytes(find_first_not_of), find_first_not_of))
-typed("findLastOf")(by_type(_on_bytes(find_last_of), find_last_of))
-typed("findLastNotOf")(by_type(_on_bytes(find_last_not_of), find_last_not_of))
+typed("findFirstOf", when=strings_first)(by_type(_on_bytes(find_first_of), find_first_of))
+typed("findFirstNotOf", when=strings_first)(by_type(_on_bytes(find_first_not_of), find_first_not_of))
+typed("findLastOf", when=strings_first)(by_type(_on_bytes(find_last_of), find_last_of))
+typed("findLastNotOf", when=strings_first)(by_type(_on_bytes(find_last_not_of), find_last_not_of))
 
 
 @functools.lru_cache(maxsize=256)
@@ -140,7 +153,7 @@ def _any_of(delimiters: str) -> re.Pattern[str]:
     return re.compile(f"[{re.escape(delimiters)}]")
 
 
-@plain("tokenize")
+@plain("tokenize", when=lambda types: len(types) == 3)
 def tokenize(text: str, delimiters: str, keep_empty: bool) -> list[str]:  # noqa: FBT001
     """Return the parts between delimiters; every character of `delimiters` is one."""
     if not delimiters:
@@ -152,26 +165,21 @@ def tokenize(text: str, delimiters: str, keep_empty: bool) -> list[str]:  # noqa
     return parts if keep_empty else [part for part in parts if part]
 
 
-@plain("csvTokenize")
-def csv_tokenize(text: str) -> list[str]:
-    """Return the values between commas; quotes hide commas and are removed."""
-    parts, part, quoted, at = list[str](), "", False, 0
-    while at < len(text):
-        character = text[at]
-        if character == "\\" and quoted and at + 1 < len(text):
-            at += 1
-            part += text[at]
-        elif character == '"':
-            quoted = not quoted
-        elif character == "," and not quoted:
-            parts.append(part)
-            part = ""
-        else:
-            part += character
-        at += 1
-    return [*parts, part]
+@plain("tokenize", when=lambda types: len(types) == 5, assigns=(4,))
+def tokenize_to(
+    text: str,
+    delimiter: str,
+    keep_empty: bool,  # noqa: FBT001
+    of_characters: bool,  # noqa: FBT001
+    _: list[str],
+) -> tuple[None, list[str]]:
+    """Give the parts between delimiters to the last argument; the delimiter is one of the characters, or the string."""
+    if of_characters or not delimiter:
+        return None, tokenize(text, delimiter, keep_empty)
+    return None, [part for part in text.split(delimiter) if part or keep_empty]
 
 
+plain("csvTokenize")(lambda text: text.split(","))
 plain("trim")(str.strip)
 plain("ltrim")(str.lstrip)
 plain("rtrim")(str.rstrip)
@@ -197,55 +205,36 @@ def ascii_lower(text: str) -> str:
     return text.lower() if text.isascii() else text.translate(_LOWER)
 
 
-@plain("toCharacterCode")
-def to_character_code(text: str, at: int = 0) -> int:
-    """Return the code of a byte."""
-    data = text.encode()
-    if not 0 <= at < len(data):
-        message = f"toCharacterCode: there is no byte {at} in {text!r:.60}"
-        raise RunError(message)
-    return data[at]
+@typed("toCharacterCode")
+def _to_character_code(types: tuple[Type, ...], _: Type) -> Callable[[str], int]:
+    if types[0] == USTRING:
+        return lambda text: ord(text[0]) if text else 0
+    return lambda text: text.encode()[0] if text else 0
 
 
-@plain("fromCharacterCode")
-def from_character_code(code: int) -> str:
-    """Return the string of one byte."""
-    return decoded(bytes([code & 255]))
+plain("concat", when=strings_first)(lambda one, other: one + other)
 
 
-def _checked(text: str, start: int, name: str) -> str:
-    if not 0 <= start <= len(text):
-        message = f"{name}: {start} is outside of {text!r:.60}"
-        raise RunError(message)
-    return text
+@typed("appendM", when=strings_first, assigns=(0,))
+def _append_text(types: tuple[Type, ...], _: Type) -> Callable[[str, str], tuple[None, str]]:
+    bound = cast("BoundedString", types[0]).bound
 
+    def append(text: str, more: str) -> tuple[None, str]:
+        if length(text + more) > bound:
+            message = f"appendM: {text + more!r:.60} is longer than the {bound} bytes of {types[0]}"
+            raise RunError(message)
+        return None, text + more
 
-plain("insert", when=strings_first)(
-    lambda text, start, part: _checked(text, start, "insert")[:start] + part + text[start:]
-)
-plain("erase", when=strings_first)(
-    lambda text, start, count: _checked(text, start, "erase")[:start] + text[start + max(count, 0) :]
-)
-plain("reverse", when=strings_first)(lambda text: text[::-1])
-plain("concat", when=strings_first)(lambda *parts: "".join(parts))
-plain("countLeadingZeros")(lambda value: 0 if value else 1)
-
-
-@plain("compare", when=strings_first)
-def compare(one: str, other: str, start: int = 0, count: int | None = None) -> int:
-    """Return a negative number, 0 or a positive number by the order of two strings."""
-    part = one if count is None else one[start : start + count]
-    left, right = part.encode(), other.encode()
-    return (left > right) - (left < right)
+    return append
 
 
 # --- patterns
 
 
-@plain("regexMatch")
-def regex_match(text: str, pattern: str) -> list[str]:
-    """Return the first match and its groups, or an empty list."""
-    return _match(posix(pattern), text)
+@typed("regexMatch")
+def _regex_match(types: tuple[Type, ...], _: Type) -> Callable[[str, str], list[str]]:
+    compiled = perl if types[0] == USTRING else posix
+    return lambda text, pattern: _match(compiled(pattern), text)
 
 
 @plain("regexMatchPerl")
@@ -259,102 +248,82 @@ def _match(pattern: re.Pattern[str], text: str) -> list[str]:
     return [] if found is None else [found[0], *(group or "" for group in found.groups())]
 
 
-@plain("regexReplace")
-def regex_replace(text: str, pattern: str, new: str, all_of_them: bool) -> str:  # noqa: FBT001
-    """Replace the first match or all matches; a backslash and a digit refers to a group."""
-    return posix(pattern).sub(replacement(new), text, count=0 if all_of_them else 1)
+@typed("regexReplace")
+def _regex_replace(types: tuple[Type, ...], _: Type) -> Callable[..., str]:
+    return _replacing(*((perl, icu_replacement) if types[0] == USTRING else (posix, replacement)))
 
 
-@plain("regexReplacePerl")
-def regex_replace_perl(text: str, pattern: str, new: str, all_of_them: bool) -> str:  # noqa: FBT001
-    """Replace the first match of a pattern of Perl, or all of them."""
-    return perl(pattern).sub(replacement(new), text, count=0 if all_of_them else 1)
+@typed("regexReplacePerl")
+def _regex_replace_perl(_types: tuple[Type, ...], _: Type) -> Callable[..., str]:
+    return _replacing(perl, perl_replacement)
 
 
-@plain("like")
-def like(text: str, pattern: str) -> bool:
-    """Return True if a text matches a pattern of SQL."""
-    return _like(pattern).fullmatch(text) is not None
+def _replacing(
+    compiled: Callable[[str], re.Pattern[str]], replaced: Callable[[str], Callable[[re.Match[str]], str]]
+) -> Callable[..., str]:
+    """Return the function that replaces the first match of a pattern, or all matches."""
+    return lambda text, pattern, new, everywhere: compiled(pattern).sub(replaced(new), text, 0 if everywhere else 1)
 
 
-@functools.lru_cache(maxsize=256)
-def _like(pattern: str) -> re.Pattern[str]:
-    parts = (
-        {"%": ".*", "_": "."}.get(part) or re.escape(part[-1:]) for part in re.findall(r"\\?.", pattern, re.DOTALL)
-    )
-    return re.compile("".join(parts), re.DOTALL)
+# --- literals and encodings
 
 
-# --- numbers and encodings
+@plain("makeRStringLiteral")
+def make_literal(text: str) -> str:
+    """Return a text as a literal."""
+    return string_text(text)
 
 
-@plain("strtoll", "strtoull")
-def to_integer(text: str, base: int) -> int:
-    """Return the number at the beginning of a text, as C reads it; 0 if there is none."""
-    return _leading_integer(text, base)
+@plain("makeUStringLiteral")
+def make_ustring_literal(text: str) -> str:
+    """Return a text as a literal with the suffix of a ustring."""
+    return f"{make_literal(text)}u"
 
 
-def _leading_integer(text: str, base: int) -> int:
-    digits = "0123456789abcdefghijklmnopqrstuvwxyz"
-    written = text.strip().lower()
-    sign, written = (-1, written[1:]) if written[:1] == "-" else (1, written.removeprefix("+"))
-    if base in (0, 16) and written.startswith("0x"):
-        written, base = written[2:], 16
-    elif base == 0:
-        base = 8 if written.startswith("0") else 10
-    value, seen = 0, digits[:base]
-    for character in written:
-        if character not in seen:
-            break
-        value = value * base + seen.index(character)
-    limit = 2**63
-    return max(-limit, min(limit - 1, sign * value))
+@plain("interpretRStringLiteral", "interpretUStringLiteral")
+def interpret_literal(text: str) -> str:
+    """Return the text that a literal stands for."""
+    tokens = tokenize_program(text)
+    if tokens.kinds != ("string", "end") or tokens.findings:
+        message = f"{text!r:.60} is no literal of a string"
+        raise RunError(message)
+    return string_value(tokens.texts[0])
 
 
-@plain("strtod")
-def to_float(text: str) -> float:
-    """Return the number at the beginning of a text; 0 if there is none."""
-    found = re.match(r"\s*[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf|nan)", text)
-    return float(found[0]) if found else 0.0
+def _codec(name: str) -> codecs.CodecInfo:
+    try:
+        return codecs.lookup(name)
+    except LookupError:
+        message = f"there is no encoding {name!r:.60}"
+        raise RunError(message) from None
 
 
-@plain("parseNumber", assigns=(0,))
-def parse_number(before: float, text: str, start: int = 0) -> tuple[int, float]:
-    """Return the index behind the number that a text begins with, or -1, and the number."""
-    pattern = r"\s*[-+]?\d+" if isinstance(before, int) else r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-    found = re.compile(pattern).match(text, start)
-    if found is None:
-        return -1, before
-    return found.end(), int(found[0]) if isinstance(before, int) else float(found[0])
+@plain("convertToUtf8")
+def convert_to_utf8(data: str | list[int], encoding: str) -> str:
+    """Return the text that bytes in an encoding stand for."""
+    codec, given = _codec(encoding), data.encode() if isinstance(data, str) else bytes(data)
+    return codec.decode(given, "replace")[0]
 
 
-@plain("formatNumber")
-def format_number(value: float, *arguments: Any) -> str:
-    """Return a number with a given precision, width and separators.
-
-    Arguments: precision (of floats only), then whether zeros fill the width, the width, and whether groups are divided.
-    """
-    rest = list(arguments)
-    precision = rest.pop(0) if isinstance(value, float) and rest and not isinstance(rest[0], bool) else None
-    fill, width, groups = ([*rest, *(False, 0, False)[len(rest) :]])[:3]
-    text = f"{value:{',' if groups else ''}{'' if precision is None else f'.{precision}f'}}"
-    return text.zfill(width) if fill else text.rjust(width)
+@plain("convertFromUtf8")
+def convert_from_utf8(text: str, encoding: str) -> list[int]:
+    """Return the bytes of a text in an encoding."""
+    return list(_codec(encoding).encode(text, "replace")[0])
 
 
-@plain("convertToUtf8", "convertFromUtf8")
-def _utf8(*arguments: Any) -> str:
-    return arguments[-1]
+@plain("convertFromUtf8ToString")
+def convert_from_utf8_to_string(text: str, encoding: str) -> str:
+    """Return the bytes of a text in an encoding as a string."""
+    return decoded(bytes(convert_from_utf8(text, encoding)))
 
 
-@typed("convertToBlob")
-def _to_blob(types: tuple[Type, ...], _: Type) -> Callable[..., bytes]:
-    return (lambda text: text.encode()) if is_string(types[0]) else bytes
+plain("convertToBlob")(str.encode)
 
 
 @plain("convertFromBlob")
-def from_blob(data: bytes, start: int = 0, count: int | None = None) -> str:
+def from_blob(data: bytes) -> str:
     """Return the bytes of a blob as a string."""
-    return decoded(data[start:] if count is None else data[start : start + count])
+    return decoded(data)
 
 
 plain("blobSize", when=blobs_first)(len)

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from streams_orchestration.spl.programs.errors import RunError
+from streams_orchestration.spl.programs.library.collection_types import element_of
 from streams_orchestration.spl.programs.library.registry import plain, typed
 from streams_orchestration.spl.programs.values import copying, plain_function, text_function
-from streams_orchestration.spl.types.types import Tuple, Type
+from streams_orchestration.spl.types.types import BOOLEAN, Tuple, Type
 
 
 @plain("printString", run=True)
@@ -38,21 +39,11 @@ def _println(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
     return lambda run, value: run.print(text(value) + "\n")
 
 
-@plain("fflush", "flush")
-def flush(*_: Any) -> int:
-    """Do nothing, because printed lines are written at once."""
-    return 0
-
-
-plain("stdout")(lambda: 1)
-plain("stderr")(lambda: 2)
-
-
 def _called_with_level(types: tuple[Type, ...]) -> bool:
     return len(types) >= 2
 
 
-@plain("appTrc", "appLog", "trace", "log", when=_called_with_level, run=True)
+@plain("appTrc", "appLog", "log", when=_called_with_level, run=True)
 def trace(run: Any, level: str, text: str, *_: str) -> None:
     """Write a text to the operator's log."""
     run.log(level, text)
@@ -78,11 +69,22 @@ def _hash_code(types: tuple[Type, ...], _: Type) -> Callable[..., int]:
     return hash_code
 
 
+@typed("hashCodeForEach")
+def _hash_codes(types: tuple[Type, ...], result: Type) -> Callable[..., list[int]]:
+    hash_code = _hash_code((element_of(types[0]),), result)
+    return lambda values: [hash_code(value) for value in values]
+
+
 @plain("assert")
-def check(condition: bool, text: str = "") -> None:  # noqa: FBT001
-    """Raise RunError if a condition does not hold."""
-    if not condition:
-        message = f"assert: {text}" if text else "assert: the condition is false"
+def check(condition: bool | list[bool] | dict[Any, bool], text: str = "") -> None:  # noqa: FBT001
+    """Raise RunError if a condition, or one of a list or map of conditions, does not hold."""
+    if isinstance(condition, bool):
+        place = "" if condition else "the condition"
+    else:
+        pairs = condition.items() if isinstance(condition, dict) else enumerate(condition)
+        place = next((f"the condition at {key!r}" for key, holds in pairs if not holds), "")
+    if place:
+        message = f"assert: {text or f'{place} is false'}"
         raise RunError(message)
 
 
@@ -98,7 +100,7 @@ def abort() -> None:
 
 
 plain("shutdownPE", run=True)(lambda _run, *_: abort())
-plain("isShutdown", "isPEShutdown")(lambda: False)
+plain("isShutdown")(lambda: False)
 plain("block", run=True)(lambda run, seconds: run.sleep(seconds))
 plain("getThisOperatorName", run=True)(lambda run: run.operator)
 plain("getThisOperatorLogicalName", run=True)(lambda run: run.logical)
@@ -106,17 +108,24 @@ plain("getChannel", run=True)(lambda run: run.channel)
 plain("getMaxChannels", run=True)(lambda run: run.max_channels)
 plain("getLocalChannel", run=True)(lambda run: run.local_channel)
 plain("getLocalMaxChannels", run=True)(lambda run: run.local_max_channels)
-plain("jobID", "getJobId", run=True)(lambda run: run.job)
-plain("PEID", "getPEId", run=True)(lambda run: run.pe)
+plain("jobID", run=True)(lambda run: run.job)
+plain("PEID", run=True)(lambda run: run.pe)
 plain("getRelaunchCount", run=True)(lambda run: run.relaunches)
 plain("getJobName", run=True)(lambda run: run.application)
-plain("dataDirectory", "getDataDirectory", run=True)(lambda run: run.data_directory)
+plain("dataDirectory", run=True)(lambda run: run.data_directory)
 plain("getApplicationDir", run=True)(lambda run: run.application_directory)
 plain("getHostName", run=True)(lambda run: run.host_name())
-plain("getpid", run=True)(lambda run: run.pe)
+plain("isTraceable", "isLoggable")(lambda _: True)
 
 
-@plain("getEnvironmentVariable", run=True)
+@plain("getEnvironmentVariable", when=lambda types: types[1:] == (BOOLEAN,), run=True, assigns=(1,))
+def environment_variable_if_set(run: Any, name: str, _: bool) -> tuple[str, bool]:  # noqa: FBT001
+    """Return a variable of the environment, and give the second argument if it is set."""
+    value = run.environment(name)
+    return value or "", value is not None
+
+
+@plain("getEnvironmentVariable", when=lambda types: types[1:] != (BOOLEAN,), run=True)
 def environment_variable(run: Any, name: str, default: str = "") -> str:
     """Return a variable of the environment, or the default."""
     value = run.environment(name)
@@ -163,12 +172,14 @@ def set_metric(run: Any, name: str, value: int) -> int:
     return 0
 
 
-@plain("incrementCustomMetricValue", run=True)
-def increment_metric(run: Any, name: str, value: int) -> int:
-    """Add to a metric of the operator."""
-    run.metrics[name] = run.metrics.get(name, 0) + value
-    return 0
+@plain("getCustomMetricValue", run=True, assigns=(1,))
+def metric_value(run: Any, name: str, _: int) -> tuple[None, int]:
+    """Give the value of a metric of the operator to the second argument."""
+    if name not in run.metrics:
+        message = f"the operator has no metric {name!r:.60}"
+        raise RunError(message)
+    return None, run.metrics[name]
 
 
-plain("getCustomMetricValue", run=True)(lambda run, name: run.metrics.get(name, 0))
 plain("hasCustomMetric", run=True)(lambda run, name: name in run.metrics)
+plain("getCustomMetricNames", run=True)(lambda run: list(run.metrics))

@@ -80,6 +80,8 @@ def is_new(node: typed.Expression) -> bool:
             return True
         case typed.Call(signature=signature):
             return not signature.is_builtin or not _has_compound_parts(node.type)
+        case typed.Binary(operator="?:", left=left, right=right):
+            return is_new(left) and is_new(right)
         case typed.Binary():
             return True
         case typed.Slice():

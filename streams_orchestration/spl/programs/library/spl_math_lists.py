@@ -1,0 +1,136 @@
+"""`spl.math`: functions of lists of numbers, with the arithmetic of their element type.
+
+>>> from streams_orchestration.spl.types.types import FLOAT64, Collection
+>>> BUILTINS["median"][0][1].make((Collection("list", (FLOAT64,)),), FLOAT64)([4.0, 1.0, 2.0, 3.0])
+2.5
+"""
+
+from __future__ import annotations
+
+# pyright: standard
+import functools
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from streams_orchestration.spl.programs.errors import RunError
+from streams_orchestration.spl.programs.library.collection_types import LIST, element_of
+from streams_orchestration.spl.programs.library.registry import BUILTINS, typed
+from streams_orchestration.spl.programs.values import default_of
+from streams_orchestration.spl.programs.wrapping import (
+    float_quotient,
+    greater,
+    lesser,
+    ordering,
+    quotient,
+    truncated,
+    wrapper,
+)
+from streams_orchestration.spl.types.types import INTEGERS, REALS, Primitive, Type
+
+__all__ = ["BUILTINS"]
+Numbers = list[Any]
+
+
+@typed("abs", when=LIST)
+def _abs(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    wrap = wrapper(element_of(types[0]))
+    return lambda values: [wrap(abs(value)) for value in values]
+
+
+@typed("max", when=LIST)
+def _max(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    return _chosen(types, greater)
+
+
+@typed("min", when=LIST)
+def _min(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    return _chosen(types, lesser)
+
+
+def _chosen(types: tuple[Type, ...], choice: Callable[[Type], Callable[[Any, Any], Any]]) -> Callable[..., Any]:
+    """Return the function that takes an element of a list; an empty list gives the default of its element type."""
+    element = element_of(types[0])
+    choose = choice(element)
+    return lambda values: functools.reduce(choose, values) if values else default_of(element)
+
+
+@typed("sum", when=LIST)
+def _sum(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    return _sum_of(element_of(types[0]))
+
+
+def _sum_of(element: Type) -> Callable[[Numbers], Any]:
+    """Return the function that adds numbers from the first to the last, with the rounding of their type."""
+    wrap = wrapper(element)
+    if isinstance(element, Primitive) and element in INTEGERS:
+        return lambda values: wrap(sum(values))
+    return lambda values: (
+        functools.reduce(lambda one, other: wrap(one + other), values) if values else default_of(element)
+    )
+
+
+@typed("avg", when=LIST)
+def _avg(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    return _avg_of(element_of(types[0]))
+
+
+def _avg_of(element: Type) -> Callable[[Numbers], Any]:
+    """Return the function that divides the sum by the number of elements, both in the type of the elements."""
+    total, divide = _sum_of(element), _division(element)
+    return lambda values: divide(total(values), len(values)) if values else default_of(element)
+
+
+def _division(element: Type) -> Callable[[Any, int], Any]:
+    """Return the division of a number by a count that is cast to the type of the number."""
+    wrap = wrapper(element)
+    if element in INTEGERS:
+        return lambda value, count: wrap(quotient(value, wrap(count)))
+    return lambda value, count: wrap(float_quotient(value, float(count)))
+
+
+@typed("kthelem", when=LIST)
+def _kthelem(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    key = ordering(element_of(types[0]))
+
+    def kthelem(values: list[Any], k: int) -> Any:
+        if k >= len(values):
+            message = f"kthelem: {k} is outside of a list of {len(values)} elements"
+            raise RunError(message)
+        return sorted(values, key=key)[k]
+
+    return kthelem
+
+
+@typed("median", when=LIST)
+def _median(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    element = element_of(types[0])
+    key, total, divide = ordering(element), _sum_of(element), _division(element)
+
+    def median(values: list[Any]) -> Any:
+        if not values:
+            return default_of(element)
+        ordered, half = sorted(values, key=key), len(values) // 2
+        if len(ordered) % 2 or element not in REALS:
+            return ordered[half]
+        return divide(total([ordered[half], ordered[half - 1]]), 2)
+
+    return median
+
+
+@typed("stddev", when=LIST)
+def _stddev(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    element = element_of(types[0])
+    wrap, mean, total, divide = wrapper(element), _avg_of(element), _sum_of(element), _division(element)
+
+    def squares(values: Iterable[Any], middle: Any) -> list[Any]:
+        return [wrap(difference * difference) for difference in (wrap(value - middle) for value in values)]
+
+    def stddev(values: list[Any], sample: bool = False) -> Any:  # noqa: FBT001, FBT002
+        if not values:
+            return default_of(element)
+        variance = divide(total(squares(values, mean(values))), len(values) - (1 if sample else 0))
+        root = math.sqrt(variance) if variance >= 0 else math.nan
+        return truncated(root) if element in INTEGERS else wrap(root)
+
+    return stddev
