@@ -188,5 +188,6 @@ def _diagnostics(mistakes: list[Mistake]) -> list[Diagnostic]:
             continue
         once.add(each.message)
         key = (each.code, each.message, str(location))
-        found.setdefault(key, Diagnostic.of(each.code, each.message, location=location))
+        message = f"{each.message}, {each.within}" if each.within else each.message
+        found.setdefault(key, Diagnostic.of(each.code, message, location=location))
     return list(found.values())

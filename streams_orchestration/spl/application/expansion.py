@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.model.document import LocatedMapping
+from streams_orchestration.spl.application.actuals import check_actual, named_operator, say_where
 from streams_orchestration.spl.application.adapting import adapted
 from streams_orchestration.spl.application.annotations import annotations_of, configs_of, host_pools, mistake_reporter
 from streams_orchestration.spl.application.located import mapping, sequence
@@ -35,9 +36,8 @@ from streams_orchestration.spl.models.operators import standard_operator
 from streams_orchestration.spl.types.columns import ddl_of
 from streams_orchestration.spl.types.types import COMPLEX, DECIMALS, UNKNOWN, XML, Tuple, Type, parts_of_type
 from streams_orchestration.spl.typing.checking import type_of
-from streams_orchestration.spl.typing.naming import type_of_values
 from streams_orchestration.spl.typing.scopes import Actual, Meaning, Port, Scope, StreamName, VariableName, port_scope
-from streams_orchestration.spl.typing.typed import Mistake, Source
+from streams_orchestration.spl.typing.typed import Mistake, Source, Span
 
 _COMPILED_ONLY = {XML, *COMPLEX, *DECIMALS}
 """Types of which no values can be sent."""
@@ -181,19 +181,13 @@ class _Body:
         return mapping(self.source, invocation.alias or invocation.outputs[0].stream, entries, at)
 
     def _operator(self, name: tree.Name) -> Operator | None:
-        names, written = self.names, name
-        scope = self.scope
-        for _ in range(50):
-            meaning = scope.find(written.name) if written.name.startswith("$") else None
-            if not isinstance(meaning, Actual):
-                break
-            actual = type_of_values(meaning.values)
-            if not isinstance(actual, tree.NamedType):
-                self.report("CDISP0800E", f"{written} is no operator", name)
-                return None
-            written, scope = actual.name, meaning.scope
-            if isinstance(scope.definitions, FileNames):
-                names = scope.definitions
+        found = named_operator(name, self.scope, self.names)
+        if found is None:
+            self.report("CDISP0800E", f"{name} is no operator", name)
+            return None
+        if isinstance(self.scope.find(name.name), VariableName) and name.name.startswith("$"):
+            return None  # its actual is missing, or wrong
+        names, written = found
         operator = names.operator(written)
         if operator is None and (mixed := names.mixed(written)):
             self.report("SO0704", f"{written} is defined in mixed mode, in {mixed}; expand that file first", name)
@@ -224,6 +218,8 @@ class _Body:
                 self.report(
                     "CDISP0457E", f"the stream {stream} has the type {meaning.type}, and the port {types[0]}", stream
                 )
+        if port.type is not None and types and (declared := self._tuple(port.type)) not in (types[0], NOTHING):
+            self.report("CDISP0457E", f"{port.streams[0]} has the type {types[0]}, not {declared}", port.streams[0])
         names = tuple(stream.name for stream in port.streams)
         alias = () if port.alias is None else (port.alias.name,)
         return Port(self._label(port), types[0] if types else NOTHING, (*alias, *names))
@@ -298,11 +294,15 @@ class _Body:
         actuals = self._actuals(composite, invocation, inputs)
         types = [each.type for each in inputs]
         chain = (*self.chain, operator.kind)
+        before = len(self.mistakes)
         body = _Body(self.expansion, operator, actuals, types, chain)
+        content = body.body()
+        name = invocation.alias or invocation.outputs[0].stream
+        at = Span(self.source, invocation.operator.first, invocation.operator.last)
+        say_where(self.mistakes, before, body.source, f"in {name}, invoked at {at}")
         for port, formal in zip(invocation.inputs, composite.inputs, strict=False):
             if formal.name.name in body.unsuitable:
                 self.report("CDISP0457E", body.unsuitable[formal.name.name], port.streams[0])
-        content = body.body()
         for port, output in zip(composite.outputs, invocation.outputs, strict=False):
             made = body.known.get(port.name.name)
             wanted = self.known.get(output.stream.name)
@@ -327,7 +327,9 @@ class _Body:
             if formal is None:
                 self.report("CDISP0054E", f"{composite.name} has no parameter {label}", argument.label)
                 continue
-            actuals[formal.name.name] = self._actual(formal, argument.values, self.source, scope)
+            actual = self._actual(formal, argument.values, self.source, scope)
+            suits = check_actual(actual, argument, self.mistakes, self._operator, self.report)
+            actuals[formal.name.name] = actual if suits else VariableName(UNKNOWN, "parameter")
         for label, formal in formals.items():
             if formal.default is None and label not in given:
                 self.report("SO0705", f"the parameter {label} of {composite.name} is missing", invocation.operator)

@@ -196,19 +196,22 @@ class FileNames:
 
     def type(self, definition: tree.TypeDefinition) -> Type:
         """Return the type that a definition of the file names; the first call reports its mistakes."""
-        key = id(definition)
+        key, pending = id(definition), self.files.pending
+        if any(each is definition for _, each in pending):
+            self._report_cycle(definition.name.name)
+            return UNKNOWN
         if key not in self._types:
-            self._types[key] = UNKNOWN  # for one that refers to itself
-            self._report_itself(definition)
+            pending.append((self, definition))
             self._types[key] = type_of(definition.type, self.scope, self.unit.source, self.files.mistakes)
+            pending.pop()
         return self._types[key]
 
-    def _report_itself(self, definition: tree.TypeDefinition) -> None:
-        """Report a type that contains itself, at the name within it."""
-        source, name = self.unit.source, definition.name.name
-        for each in _types_in(definition.type):
-            if each.name.name == name and not each.name.namespace and not each.member:
-                span = Span(source, each.name.first, each.name.last)
+    def _report_cycle(self, name: str) -> None:
+        """Report a type that contains itself, at its name within the type that is read."""
+        names, reading = self.files.pending[-1]
+        for each in _types_in(reading.type):
+            if each.name.name == name and not each.member:
+                span = Span(names.unit.source, each.name.first, each.name.last)
                 self.files.mistakes.append(Mistake("CDISP0050E", f"the type {name} contains itself", span))
 
     def is_damaged(self, function: Function) -> bool:
@@ -292,6 +295,8 @@ class Files:
         self.natives = natives
         self.functions: dict[Signature, tuple[FileNames, Function]] = {}
         """The functions of the files whose signatures were asked for."""
+        self.pending: list[tuple[FileNames, tree.TypeDefinition]] = []
+        """The type definitions that are being read, each within the one before it."""
         self._names: dict[int, FileNames] = {}
 
     def names(self, unit: LoadedUnit) -> FileNames:

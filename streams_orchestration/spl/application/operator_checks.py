@@ -2,31 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Argument, Invocation
-from streams_orchestration.spl.types.types import FLOAT64, INT64, RSTRING, UNKNOWN, Collection, Type
+from streams_orchestration.spl.types.types import FLOAT64, INT64, INTEGERS, RSTRING, UNKNOWN, Collection, Type
+from streams_orchestration.spl.typing.scopes import Port
 from streams_orchestration.spl.typing.typed import Constant, Expression, TupleOf
 
 Report = Callable[[str, str, tree.Node], None]
 _OUTPUTS = {"inner": 1, "leftOuter": 2, "rightOuter": 2, "outer": 3}
 """The greatest number of output ports of a Join by its algorithm."""
+_PASSING = frozenset(("Delay", "DynamicFilter", "Gate", "Pair", "Throttle"))
+"""Operators whose first output port has the type of their first input port; for a Pair, of all input ports."""
+_INTEGERS = {
+    "Beacon": ("iterations",),
+    "FileSink": ("tuplesPerFile", "bytesPerFile"),
+    "Gate": ("maxUnackedTupleCount", "numTuplesToAck"),
+    "Split": ("index",),
+}
+"""The parameters of each operator that are integers of any type; `index` of Split may be a list of integers."""
+_NEEDED = {
+    "FileSource": ("file", "file, or an input port with the names of files"),
+    "Split": ("index", "index, or file and key"),
+}
+"""A parameter of each operator that other parameters or ports can replace, and how a message names all of them."""
 
 
 def check_operator(
-    invocation: Invocation, kind: str, given: Mapping[str, tuple[Expression, ...]], report: Report
+    invocation: Invocation,
+    kind: str,
+    given: Mapping[str, tuple[Expression, ...]],
+    ports: tuple[Sequence[Port], Sequence[Port]],
+    report: Report,
 ) -> None:
-    """Report parameters of an operator that are right one by one, and do not go together."""
+    """Report parameters and ports of an operator that are right one by one, and do not go together.
+
+    Args:
+        invocation: the invocation.
+        kind: the operator.
+        given: the values of the parameters.
+        ports: the input and the output ports.
+        report: takes each mistake.
+    """
     arguments = {each.label.name: each for each in invocation.arguments}
+    inputs, outputs = ports
+    if outputs and outputs[0].is_known:
+        _check_streams(invocation, kind, inputs, outputs[0], report)
+    for name in _INTEGERS.get(kind, ()):
+        for value in given.get(name, ()):
+            if not _is_integer(value.type, lists=kind == "Split"):
+                report(
+                    "CDISP0048E", f"{name} of {kind} is an integer, and this is {value.type}", _node(arguments[name])
+                )
+    needed, named = _NEEDED.get(kind, ("", ""))
+    replaced = bool(inputs) if kind == "FileSource" else "key" in arguments
+    if needed and needed not in arguments and not replaced:
+        report("CDISP0208E", f"{kind} needs the parameter {named}", invocation.operator)
     if kind == "Join":
         _check_keys(arguments, given, "equalityLHS", "equalityRHS", report)
         _check_keys(arguments, given, "partitionByLHS", "partitionByRHS", report, types=False)
         _check_join_ports(invocation, given, report)
     elif kind in ("Barrier", "Pair"):
         _check_keys(arguments, given, "partitionByLHS", "partitionByRHS", report)
+        for number in range(1, len(inputs)):
+            _check_keys(arguments, given, "partitionBy0", f"partitionBy{number}", report)
     elif kind == "Export" and "properties" in given:
         _check_properties(arguments["properties"], given["properties"], report)
+
+
+def _check_streams(invocation: Invocation, kind: str, inputs: Sequence[Port], output: Port, report: Report) -> None:
+    """Report input streams whose tuples the output port cannot take as they are."""
+    for number, (port, written) in enumerate(zip(inputs, invocation.inputs, strict=False)):
+        stream = written.streams[0]
+        if not port.is_known or port.type == output.type:
+            continue
+        if kind == "Union":
+            for each in output.type.attributes:
+                own = port.type.type_of(each.name)
+                if own != each.type:
+                    what = f"no attribute {each.name}" if own is None else f"{own} {each.name}"
+                    message = f"{stream} has {what}, and the output stream has {each.type} {each.name}"
+                    report("CDISP0457E", message, stream)
+        elif kind in _PASSING and (number == 0 or kind == "Pair"):
+            message = f"{stream} has the type {port.type}, and the output stream of {kind} has the type {output.type}"
+            report("CDISP0457E", message, stream)
+
+
+def _is_integer(type_: Type, *, lists: bool) -> bool:
+    if lists and isinstance(type_, Collection) and type_.kind == "list":
+        type_ = type_.elements[0]
+    return type_ == UNKNOWN or type_ in INTEGERS
+
+
+def _node(argument: Argument) -> tree.Node:
+    """Return the value of a parameter."""
+    return argument.values[0] if isinstance(argument.values, tuple) else argument.values
 
 
 def _check_keys(

@@ -157,7 +157,7 @@ class ParameterWriter:
             check_windows(invocation, model, self.source, self.mistakes)
         parameters: dict[str, Any] = {}
         given = check_parameters(invocation, model, known, self.source, self.mistakes, self.inputs)
-        check_operator(invocation, model.name, given, self._report)
+        check_operator(invocation, model.name, given, (self.inputs, self.outputs), self._report)
         for each in invocation.arguments:
             parameter = model.parameters.get(each.label.name)
             if parameter is not None and parameter.mode == "Text" and isinstance(each.values, tuple):

@@ -114,7 +114,10 @@ def check_parameters(
             typing.report("CDISP0373E", f"{name} of {model.name} is a value, and this is a type", argument.label)
             continue
         if parameter is None:
-            given[name] = tuple(typing.expression(each) for each in values)
+            number = name.removeprefix("partitionBy")
+            own = inputs[int(number) : int(number) + 1] if number.isdecimal() else inputs
+            here = ExpressionTyping(source, port_scope(scope, own), mistakes)
+            given[name] = tuple(here.expression(each) for each in values)
             continue
         if parameter.count is not None and len(values) != parameter.count:
             message = f"{name} of {model.name} has {len(values)} values, and takes {parameter.count}"

@@ -29,7 +29,7 @@ from streams_orchestration.spl.types.types import (
 from streams_orchestration.spl.typing.calls import CallTyping
 from streams_orchestration.spl.typing.conversions import converted
 from streams_orchestration.spl.typing.naming import word_of
-from streams_orchestration.spl.typing.scopes import EnumWord
+from streams_orchestration.spl.typing.scopes import EnumWord, OtherName, TypeName
 from streams_orchestration.spl.typing.typed import (
     Constant,
     Expression,
@@ -157,6 +157,9 @@ class LiteralTyping(CallTyping):
         attribute = self.port_attribute(written)
         if attribute is not None:
             return attribute
+        if isinstance(self.static(written.operand), OtherName | TypeName):
+            self.report("CDISP0053E", f"{self.span(written.operand).text} has no {name}", name)
+            return self.wrong(written)
         operand = self.value(written.operand)
         if operand.type == UNKNOWN:
             return operand

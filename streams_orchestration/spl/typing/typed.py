@@ -15,10 +15,7 @@ from streams_orchestration.spl.types.types import Type
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A text with its tokens.
-
-    `file` is its name in errors; `line` and `column` are the place of its first character.
-    """
+    """A text with its tokens: `file` is its name in errors, `line` and `column` the place of its first character."""
 
     file: str
     tokens: Tokens
@@ -68,11 +65,12 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """An error or a warning in a program, with its id in Streams or one of ours."""
+    """An error or a warning in a program; `within` names the invocation of the composite whose body has it."""
 
     code: str
     message: str
     span: Span
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def _replacement(new: str, special: re.Pattern[str]) -> Replacement:
 
     Args:
         new: the text of the replacement.
-        special: what is no plain text in it: the number of a group, `$&`, or a character behind a sign.
+        special: the parts with a meaning: the number of a group, `$&`, or a character behind a sign.
     """
     parts, at = list[str | int](), 0
     for found in special.finditer(new):
@@ -105,7 +105,7 @@ def _compiled(pattern: str, written: str, flags: int = 0) -> re.Pattern[str]:
 _GNU_ESCAPES = {"<": r"\b(?=\w)", ">": r"\b(?<=\w)", "`": r"\A", "'": r"\Z"} | {
     each: f"\\{each}" for each in "wWsSbB123456789"
 }
-"""Escapes that extended POSIX patterns have in the C library of GNU; any other character stands for itself."""
+"""Escapes that extended POSIX patterns have in the C library of GNU; any other character means itself."""
 _REPETITIONS = re.compile(r"[*+?]+")
 
 

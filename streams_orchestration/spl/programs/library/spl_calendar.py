@@ -137,7 +137,7 @@ _PART = re.compile("YYYY|mmm|MM|DD|hh|mm|ss|_")
 
 
 def _pattern(form: str) -> re.Pattern[str]:
-    """Return the pattern of a word of `Sys.TimestampFormat`; any character may stand between two parts."""
+    """Return the pattern of a word of `Sys.TimestampFormat`; any character separates two parts."""
     return re.compile("".join(_FIXED.get(part, ".") for part in _PART.findall(form)), re.DOTALL)
 
 

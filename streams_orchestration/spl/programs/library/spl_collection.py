@@ -28,7 +28,7 @@ plain("size", when=collections_first)(len)
 
 
 def insert_list(values: list[Any], new: Any, at: int) -> None:
-    """Insert an element in front of an index; one outside of the list stands for its nearest end."""
+    """Insert an element in front of an index; one outside of the list means its nearest end."""
     values.insert(max(at, 0), new)
 
 
@@ -123,7 +123,7 @@ def _remove_at(values: list[Any], at: int, to: int | None = None) -> None:
 
 
 def _without(values: list[Any], at: int, to: int | None = None) -> list[Any]:
-    """Return a list without the element at an index, or between two indexes; indexes outside of it have no element."""
+    """Return a list without the element at an index, or without the elements from one index to another one."""
     last = at if to is None else to
     return list(values) if last < at or last < 0 else [*values[: max(at, 0)], *values[last + 1 :]]
 

@@ -282,7 +282,7 @@ def make_ustring_literal(text: str) -> str:
 
 @plain("interpretRStringLiteral", "interpretUStringLiteral")
 def interpret_literal(text: str) -> str:
-    """Return the text that a literal stands for."""
+    """Return the text of a literal."""
     tokens = tokenize_program(text)
     if tokens.kinds != ("string", "end") or tokens.findings:
         message = f"{text!r:.60} is no literal of a string"
@@ -300,7 +300,7 @@ def _codec(name: str) -> codecs.CodecInfo:
 
 @plain("convertToUtf8")
 def convert_to_utf8(data: str | list[int], encoding: str) -> str:
-    """Return the text that bytes in an encoding stand for."""
+    """Return the text of bytes in an encoding."""
     codec, given = _codec(encoding), data.encode() if isinstance(data, str) else bytes(data)
     return codec.decode(given, "replace")[0]
 

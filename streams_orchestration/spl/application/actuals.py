@@ -1,0 +1,124 @@
+"""Checks of the actuals of composites where a composite is invoked, whether its body uses them or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from streams_orchestration.spl.application.names import FileNames
+from streams_orchestration.spl.functions.signatures import builtin
+from streams_orchestration.spl.language import tree
+from streams_orchestration.spl.language.definitions import Argument
+from streams_orchestration.spl.types.types import UNKNOWN
+from streams_orchestration.spl.typing.checking import ExpressionTyping, type_of
+from streams_orchestration.spl.typing.naming import type_of_values
+from streams_orchestration.spl.typing.scopes import Actual, FunctionName, Scope
+from streams_orchestration.spl.typing.typed import Mistake, PortAttribute, Source
+
+Report = Callable[[str, str, tree.Node], None]
+_DEEPEST = 50
+"""A chain of formals ends after this many steps."""
+
+
+def check_actual(
+    actual: Actual,
+    argument: Argument,
+    mistakes: list[Mistake],
+    find_operator: Callable[[tree.Name], object],
+    report: Report,
+) -> bool:
+    """Report an actual that does not suit the mode and the type of its formal. Return True if a body can use it.
+
+    Args:
+        actual: the actual.
+        argument: the parameter of the invocation that gives it.
+        mistakes: the list that gets the mistakes in expressions and types.
+        find_operator: looks for an operator, and reports one that is not there.
+        report: takes each other mistake.
+    """
+    values, label = actual.values, argument.label
+    if isinstance(values, tuple) and len(values) != 1:
+        report("CDISP0030E", f"{label} has {len(values)} values here, where one is needed", label)
+        return False
+    named = type_of_values(values)
+    match actual.mode:
+        case "type" if named is None:
+            report("CDISP0050E", f"the value of {label} is no type", node_of(actual))
+        case "type" if named is not None:
+            type_of(named, actual.scope, actual.source, mistakes)
+        case "operator" if isinstance(named, tree.NamedType) and not named.member:
+            return find_operator(named.name) is not None
+        case "function" if isinstance(named, tree.NamedType) and not named.member:
+            _check_function(named.name, actual.scope, report)
+        case "operator" | "function":
+            code = "CDISP0800E" if actual.mode == "operator" else "CDISP0052E"
+            report(code, f"the value of {label} is no {actual.mode}", node_of(actual))
+            return False
+        case _:
+            return _is_value(actual, argument, mistakes, report)
+    return True
+
+
+def named_operator(name: tree.Name, scope: Scope, names: FileNames) -> tuple[FileNames, tree.Name] | None:
+    """Return an operator's name, or the one of an `operator` formal's actual, with the file that has it.
+
+    The result is None for a formal whose actual is no name.
+    """
+    for _ in range(_DEEPEST):
+        meaning = scope.find(name.name) if name.name.startswith("$") else None
+        if not isinstance(meaning, Actual):
+            break
+        actual = type_of_values(meaning.values)
+        if not isinstance(actual, tree.NamedType):
+            return None
+        name, scope = actual.name, meaning.scope
+        if isinstance(scope.definitions, FileNames):
+            names = scope.definitions
+    return names, name
+
+
+def say_where(mistakes: list[Mistake], first: int, source: Source, within: str) -> None:
+    """Add the invocation of a composite to the mistakes in its file, from the mistake with the number `first` on."""
+    for at, each in enumerate(mistakes[first:], first):
+        if not each.within and each.span.source is source:
+            mistakes[at] = replace(each, within=within)
+
+
+def node_of(actual: Actual) -> tree.Node:
+    """Return the text of an actual."""
+    return actual.values[0] if isinstance(actual.values, tuple) else actual.values
+
+
+def _is_value(actual: Actual, argument: Argument, mistakes: list[Mistake], report: Report) -> bool:
+    """Return True if an actual is an expression, or an attribute if its formal is one."""
+    written = expression_of_values(actual.values)
+    if written is None:
+        report("CDISP0302E", f"the value of {argument.label} is a type, and no expression", node_of(actual))
+        return False
+    typing = ExpressionTyping(actual.source, actual.scope, mistakes)
+    value = typing.expression(written) if actual.type is None else typing.initialiser(written, actual.type)
+    if actual.mode == "attribute" and not isinstance(value, PortAttribute) and value.type != UNKNOWN:
+        report("CDISP0213E", f"the value of {argument.label} is no attribute of an input port", written)
+        return False
+    return True
+
+
+def expression_of_values(values: tree.Type | tuple[tree.Expression, ...]) -> tree.Expression | None:
+    """Return an actual as an expression: a name is read as a type at first. None if it can only be a type."""
+    match values:
+        case tuple():
+            return values[0]
+        case tree.NamedType(name=name, member=""):
+            return name
+        case tree.NamedType(name=name, member=member) as whole:
+            return tree.Member(whole.first, whole.last, name, tree.Name(whole.last, whole.last, "", member))
+        case _:
+            return None
+
+
+def _check_function(name: tree.Name, scope: Scope, report: Report) -> None:
+    meaning = scope.find(name.name, name.namespace)
+    if isinstance(meaning, Actual | FunctionName) or builtin(name.name, name.namespace):
+        return
+    if scope.definitions.assumed_function(name) is None:
+        report("CDISP0052E", f"there is no function {name}", name)
