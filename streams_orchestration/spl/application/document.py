@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.diagnostics import Diagnostic, in_order
 from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.model.location import Location
 from streams_orchestration.model.names import application_name_of, nearest
@@ -79,7 +79,7 @@ def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None,
     named = frozenset(name.rpartition("::")[0] for name in (*companion.functions, *companion.operators))
     check_file(files.names(unit), named, mistake_reporter(unit.source, mistakes))
     check_defaults(submission, toolkits.loaded, mistakes)
-    found = [*diagnostics, *_diagnostics([*mistakes, *natives.mistakes])]
+    found = list(in_order([*diagnostics, *_diagnostics([*mistakes, *natives.mistakes])]))
     return (None if any(each.severity == "error" for each in found) else document), found[:MOST_MISTAKES]
 
 

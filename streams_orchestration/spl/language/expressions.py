@@ -230,7 +230,8 @@ class ExpressionReader(TypeReader):
         if kind == "number":
             return Number(at, at, text)
         if kind == "string":
-            return Text(at, at, string_value(text), _STRING_KINDS.get(text[-1], "rstring"))
+            suffix = text[text.rfind(text[0]) + 1 :] if text.rfind(text[0]) else ""
+            return Text(at, at, string_value(text), _STRING_KINDS.get(suffix, "rstring"))
         if text in _WORDS:
             return Word(at, at, text)
         if text == "(":

@@ -20,6 +20,8 @@ BEYOND = frozenset({"composite", "public", "stream", "graph", "@"})
 """Tokens that begin something outside of every invocation and function."""
 STATEMENTS = frozenset({"if", "while", "for", "return", "break", "continue", "mutable"})
 """Words that begin a statement."""
+_BEHIND_NAMES = frozenset([",", ">", "=", ";", ")", ":", "as"])
+"""Tokens that show, behind a keyword in the place of a name, that a name was meant."""
 _OPERANDS = frozenset({"word", "number", "string"})
 _IMPLIED_BEFORE: dict[str, frozenset[str]] = {
     ")": frozenset({"{", ";"}),
@@ -109,10 +111,13 @@ class Reader:
         """Read a name without a namespace.
 
         Raises:
-            FaultError: no name stands here; `what` says what it would name.
+            FaultError: no name is here; `what` describes the thing that has the name. A keyword that is used as a name
+                is reported, and taken for the name.
         """
         at = self.at
-        if self.kinds[at] != "word":
+        if self.kinds[at] == "keyword" and self.texts[at + 1] in _BEHIND_NAMES:
+            self.report("CDISP0009E", f"expected {what}, found {self.found()}", at)
+        elif self.kinds[at] != "word":
             self.refuse(what)
         self.at = at + 1
         return Name(at, at, "", self.texts[at])

@@ -36,6 +36,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+_LINE_END = ";)}] \t\r"
 _LETTERS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0"}
 _ESCAPED = _LETTERS | {each: each for each in "\"'\\?"}
 _UNPRINTABLE = (*range(32), 127, *range(0xD800, 0xE000))
@@ -182,11 +183,13 @@ class _Lexer:
                 return offset + len(written)
 
     def _cut_string(self, offset: int) -> int:
-        """Take the rest of a line as a string whose quote is not closed."""
+        """Take the rest of a line, without the brackets and semicolons at its end, as a string that is not closed."""
         quote = self.text[offset]
         self._report(f"the string that begins here does not end; {quote} is missing", offset)
         line = self.text.find("\n", offset)
         end = len(self.text) if line < 0 else line
+        rest = self.text[offset + 1 : end]
+        end = offset + 1 + len(rest.rstrip(_LINE_END))
         self.kinds.append("string")
         self.texts.append(self.text[offset:end])
         self.offsets.append(offset)

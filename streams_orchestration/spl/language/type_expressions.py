@@ -85,7 +85,7 @@ class TypeReader(Reader, ABC):
         self, first: int, written: Type
     ) -> tuple[tuple[AttributeDeclaration, ...], tuple[Type, ...]]:
         """Read attributes, or types that are joined, behind the first type; one of the two is empty."""
-        if self.kinds[self.at] != "word":
+        if self.kinds[self.at] != "word" and isinstance(written, NamedType | TupleType):
             return (), self._bases(written)
         attributes = [self._attribute(first, written)]
         while self.accept(","):
@@ -99,8 +99,6 @@ class TypeReader(Reader, ABC):
 
     def _bases(self, written: Type) -> tuple[Type, ...]:
         bases = [written]
-        if not isinstance(written, NamedType | TupleType):
-            self.refuse("the name of an attribute")
         while self.accept(","):
             base = self.type()
             if not isinstance(base, NamedType | TupleType):
