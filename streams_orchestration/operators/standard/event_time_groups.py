@@ -30,6 +30,7 @@ from streams_orchestration.operators.windows.calendar_grid import CalendarGrid
 from streams_orchestration.operators.windows.interval_grid import IntervalGrid
 from streams_orchestration.operators.windows.interval_panes import IntervalPanes
 from streams_orchestration.operators.windows.pane_cells import PaneCells, Renumbered
+from streams_orchestration.operators.windows.pane_gathering import PaneTables, gathered_panes
 from streams_orchestration.operators.windows.pane_rules import Arrivals, Due, Panes, Timing
 from streams_orchestration.operators.windows.session_panes import SessionPanes
 
@@ -223,16 +224,24 @@ class EventTimeGroups:
         if not states:
             return [{}] * route.width
         own = [self.groups.channels(state, number, route) for number, state in enumerate(states)]
+        tables = [PaneTables.of(state) for state in states] if self.sent is None else []
+        common = {name: states[0][name] for name in ("attribute", "ticks")}
+        common["watermark"] = min(state["watermark"] for state in states)
         divided: list[State] = []
-        for cells, panes, moves in divided_panes(self.groups, self._role.ticks, states, own, route.width):
-            sent = None if self.sent is None else SentResults(self.groups.measures)
-            for state, moved in zip(states, moves, strict=True):
-                if sent is not None and "sent" in state:
-                    sent.absorb(state["sent"], moved)
-            common = {name: states[0][name] for name in ("attribute", "ticks")}
-            common["watermark"] = min(state["watermark"] for state in states)
+        for channel in range(route.width):
+            chosen = [channels == channel for channels in own]
+            if tables and (gathered := gathered_panes(states, tables, chosen, len(self.groups.partition))) is not None:
+                divided.append(common | gathered)
+                continue
+            cells, panes, moves = _merged_panes(self.groups, self._role.ticks, states, chosen)
             parts = common | cells.dump() | panes.dump()
-            divided.append(parts if sent is None else parts | {"sent": sent.sent})
+            if self.sent is not None:
+                sent = SentResults(self.groups.measures)
+                for state, moved in zip(states, moves, strict=True):
+                    if "sent" in state:
+                        sent.absorb(state["sent"], moved)
+                parts["sent"] = sent.sent
+            divided.append(parts)
         return divided
 
 
@@ -355,10 +364,17 @@ def divided_panes(
         Cells and panes of a new replica, and for each state the new numbers of the keys that moved there.
     """
     for channel in range(width):
-        cells, panes = PaneCells(groups.keys, groups.partition, groups.measures), panes_of(groups, ticks)
-        moves: list[Renumbered] = []
-        for state, own in zip(states, channels, strict=True):
-            moved = cells.absorb(state, own == channel)
-            panes.absorb(state, moved.partitions_before, moved.partitions)
-            moves.append(moved)
-        yield cells, panes, moves
+        yield _merged_panes(groups, ticks, states, [own == channel for own in channels])
+
+
+def _merged_panes(
+    groups: GroupsOfPanes, ticks: int, states: Sequence[State], chosen: Sequence[np.ndarray]
+) -> tuple[PaneCells, Panes, list[Renumbered]]:
+    """Merge the panes and cells of chosen keys of each state; see `divided_panes`."""
+    cells, panes = PaneCells(groups.keys, groups.partition, groups.measures), panes_of(groups, ticks)
+    moves: list[Renumbered] = []
+    for state, mine in zip(states, chosen, strict=True):
+        moved = cells.absorb(state, mine)
+        panes.absorb(state, moved.partitions_before, moved.partitions)
+        moves.append(moved)
+    return cells, panes, moves

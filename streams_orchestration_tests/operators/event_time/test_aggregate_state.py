@@ -41,6 +41,7 @@ ITEMS = st.lists(
     ),
     max_size=24,
 )
+GROUPS = st.sampled_from([[], ["v"]])
 KEYED = {"partitionBy": ["k"]}
 
 
@@ -88,12 +89,12 @@ def test_sums_have_the_same_bits_in_every_division(
     assert [tuple(map(repr, row)) for row in parts.rows()] == [tuple(map(repr, row)) for row in whole.rows()]
 
 
-@given(WINDOWS, REFINEMENTS, ITEMS, st.integers(0, 24), st.integers(1, 3), st.integers(1, 3))
-@examples(150)
+@given(WINDOWS, REFINEMENTS, GROUPS, ITEMS, st.integers(0, 24), st.integers(1, 3), st.integers(1, 3))
+@examples(200)
 def test_panes_move_with_their_partitions_when_channels_are_divided_anew(
-    window: str, refinement: str, items: list[Any], at: int, before: int, after: int
+    window: str, refinement: str, groups: list[str], items: list[Any], at: int, before: int, after: int
 ):
-    parameters = {"window": f"{window}, partitioned", "refinement": refinement, **KEYED}
+    parameters = {"window": f"{window}, partitioned", "refinement": refinement, "groupBy": groups, **KEYED}
     stream = streamed(items)
     one = aggregate(parameters).send(stream)
     old, new = ([aggregate(parameters) for _ in range(width)] for width in (before, after))
@@ -117,10 +118,14 @@ def spread(stream: Sequence[Any], harnesses: Sequence[OperatorHarness]) -> None:
                 harness.send([item])
 
 
-@given(WINDOWS, ITEMS, st.integers(0, 24))
-@examples(60)
-def test_panes_without_partitions_are_merged_when_channels_are_put_together(window: str, items: list[Any], at: int):
+@given(WINDOWS, ITEMS, st.integers(0, 24), st.sampled_from([None, ["k"], ["k", "v"]]))
+@examples(100)
+def test_panes_of_one_partition_are_merged_when_channels_are_put_together(
+    window: str, items: list[Any], at: int, partition: list[str] | None
+):
     parameters: dict[str, Any] = {"window": window, "groupBy": ["k"], "output": OUTPUT | {"total": "Max(v)"}}
+    if partition is not None:
+        parameters |= {"window": f"{window}, partitioned", "partitionBy": partition}
     stream = [item for item in streamed(items) if not isinstance(item, Watermark)]
     one = aggregate(parameters).send([*stream, Watermark(END)])
     old, new = [aggregate(parameters) for _ in range(2)], aggregate(parameters)
