@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -16,9 +14,8 @@ _firsts: dict[tuple[str, str], Engine] = {}
 """The engine whose statements serve the others, by the module that creates the engines and by the database."""
 
 
-@contextmanager
-def compiled_once(*modules: ModuleType) -> Iterator[None]:
-    """Let the engines that a module creates share the statements that SQLAlchemy has compiled.
+def compile_once(*modules: ModuleType) -> pytest.MonkeyPatch:
+    """Let the engines that a module creates share the statements that SQLAlchemy has compiled, until it is undone.
 
     Each new engine would compile all of its statements again otherwise, and each test has a catalog of its own. A
     library of which each connection has an engine compiles each statement at each use.
@@ -26,10 +23,7 @@ def compiled_once(*modules: ModuleType) -> Iterator[None]:
     patch = pytest.MonkeyPatch()
     for module in modules:
         patch.setattr(module, "create_engine", _sharing(module.__name__))
-    try:
-        yield
-    finally:
-        patch.undo()
+    return patch
 
 
 def _sharing(creator: str) -> Any:

@@ -31,6 +31,7 @@ SERVERS = {"postgresql", "mariadb", "s3", "gs", "kafka"}
 """Fixtures."""
 JAVA_GROUPS = {"kafka": "kafka", "no_host_stays": "hosts"}
 """Fixtures of tests that start Java elsewhere than in Spark's driver in this process -> the worker that they share."""
+CATALOG_MODULES = {f"streams_orchestration.runtime.catalog.{name}" for name in ("postgresql", "sqlite")}
 GARBAGE_THRESHOLDS = (20_000, 20, 20)
 """Of the three generations: tests leave little garbage, so that it may be looked for less often than by default."""
 MOST_WORKERS = 4
@@ -103,7 +104,14 @@ def pytest_runtest_teardown() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop() -> None:
-    """What is loaded and collected stays: the garbage collector need not go through these millions of objects again."""
+    """What is loaded and collected stays: the garbage collector need not go through these millions of objects again.
+
+    The catalogs of all tests share their compiled statements from now on, where tests with catalogs are to run.
+    """
+    if sys.modules.keys() >= CATALOG_MODULES:
+        from streams_orchestration_tests.compiled_once import compile_once
+
+        compile_once(*(sys.modules[name] for name in sorted(CATALOG_MODULES)))
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE_THRESHOLDS)

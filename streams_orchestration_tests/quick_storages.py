@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import pytest
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from dagster._core.storage.event_log import in_memory as events_in_memory
@@ -14,8 +13,7 @@ from dagster._core.storage.runs import in_memory as runs_in_memory
 from dagster._core.storage.runs.sqlite import sqlite_run_storage
 from dagster._core.storage.schedules.sqlite import sqlite_schedule_storage
 
-from streams_orchestration.runtime.catalog import postgresql, sqlite
-from streams_orchestration_tests.compiled_once import compiled_once
+from streams_orchestration_tests.compiled_once import compile_once
 from streams_orchestration_tests.volatile import volatile
 
 STORAGES = (events_in_memory, sqlite_event_log, runs_in_memory, sqlite_run_storage, sqlite_schedule_storage)
@@ -24,7 +22,7 @@ STORAGES = (events_in_memory, sqlite_event_log, runs_in_memory, sqlite_run_stora
 
 @contextmanager
 def quick_storages() -> Iterator[None]:
-    """Let no storage and no catalog wait for the disk, compile their statements once, and read the migrations once.
+    """Let no storage wait for the disk, compile its statements once, and read Dagster's migrations once.
 
     Each new storage loads some eighty modules of migrations otherwise, and a test makes several storages.
     """
@@ -35,10 +33,10 @@ def quick_storages() -> Iterator[None]:
         place = config.config_file_name, config.get_main_option("script_location")
         return known.setdefault(place, known.get(place) or read(config))
 
-    patch = pytest.MonkeyPatch()
+    patch = compile_once(*STORAGES)
     patch.setattr(ScriptDirectory, "from_config", once)
     try:
-        with volatile(), compiled_once(sqlite, postgresql, *STORAGES):
+        with volatile():
             yield
     finally:
         patch.undo()

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL, make_url
 
-from streams_orchestration.runtime.catalog import address, postgresql, sqlite
+from streams_orchestration.runtime.catalog import address, postgresql
 from streams_orchestration.runtime.catalog.changes import Changes
 from streams_orchestration.runtime.hosts import launcher
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.compiled_once import compiled_once as sharing_statements
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime.running import FakeHosts, Running
 from streams_orchestration_tests.volatile import volatile
@@ -23,13 +22,6 @@ from streams_orchestration_tests.volatile import volatile
 def no_disk() -> Iterator[None]:
     """Nothing waits for the disk: these tests kill processes in thought only."""
     with volatile():
-        yield
-
-
-@pytest.fixture(autouse=True, scope="package")
-def compiled_once() -> Iterator[None]:
-    """SQLAlchemy compiles a statement once for all catalogs of these tests, not once for each."""
-    with sharing_statements(sqlite, postgresql):
         yield
 
 

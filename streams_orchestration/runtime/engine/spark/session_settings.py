@@ -8,6 +8,8 @@ from pathlib import Path
 ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1", "ARROW_NUM_THREADS": "1"}
 """Environment variables that limit libraries to one thread, since tasks already use all cores."""
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+QUICK_COMPILER = "-XX:TieredStopAtLevel=1"
+"""The JVM's option for code that runs for a short time: optimizing it would take longer than it saves."""
 AUTHENTICATE = "spark.authenticate"
 """The property by which Spark's RPC and block manager serve only processes that know its secret.
 
@@ -40,7 +42,7 @@ Spark keeps a history of executions even without its web interface. Nobody reads
 so it is short.
 """
 OF_TASKS = {
-    JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    JAVA_OPTIONS: f"{QUICK_COMPILER} -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }

@@ -31,7 +31,7 @@ from streams_orchestration.runtime.engine.spark.class_archive import ClassArchiv
 from streams_orchestration.runtime.engine.spark.java import java_program
 from streams_orchestration.runtime.engine.spark.jvm import start_jvm
 from streams_orchestration.runtime.engine.spark.private_directory import PrivateDirectory
-from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS, session_settings
+from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS, QUICK_COMPILER, session_settings
 from streams_orchestration.runtime.engine.spark.spark_home import spark_home
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.hiding import hide_secrets
@@ -162,7 +162,8 @@ def _analyse(directory: Path) -> QueryAnalysis:
     programs, base = pickle.loads((directory / _PROGRAMS).read_bytes())  # noqa: S301  of the process that has started this one
     import_from(base)
     settings = session_settings("analysis", directory, memory="512m", cores=1, queries=True)
-    settings[JAVA_OPTIONS] += f" {ClassArchive.find(java_program(), settings[JAVA_OPTIONS], spark_home()).options}"
+    archive = ClassArchive.find(java_program(), settings[JAVA_OPTIONS], spark_home())
+    settings[JAVA_OPTIONS] += f" {QUICK_COMPILER} {archive.options}"
     session = spark_session(settings, start_jvm(settings, spark_home(), directory, directory).gateway())
     source = _EmptySource(directory / "empty")
     directories = directories_of(Home(directory), "analysis", 0, base)
