@@ -24,7 +24,12 @@ class NamedFiles(Operator):
     """
 
     Parameters = FileParameters
-    unsupported = REFUSED["FileSource"] | {"file": "the tuples of the input port name the files; leave it out"}
+    unsupported = REFUSED["FileSource"] | {
+        "file": "the tuples of the input port name the files; leave it out",
+        "hasDelayField": "a file is read at once when its name comes; read it without an input port",
+        "ignoreOpenErrors": "a file that is missing stops the application; submit names of files that exist",
+        "interleave": "a file is read to its end before the next name; read the directory without an input port",
+    }
     free_parameters = frozenset(("parsing", "storage"))
 
     @classmethod

@@ -19,12 +19,12 @@ from streams_orchestration.operators.watermarks import IDLE
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
 from streams_orchestration.runtime.programs.batches import StoredState
+from streams_orchestration.runtime.redeployment.former_channels import floors_of
 from streams_orchestration.runtime.redeployment.rescaling import (
     REPLICAS_AT_ONCE,
     carried_state,
     common_watermark,
     divided_states,
-    floors_of,
 )
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home

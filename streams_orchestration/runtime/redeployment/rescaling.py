@@ -11,28 +11,21 @@ import numpy as np
 from streams_orchestration import world
 from streams_orchestration.compiler.brief import without_channels
 from streams_orchestration.compiler.pe_program import OperatorProgram, SplitDelivery
-from streams_orchestration.compiler.redeployment.outcome import StateMove, StateRouting
+from streams_orchestration.compiler.redeployment.outcome import StateMove
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.event_time.partitions import merged_clocks
 from streams_orchestration.operators.states.conversion import ConversionError, converted
 from streams_orchestration.operators.states.rescaling import PortKeys, RescaleError
 from streams_orchestration.operators.states.state import State
-from streams_orchestration.operators.watermarks import END, IDLE
+from streams_orchestration.operators.watermarks import END
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.redeployment.former_channels import StateRefusedError, grouped, own_states
 from streams_orchestration.runtime.redeployment.routes import SplitterRoute
-from streams_orchestration.runtime.tasks.clock_calls import goes_by_clock
 from streams_orchestration.runtime.tasks.floors import FLOORS, Floors, floored_state
-from streams_orchestration.runtime.tasks.instances import OF_CONNECTIONS, OF_RUNTIME, SPLITTERS, WATERMARK
+from streams_orchestration.runtime.tasks.instances import OF_CONNECTIONS, SPLITTERS, WATERMARK
 
 REPLICAS_AT_ONCE = 4
 """The most replicas whose states are proved, read or written at the same time."""
-
-
-class StateRefusedError(StreamsRuntimeError):
-    """The error that a state does not fit the new plan."""
-
-    def __init__(self, operator: str, reason: str) -> None:
-        super().__init__(f"state of {operator} {reason}; lose it with --drop-state {operator}, or keep to the plan")
 
 
 def carried_state(
@@ -52,9 +45,8 @@ def carried_state(
     Raises:
         StateRefusedError: the state cannot be converted to the operator's types.
     """
-    _refuse_floors(program.name, [state])
-    own = {name: part for name, part in state.items() if name not in OF_RUNTIME}
-    converted = dict(_converted(operator, own)) if own else {}
+    parts = [dict(_converted(operator, own)) if own else {} for own in own_states(state)]
+    converted = floored_state(parts, Floors.of(state[FLOORS])) if FLOORS in state else parts[0]
     before, after = (dict(_round_robins(each)) for each in (former, program))
     positions = state.get(SPLITTERS, {})
     kept = {name: positions[name] for name in positions if name in after and before.get(name) == after[name]}
@@ -86,68 +78,26 @@ def divided_states(
         message = "a move without splitters divides nothing"
         raise ValueError(message)
     name = operator.context.name
-    _refuse_floors(name, states)
     before, after = SplitterRoute(move.before), SplitterRoute(move.after)
-    plain: list[State] = [{part: value for part, value in state.items() if part not in OF_RUNTIME} for state in states]
-    own: list[State] = plain if move.source else [_converted(operator, state) if state else {} for state in plain]
+    own: list[list[State]] = [own_states(state) for state in states]
+    if not move.source:
+        own = [[_converted(operator, part) if part else {} for part in parts] for parts in own]
     _prove(operator, [place.operator for place in move.sources], own, before)
     targets = [place.operator for place in move.targets]
-    together = [own] if floors is None else [[state] if state else [] for state in own]
+    together = [[part for parts in own for part in parts]] if floors is None else grouped(floors, states, own)
     divided: list[list[State]] = []
     for each in together:
         try:
-            parts: list[State] = list(operator.rescale(each, after)) if each else [{} for _ in targets]
+            parts: list[State] = list(operator.rescale(each, after)) if any(each) else [{} for _ in targets]
         except RescaleError as error:
             raise StateRefusedError(name, str(error)) from error
         if len(parts) != len(targets):
             raise StateRefusedError(name, f"was divided into {len(parts)} parts for {len(targets)} channels")
-        _prove(operator, targets, parts, after)
+        _prove(operator, targets, [[part] for part in parts], after)
         divided.append(parts)
     if floors is None:
         return [dict(state) for state in divided[0]]
     return [floored_state(each, floors) for each in zip(*divided, strict=True)]
-
-
-def floors_of(operator: Operator, move: StateMove, states: Sequence[State], program: OperatorProgram) -> Floors | None:
-    """Return the watermarks of old channels, by which tuples of their keys are judged for a while (EV46).
-
-    Return None if the watermarks are equal, or keys do not decide about channels. A channel that has ended gets no
-    tuples any more, so its watermark does not count.
-
-    Args:
-        operator: any replica of the new plan, after `setup`.
-        move: the move, with the old splitters.
-        states: the stored state of each replica in `move.sources`, in order.
-        program: the program of a replica of the new plan.
-    """
-    if move.before is None or not program.entries or goes_by_clock(program):
-        return None
-    reached = [state.get(WATERMARK, {}).get("watermark") if state else END for state in states]
-    known = [IDLE if each is None else each for each in reached if each != END]
-    if len(set(known)) < 2 or not all(_is_keyed(operator, state, move.before) for state in states if state):
-        return None
-    watermarks = tuple(max(known) if each == END else IDLE if each is None else each for each in reached)
-    levels = (
-        tuple((level.width, level.feed.attributes) for level in port if level.width > 1) for port in move.before.ports
-    )
-    return Floors(watermarks, tuple(levels))
-
-
-def _is_keyed(operator: Operator, state: State, routing: StateRouting) -> bool:
-    """Return True if the keys of a state decide about the channel of their tuples."""
-    route = SplitterRoute(routing)
-    attributes = [route.attributes(port) for port in range(len(routing.ports))]
-    own = {name: part for name, part in state.items() if name not in OF_RUNTIME}
-    keys = list(operator.keys_of(own)) if own else []
-    known = all(set(attributes[port] or ()) <= set(values.schema.names) for port, values in keys)
-    return all(attributes) and known and bool(keys or not own)
-
-
-def _refuse_floors(operator: str, states: Sequence[State]) -> None:
-    """Refuse states that still hold the watermarks of channels before an earlier redeploy."""
-    if any(FLOORS in state for state in states):
-        reason = "still has another watermark for each channel of an earlier redeploy; wait until event time has passed"
-        raise StateRefusedError(operator, f"{reason} all of them")
 
 
 def common_watermark(states: Sequence[State], program: OperatorProgram) -> dict[str, Any]:
@@ -181,17 +131,25 @@ def _stream(connection: str) -> str:
     return without_channels(connection.partition(">")[0])
 
 
-def _prove(operator: Operator, names: Sequence[str], states: Sequence[State], route: SplitterRoute) -> None:
-    """Check that the keys of all replicas' states are in the right channels, several replicas in parallel."""
+def _prove(operator: Operator, names: Sequence[str], states: Sequence[Sequence[State]], route: SplitterRoute) -> None:
+    """Check that the keys of all replicas' states are in the right channels, several replicas in parallel.
+
+    Args:
+        operator: any replica of the new plan, after `setup`.
+        names: the names of the replicas.
+        states: the states of each replica's objects.
+        route: the splitters of the replicas.
+    """
     proofs: list[Future[None]] = []
     with world.Pool(REPLICAS_AT_ONCE) as pool:
-        for channel, (name, state) in enumerate(zip(names, states, strict=True)):
-            if state:
-                try:
-                    keys = list(operator.keys_of(state))
-                except RescaleError as error:
-                    raise StateRefusedError(name, str(error)) from error
-                proofs.append(pool.submit(prove, name, keys, route, channel))
+        for channel, (name, parts) in enumerate(zip(names, states, strict=True)):
+            for state in parts:
+                if state:
+                    try:
+                        keys = list(operator.keys_of(state))
+                    except RescaleError as error:
+                        raise StateRefusedError(name, str(error)) from error
+                    proofs.append(pool.submit(prove, name, keys, route, channel))
     for proof in proofs:
         proof.result()
 

@@ -45,6 +45,7 @@ from streams_orchestration.runtime.savepoints.place import STATES, SavepointPlac
 from streams_orchestration.runtime.savepoints.places import new_directory, place_of, sweep
 from streams_orchestration.runtime.savepoints.surroundings import sinks
 from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.sinks.directories import unmarked_directories
 from streams_orchestration.runtime.sinks.outputs import newest_name
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
@@ -202,10 +203,18 @@ def _take(
     with world.Pool(COPIES) as pool:
         kept = pool.map(partial(_kept, directory / STATES), range(len(cut.states)), cut.states.values())
         states = dict(zip(cut.states, kept, strict=True))
-    written = tuple(
-        SavedSink(operator=name, place=place, files=len(files), newest=newest_name(files))
-        for name, place, files in sinks(home, programs)
-    )
+    listed = tuple(sinks(home, programs))
+    with catalog.read() as connection:  # behind the listing, so that each directory's files are in it
+        written = tuple(
+            SavedSink(
+                operator=name,
+                place=place,
+                files=len(files),
+                newest=newest_name(files),
+                unmarked=unmarked_directories(connection, application, place),
+            )
+            for name, place, files in listed
+        )
     return _Taken(row, plan, replace(cut, states=states), imports, written)
 
 
@@ -248,7 +257,12 @@ def _described(directory: SavepointPlace, name: str, taken: _Taken) -> Manifest:
         complete=row.state == "COMPLETED",
         plan=write_plan(directory, taken.plan),
         positions=SavedPositions(
-            sources=cut.sources, ended=ended, finished=tuple(sorted(cut.finished)), imports=taken.imports
+            sources=cut.sources,
+            ended=ended,
+            finished=tuple(sorted(cut.finished)),
+            imports=taken.imports,
+            clocks=cut.clocks,
+            watermarks=cut.watermarks,
         ),
         states=tuple(_described_state(directory, state) for state in cut.states.values()),
         sinks=taken.sinks,

@@ -94,6 +94,8 @@ class SavedSink(_Part):
     """Number of files that it had published."""
     newest: str | None = None
     """The last of the files' names."""
+    unmarked: tuple[str, ...] = ()
+    """Its directories that had files and were still to be marked as complete."""
 
 
 class SavedPositions(_Part):
@@ -106,6 +108,10 @@ class SavedPositions(_Part):
     finished: tuple[str, ...]
     """Operators of PEs that have made their last commit."""
     imports: tuple[SavedImport, ...]
+    clocks: dict[str, int] = Field(default_factory=dict[str, int])
+    """Source -> its watermark in ticks, if a source of its graph may have to wait for it (EV65)."""
+    watermarks: dict[str, dict[str, int]] = Field(default_factory=dict[str, dict[str, int]])
+    """Operator without output ports -> the watermarks of its connections in microseconds (EV67)."""
 
 
 class Manifest(_Part):

@@ -36,10 +36,12 @@ from streams_orchestration.runtime.savepoints.manifest import (
 )
 from streams_orchestration.runtime.savepoints.place import SavepointPlace, reason_of
 from streams_orchestration.runtime.savepoints.surroundings import (
+    enter_directories,
     go_on_reading,
     refuse_doubled_exports,
     refuse_other_files,
     refuse_shared_targets,
+    unmarked_directories_there,
 )
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.directories import directories_of
@@ -144,6 +146,8 @@ class _Restoring:
             sources=positions.sources,
             exhausted=frozenset(positions.ended),
             finished=frozenset(positions.finished),
+            clocks=positions.clocks,
+            watermarks=positions.watermarks,
             states=manifest.stored_states(self._place),
         )
         plans = need(saved.deployment).programs, need(after.deployment).programs
@@ -197,10 +201,12 @@ class _Restoring:
     def _enter(self, new: NewPlan) -> Restored:
         redeployment = new.redeployment
         prepare_stored()
+        unmarked = unmarked_directories_there(self._home, new.compilation, self._manifest)
         with self._catalog.write() as connection:
             settings = Settings.from_environment(self._home.environment)
             insert_application(connection, new.compilation, redeployment.after, settings)
             begin(connection, new, {})
+            enter_directories(connection, redeployment.application, unmarked)
             refuse_doubled_exports(connection, redeployment.application, self._manifest)
             notes = go_on_reading(connection, redeployment, self._manifest)
         return Restored(self._manifest, redeployment, notes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from sqlalchemy import Connection, func, select, update
 
@@ -16,6 +16,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ConnectionRow
 from streams_orchestration.runtime.savepoints.manifest import Manifest, SavedSink, SavepointError
+from streams_orchestration.runtime.sinks.directories import enter_directory
 from streams_orchestration.runtime.sinks.outputs import newest_name, operators_of
 from streams_orchestration.runtime.storage.home import Home
 
@@ -43,12 +44,7 @@ def refuse_shared_targets(home: Home, catalog: Catalog, after: Compilation, mani
 
 def refuse_other_files(home: Home, after: Compilation, manifest: Manifest) -> None:
     """Raise SavepointError if a sink's target has other files than at the time of the savepoint."""
-    application = after.logical.application
-    known: dict[str, SavedSink] = {}
-    if manifest.application == application:
-        known = {sink.operator: sink for sink in manifest.sinks} | {sink.place: sink for sink in manifest.sinks}
-    for operator, place, files in sinks(home, need(after.deployment).programs):
-        before = known.get(place) or known.get(operator)
+    for place, files, before in _saved_sinks(home, after, manifest):
         if files and (before is None or (before.files, before.newest) != (len(files), newest_name(files))):
             there = "none" if before is None or not before.files else f"{before.files} up to {before.newest}"
             message = (
@@ -56,6 +52,34 @@ def refuse_other_files(home: Home, after: Compilation, manifest: Manifest) -> No
                 f"{there}. What came after it would be doubled: move those files away."
             )
             raise SavepointError(message)
+
+
+def unmarked_directories_there(home: Home, after: Compilation, manifest: Manifest) -> dict[str, tuple[str, ...]]:
+    """Return for each sink's target the directories that were to be marked at the savepoint, if its files are there."""
+    return {
+        place: before.unmarked
+        for place, files, before in _saved_sinks(home, after, manifest)
+        if files and before is not None and before.unmarked
+    }
+
+
+def enter_directories(connection: Connection, application: str, unmarked: Mapping[str, Iterable[str]]) -> None:
+    """Note directories that are to be marked, by the targets of sinks. Leave out targets of sinks that mark nothing."""
+    marks = (tables.sink.c.application == application, tables.sink.c.marks)
+    for place in sorted({*connection.scalars(select(tables.sink.c.place).where(*marks))} & unmarked.keys()):
+        for directory in unmarked[place]:
+            enter_directory(connection, application, place, directory)
+
+
+def _saved_sinks(
+    home: Home, after: Compilation, manifest: Manifest
+) -> Iterator[tuple[str, tuple[File, ...], SavedSink | None]]:
+    """Yield the target and published files of every sink, with the sink of the savepoint; None without one."""
+    known: dict[str, SavedSink] = {}
+    if manifest.application == after.logical.application:
+        known = {sink.operator: sink for sink in manifest.sinks} | {sink.place: sink for sink in manifest.sinks}
+    for operator, place, files in sinks(home, need(after.deployment).programs):
+        yield place, files, known.get(place) or known.get(operator)
 
 
 def sinks(home: Home, programs: Iterable[PeProgram]) -> Iterator[tuple[str, str, tuple[File, ...]]]:

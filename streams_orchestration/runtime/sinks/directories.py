@@ -70,8 +70,7 @@ class SinkDirectories:
     def enter(self, connection: Connection, directory: str) -> None:
         """Note in the transaction that names a file of a directory that the directory is to be marked."""
         if self.marks:
-            values = {"application": self._application, "place": self._place, "directory": directory}
-            connection.execute(upsert(connection, _d).values(**values, token=world.new_id()))
+            enter_directory(connection, self._application, self._place, directory)
 
     def due(self) -> list[Row[Any]]:
         """Return the directories that can be marked now, from the catalog."""
@@ -147,6 +146,18 @@ class SinkDirectories:
             )
         )
         return {row.pending.rpartition("/")[0] for row in rows if row.epoch <= reached[row.operator].epoch}
+
+
+def enter_directory(connection: Connection, application: str, place: str, directory: str) -> None:
+    """Note that a directory of a sink's place is to be marked."""
+    values = {"application": application, "place": place, "directory": directory}
+    connection.execute(upsert(connection, _d).values(**values, token=world.new_id()))
+
+
+def unmarked_directories(connection: Connection, application: str, place: str) -> tuple[str, ...]:
+    """Return the directories of a sink's place that are to be marked, in their order."""
+    mine = (_d.c.application == application, _d.c.place == place)
+    return tuple(connection.scalars(select(_d.c.directory).where(*mine).order_by(_d.c.directory)))
 
 
 def unmarked_units(connection: Connection, application: str) -> set[str]:

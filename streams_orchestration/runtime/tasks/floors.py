@@ -1,8 +1,11 @@
 """An operator after a redeploy with another number of channels, while its keys have different watermarks (EV46).
 
 The new channels begin with the least watermark of the old channels. A tuple is late by the watermark of its key's old
-channel as long as that is greater. So an operator has one object for each old channel, with the state and the watermark
-of that channel, until the new watermark has passed all of them. Then the states are joined in one object.
+channel as long as that is greater. So an operator has one object for each watermark that old channels had, with the
+states of these channels, until the new watermark has passed all of them. Then the states are joined in one object.
+
+Another redeploy may come before that. Each pair of an old channel and a channel of the second plan is then an old
+channel of the third plan. Its watermark is the greater one of the pair.
 """
 
 from __future__ import annotations
@@ -34,35 +37,37 @@ class Floors:
     """The watermarks of the old channels, and the splitters that sent each tuple into one of these channels."""
 
     watermarks: tuple[int, ...]
-    """The watermark of each old channel in ticks; `IDLE` for a channel without one."""
+    """The different watermarks of old channels in ticks; `IDLE` for channels without one."""
+    groups: tuple[int, ...]
+    """The position of each old channel's watermark."""
     ports: tuple[tuple[tuple[int, tuple[str, ...]], ...], ...]
     """The splitters in front of each input port, outermost first: the number of channels, and the attributes."""
 
     def document(self) -> dict[str, Any]:
         """Return the floors as JSON."""
-        return {"watermarks": self.watermarks, "ports": self.ports}
+        return {"watermarks": self.watermarks, "groups": self.groups, "ports": self.ports}
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Floors:
         """Return the floors from the JSON that `document` returned."""
         ports = tuple(tuple((width, tuple(attributes)) for width, attributes in levels) for levels in document["ports"])
-        return cls(tuple(document["watermarks"]), ports)
+        return cls(tuple(document["watermarks"]), tuple(document["groups"]), ports)
 
-    def channels(self, tuples: pa.RecordBatch, port: int) -> np.ndarray:
-        """Return the old channel of each tuple."""
-        return nested_channels(tuples, self.ports[port])
+    def groups_of(self, tuples: pa.RecordBatch, port: int) -> np.ndarray:
+        """Return for each tuple the position of its old channel's watermark."""
+        return np.array(self.groups, np.int64)[nested_channels(tuples, self.ports[port])]
 
 
 class FlooredOperator(Operator):
-    """An operator that has one object for each old channel.
+    """An operator that has one object for each watermark of old channels.
 
-    The object of a channel gets the tuples with the channel's keys, and the watermarks above the channel's own.
+    An object gets the tuples with keys of these channels, and the watermarks above theirs.
     """
 
     stateful = True
 
     def __init__(self, kind: type[Operator], context: OperatorContext, parameters: Any, floors: Floors) -> None:
-        """Make the objects of the old channels.
+        """Make one object for each watermark.
 
         Args:
             kind: the class of the operator.
@@ -129,9 +134,7 @@ class FlooredOperator(Operator):
 
     def restore(self, state: State) -> None:
         """Restore the states of all objects."""
-        for number, (part, floor) in enumerate(zip(self.parts, self._floors.watermarks, strict=True)):
-            prefix = f"{number}/"
-            own = {name.removeprefix(prefix): each for name, each in state.items() if name.startswith(prefix)}
+        for own, part, floor in zip(states_in(state), self.parts, self._floors.watermarks, strict=True):
             part.context.watermark = None if floor == IDLE else floor
             if own:
                 part.restore(own)
@@ -141,9 +144,9 @@ class FlooredOperator(Operator):
         return self.parts[0].code_modules()
 
     def _divide(self, port: int, tuples: TupleBatch) -> None:
-        channels = self._floors.channels(tuples.arrow, port)
+        groups = self._floors.groups_of(tuples.arrow, port)
         for number, part in enumerate(self.parts):
-            if (mine := channels == number).any():
+            if (mine := groups == number).any():
                 check_nothing(part.process(port, tuples.filter(pa.array(mine))), "process")
 
     def _reach(self, port: int, steps: Watermarks) -> None:
@@ -203,3 +206,15 @@ def floored_state(parts: Sequence[State], floors: Floors) -> dict[str, Any]:
     """Return the state of a `FlooredOperator`, made of the states of its objects and of the floors."""
     own = {f"{number}/{name}": part for number, state in enumerate(parts) for name, part in state.items()}
     return {FLOORS: floors.document(), **own}
+
+
+def states_in(state: State) -> list[State]:
+    """Return the states of the objects of a `FlooredOperator`, or the only state of another operator."""
+    if FLOORS not in state:
+        return [state]
+    parts = [dict[str, Any]() for _ in state[FLOORS]["watermarks"]]
+    for name, each in state.items():
+        number, slash, own = name.partition("/")
+        if slash and number.isdecimal():
+            parts[int(number)][own] = each
+    return [*parts]

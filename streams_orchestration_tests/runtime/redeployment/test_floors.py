@@ -16,7 +16,6 @@ from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.timers import Timers
 from streams_orchestration.runtime.deployment.reset import reset
-from streams_orchestration.runtime.redeployment.rescaling import StateRefusedError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import sink
 from streams_orchestration_tests.runtime.event_times import in_event_time, lines, through
@@ -189,8 +188,24 @@ def test_a_reset_goes_back_into_the_time_when_keys_are_judged_by_their_old_chann
     assert of_its_own_time(kind, run.end()) == of_its_own_time(kind, alone.end())
 
 
-def test_other_channels_once_more_are_refused_until_event_time_has_passed(tmp_path: Path):
-    run = begun(tmp_path, "interval")
-    run.redeploy(3)
-    with pytest.raises(StateRefusedError, match="wait until event time has passed all of them"):
-        run.redeploy(1)
+@pytest.mark.parametrize("kind", JUDGES)
+@pytest.mark.parametrize("widths", [(3, 1, 2), (1, 3, 4), (2, 3, 3)])
+def test_channels_may_change_again_before_event_time_has_passed(tmp_path: Path, kind: str, widths: tuple[int, ...]):
+    alone, run = begun(tmp_path / "alone", kind), begun(tmp_path / "run", kind)
+    parts = FIRST[:2], FIRST[2:], (*THEN, *OTHERS)
+    for width, part in zip(widths, parts, strict=True):
+        run.redeploy(width)
+        for each in (alone, run):
+            each.write(*part)
+    run.redeploy(2)
+    assert of_its_own_time(kind, run.end()) == of_its_own_time(kind, alone.end())
+
+
+def test_a_redeploy_that_leaves_the_channels_keeps_the_watermarks_of_old_ones(tmp_path: Path):
+    alone, run = begun(tmp_path / "alone", "interval"), begun(tmp_path / "run", "interval")
+    run.redeploy(1)
+    run.judge = aggregate(f"{WINDOWS['interval']}, discardAge(0.0)")
+    run.redeploy(1)
+    for each in (alone, run):
+        each.write(*FIRST, *THEN)
+    assert run.end() == alone.end()

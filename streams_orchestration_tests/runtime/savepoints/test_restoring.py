@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import select
 
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
@@ -20,6 +22,7 @@ from streams_orchestration_tests.runtime.applications import (
     published,
     rows,
 )
+from streams_orchestration_tests.runtime.event_times import in_event_time, lines, through
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import COUNT, counts, run_some, visits
 from streams_orchestration_tests.runtime.saved import begun, take
@@ -65,6 +68,56 @@ def test_a_width_may_be_another_one(tmp_path_factory: pytest.TempPathFactory, tu
     other.run()
     last = counts(local) | counts(other)
     assert last == Counter(key for key, _ in set(rows(COUNT)))
+
+
+PANES = {
+    "window": "timeInterval, intervalDuration(0.010), discardAge(0.003)",
+    "output": {"at": "paneTime()", "k": "paneTiming()", "n": "Count()"},
+}
+
+
+@pytest.mark.parametrize("turns", [1, 2, 4, 7])
+def test_event_time_goes_on_where_it_was(tmp_path: Path, turns: int):
+    """Partition b of the source is idle, so its late tuples depend on what was decided before the savepoint."""
+    rows = [f"{3 * n} a {n}" for n in range(8)]
+    (tmp_path / "rows").write_text("\n".join(["1 b 0", *rows]) + "\n")
+    graph = [
+        lines("Rows", tmp_path / "rows", idleAfter=0.001, maxDrift=1.0),
+        lines("Others", tmp_path / "others", lag=0.005),
+        through("Panes", "Aggregate", ["Rows", "Others"], parameters=PANES)
+        | {"outputs": [{"stream": name, "schema": "T"} for name in ("Panes", "Late")]},
+        *(
+            {"name": f"{name}Out", "operator": "FileSink", "inputs": [name],
+             "parameters": {"file": name, "format": "jsonl"}}
+            for name in ("Panes", "Late")
+        ),
+    ]  # fmt: skip
+    (tmp_path / "others").write_text("".join(f"{at} c {at}\n" for at in range(0, 30, 7)))
+
+    def end(local: LocalApplication) -> dict[str, list[RowTuple]]:
+        for _ in range(4):
+            run_some(local, 1)
+        local.run()
+        return {name: published(local.published(f"{name}Out")) for name in ("Panes", "Late")}
+
+    local = LocalApplication(Home(tmp_path / "home"), in_event_time(graph), source_limit=3)
+    run_some(local, turns)
+    created = take(local)
+    cut = clocks_of(local)
+    before = {name: published(local.published(f"{name}Out")) for name in ("Panes", "Late")}
+    for name, more in (("rows", ["2 b 9", "40 a 10", "8 b 11", "end"]), ("others", ["33 c 33", "end"])):
+        (tmp_path / name).open("a").write("\n".join(more) + "\n")
+    other = begun(Home(tmp_path / "other"), local.compilation, created.place, limit=3)
+    assert clocks_of(other) == cut
+    assert turns == 1 or cut
+    assert together(before, end(other)) == end(local)
+
+
+def clocks_of(local: LocalApplication) -> dict[str, int]:
+    """The watermarks of sources for which others may have to wait."""
+    with local.catalog.read() as connection:
+        positions = connection.scalars(select(tables.pe.c.position)).all()
+    return {name: value for position in positions for name, value in position["clocks"].items()}
 
 
 @pytest.mark.parametrize("name", [name for name in SHAPES if "operator drives" not in name])

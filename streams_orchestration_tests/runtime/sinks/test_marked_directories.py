@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import uuid
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow.parquet as pq
 import pytest
@@ -14,6 +16,7 @@ from streams_orchestration.runtime import api
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.directories import SinkDirectories
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.storage.home import Home
@@ -21,6 +24,7 @@ from streams_orchestration_tests.runtime.event_times import in_event_time, lines
 from streams_orchestration_tests.runtime.faults import KilledError, kill_at
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import redeploy
+from streams_orchestration_tests.runtime.saved import begun, take
 from streams_orchestration_tests.servers.s3 import BUCKET, S3
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
@@ -129,6 +133,24 @@ def test_a_directory_is_marked_when_the_least_watermark_of_all_channels_has_reac
         file.open("a").write("end\n")
     local.run()
     assert directories(local) == {0: ([0, 1, 8], True), 1: ([2, 4, 16], True)}
+
+
+def test_an_application_from_a_savepoint_marks_what_was_still_to_be_marked(tmp_path: Path):
+    local = application(tmp_path, (1, "a", 1), (12, "a", 2), (13, "a", 3))
+    with patch.object(SinkDirectories, "mark", lambda _: 0):  # it is taken between the files' names and the marks
+        run_some(local, 2)
+        created = take(local)
+    assert [sink.unmarked for sink in created.manifest.sinks] == [("h=0", "h=1")]
+    results = Home(tmp_path / "other").results(local.name)
+    shutil.copytree(local.home.results(local.name), results)
+    other = begun(Home(tmp_path / "other"), local.compilation, created.place, limit=3)
+    assert directories(other) == {0: ([1], False), 1: ([2, 3], False)}
+    written(tmp_path / "rows", (14, "a", 4))
+    run_some(other)
+    assert directories(other)[0] == ([1], True)
+    (tmp_path / "rows").open("a").write("end\n")
+    other.run()
+    assert directories(other) == {0: ([1], True), 1: ([2, 3, 4], True)}
 
 
 @pytest.mark.parametrize("width", [0, 2])

@@ -1,0 +1,105 @@
+"""Former channels with different watermarks, whose keys stay apart while a redeploy divides states (EV46)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streams_orchestration.compiler.pe_program import OperatorProgram
+from streams_orchestration.compiler.redeployment.outcome import StateMove, StateRouting
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.watermarks import END, IDLE
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.redeployment.routes import SplitterRoute
+from streams_orchestration.runtime.tasks.clock_calls import goes_by_clock
+from streams_orchestration.runtime.tasks.floors import FLOORS, Floors, states_in
+from streams_orchestration.runtime.tasks.instances import OF_RUNTIME, WATERMARK
+
+_NONE = Floors((IDLE,), (0,), ())
+"""The floors of a state without any: one old channel, which had no watermark."""
+
+
+class StateRefusedError(StreamsRuntimeError):
+    """The error that a state does not fit the new plan."""
+
+    def __init__(self, operator: str, reason: str) -> None:
+        super().__init__(f"state of {operator} {reason}; lose it with --drop-state {operator}, or keep to the plan")
+
+
+def own_states(state: State) -> list[State]:
+    """Return the states of an operator's objects without the runtime's parts; mostly there is one object."""
+    return [{name: part for name, part in each.items() if name not in OF_RUNTIME} for each in states_in(state)]
+
+
+def floors_of(operator: Operator, move: StateMove, states: Sequence[State], program: OperatorProgram) -> Floors | None:
+    """Return the watermarks of old channels, by which tuples of their keys are judged for a while (EV46).
+
+    Return None if the watermarks are equal, or keys do not decide about channels. A channel that has ended gets no
+    tuples any more, so its watermark does not count. If an earlier redeploy has left floors, the old channels are the
+    pairs of a channel from before it and a channel from after it, and the greater watermark of a pair counts.
+
+    Args:
+        operator: any replica of the new plan, after `setup`.
+        move: the move, with the old splitters.
+        states: the stored state of each replica in `move.sources`, in order.
+        program: the program of a replica of the new plan.
+
+    Raises:
+        StateRefusedError: an earlier redeploy has left floors, and keys do not decide about channels any more.
+    """
+    if move.before is None:
+        return None
+    earlier = next((Floors.of(state[FLOORS]) for state in states if FLOORS in state), _NONE)
+    reached = [state.get(WATERMARK, {}).get("watermark") if state else END for state in states]
+    known = [IDLE if each is None else each for each in reached if each != END]
+    own = [max(known, default=IDLE) if each == END else IDLE if each is None else each for each in reached]
+    judged = [max(earlier.watermarks[group], each) for group in earlier.groups for each in own]
+    watermarks = sorted(set(judged))
+    if not program.entries or goes_by_clock(program) or not known or len(watermarks) < 2:
+        return None
+    if not all(_is_keyed(operator, part, move.before) for state in states if state for part in own_states(state)):
+        if earlier is _NONE:
+            return None
+        raise _unsplit(operator)
+    levels = [
+        tuple((level.width, level.feed.attributes) for level in port if level.width > 1) for port in move.before.ports
+    ]
+    ports = levels if earlier is _NONE else [old + new for old, new in zip(earlier.ports, levels, strict=True)]
+    for schema, port in zip(operator.context.inputs, ports, strict=True):
+        if not {name for _, attributes in port for name in attributes} <= {*schema.names}:
+            raise _unsplit(operator)
+    groups = tuple(watermarks.index(each) for each in judged)
+    return Floors(tuple(watermarks), groups, tuple(ports))
+
+
+def grouped(floors: Floors, states: Sequence[State], parts: Sequence[Sequence[State]]) -> list[list[State]]:
+    """Return the states of former objects by the watermarks of their old channels.
+
+    Args:
+        floors: the watermarks, which `floors_of` has found for these states.
+        states: the stored state of each former replica.
+        parts: the states of each replica's objects.
+    """
+    groups: list[list[State]] = [[] for _ in floors.watermarks]
+    for channel, (state, own) in enumerate(zip(states, parts, strict=True)):
+        earlier = Floors.of(state[FLOORS]) if FLOORS in state else _NONE
+        for number, part in enumerate(own):
+            old = earlier.groups.index(number)
+            groups[floors.groups[old * len(states) + channel]].append(part)
+    return groups
+
+
+def _is_keyed(operator: Operator, state: State, routing: StateRouting) -> bool:
+    """Return True if the keys of a state decide about the channel of their tuples."""
+    route = SplitterRoute(routing)
+    attributes = [route.attributes(port) for port in range(len(routing.ports))]
+    keys = list(operator.keys_of(state)) if state else []
+    known = all(set(attributes[port] or ()) <= set(values.schema.names) for port, values in keys)
+    return None not in attributes and known and bool(keys or not state)
+
+
+def _unsplit(operator: Operator) -> StateRefusedError:
+    reason = (
+        "has another watermark for each channel of an earlier redeploy, and tuples are not split by these keys any more"
+    )
+    return StateRefusedError(operator.context.name, f"{reason}; wait until event time has passed all of them")
