@@ -22,6 +22,7 @@ from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.standard.aggregate import Aggregate
 from streams_orchestration.operators.standard.filter import Filter
 from streams_orchestration.operators.standard.functor import Functor
+from streams_orchestration.operators.standard.split import Split
 from streams_orchestration.operators.testing import OperatorHarness
 
 SCHEMA = "at timestamp, k string, v bigint"
@@ -77,13 +78,13 @@ def run(items: list[TupleBatch], window: str, *, event_time: bool, **more: Any) 
 
 
 def through(
-    kind: type[Operator], items: list[TupleBatch], *, event_time: bool, **parameters: Any
+    kind: type[Operator], items: list[TupleBatch], *, event_time: bool, outputs: int = 1, **parameters: Any
 ) -> Callable[[], None]:
     """Return what lets an operator without state take all batches."""
 
     def take() -> None:
         harness = OperatorHarness(
-            kind, [SCHEMA], [SCHEMA], parameters=parameters, event_time="at" if event_time else None
+            kind, [SCHEMA], [SCHEMA] * outputs, parameters=parameters, event_time="at" if event_time else None
         )
         for batch in items:
             harness.send(batch if event_time else batch.bare())
@@ -99,9 +100,10 @@ def rows(*, quick: bool) -> list[Row]:
     gap = SECOND // 10
     in_order, out_of_order = batches(ordered, gap, 0), batches(shuffled, gap, LAG)
     interval = "timeInterval, intervalDuration(10.0)"
-    marked_filter, bare_filter, marked_functor, bare_functor = seconds(
+    marked_filter, bare_filter, marked_functor, bare_functor, marked_split, bare_split = seconds(
         *(through(Filter, in_order, event_time=each, filter="v >= 500") for each in (True, False)),
         *(through(Functor, in_order, event_time=each, output={"v": "v + 1"}) for each in (True, False)),
+        *(through(Split, in_order, event_time=each, outputs=2, index="v") for each in (True, False)),
         repeat=2 * repeat,
     )
     today, counted, tumbling, disordered, taken, early, sliding, fine, coarse = seconds(
@@ -123,6 +125,7 @@ def rows(*, quick: bool) -> list[Row]:
     return [
         row("Filter with watermarks / without", marked_filter, bare_filter, 0.95),
         row("Functor with watermarks / without", marked_functor, bare_functor, 0.95),
+        row("Split with watermarks / without", marked_split, bare_split, 0.95),
         row("intervals in order / time(n)", tumbling, today, 0.9),
         row("intervals in order / count(n)", tumbling, counted, 0.9),
         row("intervals out of order / in order", disordered, tumbling, 0.8),

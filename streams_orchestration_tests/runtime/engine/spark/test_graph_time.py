@@ -204,6 +204,13 @@ def test_a_query_that_takes_no_watermarks_still_sends_those_of_its_input(tmp_pat
     assert [tuple(each.watermarks) for each in marks] == [((0, 12),)]
 
 
+def test_streams_of_a_query_that_neither_takes_nor_gives_watermarks_are_left_to_spark(tmp_path: Path):
+    query = sql("Q", "Rows") | {"outputs": [{"stream": "Q", "schema": "k string"}]}
+    given = Given(tmp_path, source("Rows"), query)
+    assert given.enter(Rows=ITEMS) == ({}, [])
+    assert (given.time.counts(), given.time.dump()) == ({}, {})
+
+
 def test_an_idle_input_is_passed_on_when_no_tuple_waits_and_no_result_is_missing(tmp_path: Path):
     given = Given(tmp_path, source("Rows"), sql("Q", "Rows", **TAKES))
     waits = OutputDelay(waits=True)

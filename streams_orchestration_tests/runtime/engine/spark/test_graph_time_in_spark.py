@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import streams_orchestration.builder.operators as op
+from streams_orchestration.builder import Application, Watermark, event_time
 from streams_orchestration.builder.testing import spark_engine
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
@@ -18,7 +20,7 @@ from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.redeployed import run_some
+from streams_orchestration_tests.runtime.redeployed import redeploy, run_some
 
 pytestmark = pytest.mark.java
 START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -114,7 +116,7 @@ def figures(local: LocalApplication) -> dict[str, int | float]:
 
 
 @pytest.mark.usefixtures("no_hosts")
-def test_results_are_those_of_sql_over_all_that_is_not_late_in_all_batches_and_over_resets(tmp_path: Path):
+def test_results_are_those_of_sql_over_all_that_is_not_late_in_all_batches_redeploys_and_resets(tmp_path: Path):
     pq.write_table(table(ROWS), tmp_path / "rows.parquet")
     (tmp_path / "queries.yaml").write_text(SPEC)
     compilation, results = compile_spec(tmp_path / "queries.yaml", Options()), wanted()
@@ -125,7 +127,27 @@ def test_results_are_those_of_sql_over_all_that_is_not_late_in_all_batches_and_o
     with LocalApplication(Home(tmp_path / "other"), compilation, 13, spark_engine) as local:
         run_some(local, 6)
         assert figures(local)["waiting_tuples"] > 0
+        more = SPEC + "  - {name: More, operator: FileSink, inputs: [Windows], parameters: {file: more}}\n"
+        (tmp_path / "queries.yaml").write_text(more)
+        assert redeploy(local, compile_spec(tmp_path / "queries.yaml", Options())).verdict == "kept"
+        run_some(local, 2)
         reset(local.home, local.name, local.units[0], force=True)
         local.report_running()
         local.run()
         assert published(local) == results
+
+
+def test_a_query_in_python_takes_the_watermarks_of_a_test():
+    app = Application("rates")
+    rows = app.stream(op.Beacon(), schema="k string, at timestamp, v bigint", name="Rows", event_time=event_time("at"))
+    query = "SELECT k, max(at) AS at, sum(v) AS v FROM self GROUP BY k, window(at, '10 seconds')"
+    sums = rows.sql(
+        query, "k string, at timestamp, v bigint", name="Sums", watermarks={"self": "eventTime"}, output_delay=10
+    )
+    sums.to_files("sums", name="Out")
+
+    def at(second: int) -> datetime.datetime:
+        return START + datetime.timedelta(seconds=second)
+
+    given = [("a", at(3), 1), ("a", at(2), 2), Watermark(at(8)), ("a", at(9), 4), ("a", at(7), 8), ("b", at(12), 16)]
+    assert counted(app.test({"Rows": given})["Out"]) == Counter({("a", at(9), 7): 1, ("b", at(12), 16): 1})

@@ -159,6 +159,12 @@ class _OperatorTime:
                 order.restore({part: state[f"{name}:{port}.{part}"] for part in _PARTS})
 
 
+def _looks_at_time(program: OperatorProgram) -> bool:
+    """Return True if an operator takes the watermark of an event-time graph, or its results have one."""
+    role = program.event_time
+    return role is not None and (bool(role.outputs) or EVENT_TIME in frame_parameters(program).watermarks.values())
+
+
 class QueryTime:
     """The event time of a query's operators, from batch to batch.
 
@@ -172,9 +178,9 @@ class QueryTime:
         self._operators = {
             index: _OperatorTime(program.operators[index], directories)
             for index in program.tasks[0].operators
-            if program.operators[index].event_time is not None
+            if _looks_at_time(program.operators[index])
         }
-        """The operators in event-time graphs, producers first."""
+        """The operators that take or give watermarks, producers first."""
         self._inner: dict[int, list[tuple[str, Watermarks]]] = {}
         """Operator -> the watermarks of the batch from operators of the query, with the names of their connections."""
         self._watermark: int | None = None
