@@ -13,9 +13,11 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import HERE
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration_tests.chaos.shapes import Tuples
 from streams_orchestration_tests.simulation.disks import Disk
+from streams_orchestration_tests.simulation.object_stores import ObjectStore
 
 STANDING_STILL = ("UNHEALTHY", LIMIT)
 """States of a unit in which no batch of it may be committed."""
@@ -27,6 +29,8 @@ class Checks:
 
     home: Home
     disk: Disk
+    store: ObjectStore | None
+    """The object store; None if the files that the catalog names are on the disk."""
     application: str
     wanted: dict[str, Tuples]
     """Sink -> the tuples of an undisturbed run."""
@@ -67,14 +71,40 @@ class Checks:
         """Return the number of the plan that is deployed."""
         return self.rows("SELECT plan FROM application")[0]["plan"]
 
-    def kept(self) -> list[Path]:
-        """Return the files that the catalog names, other than those that were published."""
+    def is_stored(self, name: str) -> bool:
+        """Return True if a file that the catalog names is in the object store."""
+        return self.store is not None and not name.startswith((HERE, "/"))
+
+    def exists(self, name: str) -> bool:
+        """Return True if a file that the catalog names is there."""
+        if self.store is not None and self.is_stored(name):
+            return self.store.holds(name)
+        return self._path(name).exists()
+
+    def survives(self, name: str) -> bool:
+        """Return True if a file is there after a loss of power, or is one that a reset makes again."""
+        return self.is_stored(name) or name.startswith(HERE) or self.disk.keeps(self._path(name))
+
+    def _path(self, name: str) -> Path:
+        return self.home.root / name.removeprefix(HERE)
+
+    def flip(self, name: str) -> str:
+        """Flip a bit of a file that the catalog names; return where."""
+        self.disk.flipped.add(name.rpartition("/")[2])
+        if self.store is not None and self.is_stored(name):
+            return self.store.flip(name)
+        return self.disk.flip(self._path(name))
+
+    def kept(self) -> list[str]:
+        """Return the files that the catalog names and that have content, other than those that were published."""
         names = {row["path"] for row in self.rows("SELECT path FROM segment WHERE NOT retracted")}
         for row in self.rows("SELECT files FROM operator_state"):
             names |= {file["path"] for file in json.loads(row["files"])}
         names |= {row["pending"] for row in self.rows("SELECT pending FROM sink_file WHERE NOT published")}
-        paths = (self.home.root / name for name in sorted(names))
-        return [path for path in paths if path.exists() and path.stat().st_size]
+        return [name for name in sorted(names) if self.exists(name) and self._has_content(name)]
+
+    def _has_content(self, name: str) -> bool:
+        return self.is_stored(name) or self._path(name).stat().st_size > 0
 
     def settled(self) -> set[Path]:
         """Return the published files that the catalog no longer names, so that nobody would publish them again."""
@@ -147,9 +177,9 @@ class Checks:
                 path for names in self._named(*(row[name] for name in ("pe", "batch", "generation"))) for path in names
             }
             for path in sorted(paths):
-                if not (self.home.root / path).exists():
+                if not self.exists(path):
                     yield f"{place}: {path} is gone"
-                elif not self.disk.keeps(self.home.root / path):
+                elif not self.survives(path):
                     yield f"{place}: {path} would not survive a loss of power"
 
     def _named(self, pe: int, batch: int, generation: int) -> Iterator[Iterable[str]]:

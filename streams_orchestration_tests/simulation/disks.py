@@ -65,7 +65,6 @@ class Disk:
             byte = file.read(1)
             file.seek(at)
             file.write(bytes([byte[0] ^ (1 << self.scheduler.choices.pick("bit", (1,) * 8))]))
-        self.flipped.add(path.name)
         return f"byte {at} of {size} of {path.name}"
 
     def lose_power(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from sqlalchemy import select
 
@@ -19,7 +19,9 @@ LEAVE_SECONDS = 90.0
 KINDS = ("host", "engine", "query", *NAMES)
 
 
-def left(home: Home, application: str, scheduler: Scheduler, sound: tuple[SimulatedMachine, ...]) -> Iterator[str]:
+def left(
+    home: Home, application: str, scheduler: Scheduler, sound: tuple[SimulatedMachine, ...], late: Set[str]
+) -> Iterator[str]:
     """Yield what is left, one sentence for each thing.
 
     Args:
@@ -27,6 +29,7 @@ def left(home: Home, application: str, scheduler: Scheduler, sound: tuple[Simula
         application: name of the application.
         scheduler: of the simulation.
         sound: the machines that are not broken for good.
+        late: addresses of objects that arrived after their writers had ended, perhaps behind the last sweep.
     """
     for process in scheduler.processes:
         if process.alive and process.machine in sound and _is_of_application(process):
@@ -44,7 +47,7 @@ def left(home: Home, application: str, scheduler: Scheduler, sound: tuple[Simula
     there |= {str(path) for path in home.results(application).glob("*/_pending/*")}
     if gone := named - there:
         yield f"{len(gone)} files that a commit names are gone, as {min(gone)}"
-    if garbage := there - named:
+    if garbage := there - named - late:
         yield f"{len(garbage)} files are left that no commit names, as {min(garbage)}"
 
 

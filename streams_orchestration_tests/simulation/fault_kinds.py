@@ -12,6 +12,7 @@ FREEZE_SECONDS = (2.0, 12.0, 40.0, 120.0)
 CUT_SECONDS = (1.0, 10.0, 30.0, 60.0)
 JUMP_SECONDS = (1.0, -1.0, 60.0, -60.0, 600.0, -600.0)
 AWAY_SECONDS = (0.1, 1.0, 5.0, 30.0)
+SLOW_SECONDS = (0.5, 4.0, 30.0)
 FOR_EVER = 1e9
 WAYS = ("dies", "stands still", "is cut off from the catalog", "is cut off from all")
 MOST_FLIPS = 3
@@ -219,7 +220,31 @@ def flip(faults: Faults, _step: str) -> str | None:
         paths = faults.checks.kept()
         if len(faults.disk.flipped) == MOST_FLIPS or not paths:
             return None
-        return faults.disk.flip(paths[faults.scheduler.choices.pick("file", (1,) * len(paths))])
+        return faults.checks.flip(paths[faults.scheduler.choices.pick("file", (1,) * len(paths))])
+
+
+def store_away(faults: Faults, _step: str) -> str:
+    """Let the object store answer no request for some time, also for longer than requests are repeated."""
+    assert faults.checks.store is not None
+    seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", (4, 3, 2, 1))]
+    faults.checks.store.away_until = faults.lasts(seconds)
+    return f"for {seconds} s"
+
+
+def unseen(faults: Faults, _step: str) -> str:
+    """Let the next writes take effect in the object store although their clients get an error."""
+    assert faults.checks.store is not None
+    faults.checks.store.unseen = 1 + faults.scheduler.choices.pick("writes", (3, 2, 1))
+    return f"{faults.checks.store.unseen} writes arrive unseen"
+
+
+def slow(faults: Faults, _step: str) -> str:
+    """Let the next write to the object store be under way for some time, in which its client may be killed."""
+    assert faults.checks.store is not None
+    seconds = SLOW_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(SLOW_SECONDS))]
+    faults.checks.store.slow = seconds
+    faults.lasts(seconds)
+    return f"the next write takes {seconds:g} s"
 
 
 def break_down(faults: Faults, step: str) -> str | None:
@@ -262,4 +287,7 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "cut_all": cut_all,
     "break": break_down,
     "flip": flip,
+    "store_away": store_away,
+    "unseen": unseen,
+    "slow": slow,
 }

@@ -17,17 +17,20 @@ CALM_WEIGHTS = (8, 2)
 DISRUPTIVE = (
     *("kill", "suicide", "stop", "zombie", "late", "away", "power", "full"),
     *("die", "freeze", "cut_catalog", "cut_storage", "cut_all", "jump", "jump_server", "flip", "break"),
+    *("store_away", "slow"),
 )
 """Kinds of faults that may cost a reset."""
 
 
 OF_MACHINES = ("jump_server", "late", "die", "freeze", "break", "cut_catalog", "cut_storage", "cut_all")
 """Kinds of faults that need several machines."""
+OF_STORES = ("store_away", "unseen", "slow")
+"""Kinds of faults that need an object store."""
 WEIGHTS = {
     "kill": 4, "suicide": 4, "stop": 2, "zombie": 15, "away": 1, "lost_before": 2, "lost_after": 2, "redeploy": 2,
     "savepoint": 1, "power": 1, "full": 1, "jump": 1, "die": 1, "freeze": 1, "cut_catalog": 1, "cut_storage": 1,
     "cut_all": 1, "break": 1, "flip": 1,
-    "jump_server": 1, "lost_rare": 8, "late": 2,
+    "jump_server": 1, "lost_rare": 8, "late": 2, "store_away": 1, "unseen": 2, "slow": 2,
 }  # fmt: skip
 """How often a kind of fault comes, relative to the others."""
 RARE = ("healer", "agent", "host", *NAMES)
@@ -148,6 +151,12 @@ class Faults:
             machine.catalog_away_until = machine.storage_away_until = 0.0
         self.shared.away_until = self.disk.full_until = 0.0
         self.shared.lose_next = None
+        self.held.clear()
+        for process in self.scheduler.processes:
+            if process.is_stopped and process.machine in (self.scheduler.here, *self.machines.sound):
+                self.scheduler.resume(process)
+        if self.checks.store is not None:
+            self.checks.store.away_until, self.checks.store.unseen, self.checks.store.slow = 0.0, 0, 0.0
 
     def release(self) -> None:
         """Let processes go on whose condition holds; called after each commit."""

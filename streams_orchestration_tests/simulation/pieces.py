@@ -25,6 +25,8 @@ RATES = (0.06, 0.02, 0.12)
 """Parts of the steps that have a fault: with many of them an application hardly comes from one epoch to the next."""
 MACHINES = (0, 3)
 """Machines with agents, apart from the one of those who deploy and heal."""
+STORAGES = ("local", "s3")
+"""Places of the files that the catalog names."""
 VARIED = 4
 """Runs for each of which one more is a variation of a run that has hit a new mark."""
 VARIANTS = 4
@@ -49,9 +51,11 @@ def search(seed: int, faults: int, most: int) -> int:
             break
         shape, variant = shapes[number % len(shapes)], number // len(shapes) % VARIANTS
         rate, machines = RATES[number % len(RATES)], MACHINES[number // 2 % len(MACHINES)]
+        storage = STORAGES[number // 4 % len(STORAGES)]
         first = seed + number * RUNS
         wanted: list[Wanted] = [
-            Case(each, most, shape, variant, rate, machines=machines) for each in range(first, first + RUNS)
+            Case(each, most, shape, variant, rate, machines=machines, storage=storage)
+            for each in range(first, first + RUNS)
         ]
         wanted += [_variation(kept, first + RUNS * seed + number) for _ in range(RUNS // VARIED) if kept]
         for verdict in simulated(wanted):

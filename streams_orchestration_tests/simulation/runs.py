@@ -31,6 +31,7 @@ from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.observing.watching import observed_status, read_pulses
 from streams_orchestration.runtime.promises import BrokenPromiseError
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import HERE
 from streams_orchestration.runtime.units.failures import LAUNCHES, failures
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, outcome
 from streams_orchestration_tests.simulation import catalogs, processes, worlds
@@ -41,9 +42,10 @@ from streams_orchestration_tests.simulation.disks import Disk
 from streams_orchestration_tests.simulation.endings import LEAVE_SECONDS, left
 from streams_orchestration_tests.simulation.engines import Cluster, switch
 from streams_orchestration_tests.simulation.fault_kinds import KINDS
-from streams_orchestration_tests.simulation.faults import DISRUPTIVE, OF_MACHINES, Faults, Place
+from streams_orchestration_tests.simulation.faults import DISRUPTIVE, OF_MACHINES, OF_STORES, Faults, Place
 from streams_orchestration_tests.simulation.histories import Histories
 from streams_orchestration_tests.simulation.machines import Machines, Pipes
+from streams_orchestration_tests.simulation.object_stores import ObjectStore
 from streams_orchestration_tests.simulation.redeploys import Redeploys
 from streams_orchestration_tests.simulation.savepoints import judged
 from streams_orchestration_tests.simulation.scheduler import Scheduler
@@ -77,6 +79,8 @@ class Case:
     kinds: tuple[str, ...] = tuple(KINDS)
     machines: int = 0
     """Machines that take hosts; without any, hosts run where the application is deployed."""
+    storage: str = "local"
+    """`s3` if the files that the catalog names are in an object store."""
 
 
 @dataclass
@@ -129,7 +133,8 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
     began = time.process_time()
     verdict = Verdict(case, choices=choices)
     place = MEMORY if MEMORY.is_dir() else None
-    with tempfile.TemporaryDirectory(prefix=prefix_of(os.getpid()), dir=place) as name, ExitStack() as stack:
+    with tempfile.TemporaryDirectory(prefix=prefix_of(os.getpid()), dir=place) as name, ExitStack() as outer:
+        stack = outer.enter_context(ExitStack())
         directory = Path(name)
         home = Home(directory / "home").prepare()
         (directory / "aside").mkdir()
@@ -137,6 +142,9 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         disk = Disk(scheduler, home.root, directory / "aside")
         scheduler.tell = print if tell else None
         scheduler.place = name
+        store = ObjectStore(scheduler) if case.storage == "s3" else None
+        if store is not None:
+            outer.enter_context(store.installed())
         stack.enter_context(_quiet())
         stack.enter_context(worlds.installed(scheduler))
         stack.enter_context(processes.installed(scheduler))
@@ -156,10 +164,10 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         shape = shape_at(case.shape, case.variant)
         disk.settle()
         checks = Checks(
-            home, disk, compilation.logical.application, wanted.results, shape.ordered, "redeploy" in case.kinds
+            home, disk, store, compilation.logical.application, wanted.results, shape.ordered, "redeploy" in case.kinds
         )
         stack.callback(checks.close)
-        histories = Histories(checks.rows, lambda name: (home.root / name).exists(), shared)
+        histories = Histories(checks.rows, lambda name: name.startswith(HERE) or checks.exists(name), shared)
         checks.histories = histories
         scheduler.on_host, scheduler.on_kill = histories.started, histories.killed
 
@@ -169,7 +177,8 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
 
         stack.enter_context(patch.object(promises, "broken", broken))
         redeploys = Redeploys(scheduler, home, disk, redeployed, checks.wrong)
-        kinds = tuple(kind for kind in case.kinds if case.machines or kind not in OF_MACHINES)
+        impossible = (*(() if case.machines else OF_MACHINES), *(() if store is not None else OF_STORES))
+        kinds = tuple(kind for kind in case.kinds if kind not in impossible)
         faults = Faults(
             *(scheduler, shared, case.faults, case.rate, kinds, KINDS, checks, redeploys, disk, machines),
             lambda: histories.phase,
@@ -195,7 +204,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         verdict.mark, verdict.trace = scheduler.mark, tuple(scheduler.trace)
         stack.close()  # what was saved begins again in this process's own surroundings
         if not verdict.wrong:
-            verdict.wrong += judged(home, shape, redeployed[0], wanted, may_be_damaged=bool(disk.flipped))
+            verdict.wrong += judged(home, shape, redeployed[0], wanted, store, may_be_damaged=bool(disk.flipped))
     verdict.taken = time.process_time() - began
     return verdict
 
@@ -267,7 +276,8 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
     faults.cease()
     if over == ["completed"] and not checks.wrong:
         scheduler.run(lambda: bool(checks.wrong), LEAVE_SECONDS)
-        checks.wrong += left(home, name, scheduler, (scheduler.here, *faults.machines.sound))
+        late = set() if checks.store is None else checks.store.late
+        checks.wrong += left(home, name, scheduler, (scheduler.here, *faults.machines.sound), late)
     verdict.wrong += checks.wrong
     if verdict.wrong or over == ["completed"]:
         return

@@ -16,16 +16,19 @@ from streams_orchestration_tests.chaos.shapes import Shape
 from streams_orchestration_tests.chaos.undisturbed import Outcome, outcome
 from streams_orchestration_tests.runtime.saved import begun
 from streams_orchestration_tests.simulation.cases import hurried
+from streams_orchestration_tests.simulation.object_stores import ObjectStore
 
 
 def judged(
-    home: Home, shape: Shape, plan: Deployable, wanted: Outcome, *, may_be_damaged: bool = False
+    home: Home, shape: Shape, plan: Deployable, wanted: Outcome, store: ObjectStore | None, *, may_be_damaged: bool
 ) -> Iterator[str]:
     """Yield what is wrong with the savepoints of an application, also with those whose makers were killed.
 
     If a bit was flipped, a savepoint may be refused with words that say so.
     """
     for place in sorted(saved(home, plan.name), key=lambda place: place.name):
+        if store is not None:
+            store.forget_catalog()  # of the application that was saved, which is over
         try:
             left = _ended(place, shape, plan)
         except StreamsRuntimeError as error:

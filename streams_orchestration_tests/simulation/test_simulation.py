@@ -72,6 +72,17 @@ def test_machines_fail_and_the_end_is_that_of_an_undisturbed_run(shape: str):
         assert verdict["wrong"] == [], verdict
 
 
+@pytest.mark.parametrize("machines", ["0", "3"])
+def test_an_object_store_fails_and_lies_and_the_end_is_that_of_an_undisturbed_run(machines: str):
+    (verdict,) = simulate("--storage", "s3", "--shape", "two_regions", "--machines", machines, "--faults", "40")
+    assert verdict["wrong"] == [], verdict
+
+
+def test_a_write_that_arrives_unseen_in_an_object_store_costs_no_reset():
+    (verdict,) = simulate("--storage", "s3", "--kind", "unseen", "--faults", "40")
+    assert (verdict["wrong"], verdict["resets"]) == ([], 0), verdict
+
+
 def test_a_clock_that_is_set_costs_no_reset_of_hosts_that_machines_run():
     for verdict in simulate("--machines", "3", "--kind", "jump", "--runs", "2"):
         assert (verdict["wrong"], verdict["resets"]) == ([], 0), verdict

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+from collections.abc import Collection
 
 from sqlalchemy import func, select
 
@@ -39,7 +40,7 @@ from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.bounded_run import end_bounded_run
 from streams_orchestration.runtime.units.cut_files import check_cuts
-from streams_orchestration.runtime.units.garbage import Garbage, sweep, unknown_pes
+from streams_orchestration.runtime.units.garbage import Garbage, collect_garbage, sweep, unknown_pes
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration.runtime.units.watch import PeOfUnit, changes_soon, observe
 
@@ -187,8 +188,7 @@ class Host:
                 collected = began
             if self._done():
                 self.stop_all()
-                self.garbage.collect()
-                self._sweep_all()
+                self._clear(self.timed)
                 self.lineage.stop()
                 return "COMPLETED"
             next_turn = TICK_SECONDS if self.news else LOOK_SECONDS if observes else OBSERVE_SECONDS
@@ -296,11 +296,16 @@ class Host:
         self.deadline = min((row.deadline for row in rows if row.deadline is not None), default=math.inf)
         return self.queries.match(rows) or news
 
-    def _sweep_all(self) -> None:
-        """Remove leftovers of publishers and redeploys that died: no query will start any more and do so."""
-        timed = {pe: program for pe, program in self.queries.programs.items() if program.unit in self.timed}
-        pes = (*timed, *unknown_pes(self.catalog, self.home, self.application))
-        sweep(self.catalog, self.home, self.application, pes, timed.values())
+    def _clear(self, units: Collection[str]) -> None:
+        """Remove the garbage of complete units, and the leftovers of processes that died: no query will do so."""
+        programs = self.queries.programs
+        collect_garbage(self.catalog, self.application, programs.values(), units, self.plan)
+        mine = {pe: program for pe, program in programs.items() if program.unit in units}
+        pes = (*mine, *unknown_pes(self.catalog, self.home, self.application))
+        sweep(self.catalog, self.home, self.application, pes, mine.values())
+
+    def _clear_all(self) -> None:
+        self._clear({program.unit for program in self.queries.programs.values()})
 
     def _see_start(self) -> None:
         """Record the duration of the host's start, once its first batch is committed."""
@@ -328,17 +333,15 @@ class Host:
         p = tables.pe
         with self.catalog.read() as connection:
             open_pes = select(p.c.id).where(p.c.application == self.application, p.c.host == self.number, ~p.c.final)
-            if connection.execute(open_pes).first() is not None:
+            if connection.execute(open_pes).first() is not None or held_units(connection, self.application):
                 return False
-        complete(self.catalog, self.application)
+        complete(self.catalog, self.application, self._clear_all)
         u = tables.unit
         with self.catalog.read() as connection:
             unfinished = select(u.c.name).where(
                 u.c.application == self.application, u.c.name.in_(self.timed), u.c.state != "COMPLETED"
             )
-            if connection.execute(unfinished).first() is not None:
-                return False
-            return not held_units(connection, self.application)
+            return connection.execute(unfinished).first() is None
 
     def _quiesce(self) -> None:
         """Wait up to `QUIET_SECONDS` for the batches under way; no new ones begin in a stopped application."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import filecmp
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -228,10 +228,16 @@ def gone(row: DueOutput) -> OutputError:
     return OutputError(row.operator, message, lost=True)
 
 
-def complete(catalog: Catalog, application: str) -> bool:
+def complete(catalog: Catalog, application: str, sweep: Callable[[], object] = lambda: None) -> bool:
     """Mark units whose PEs have all made their final commit, and then the application, as completed.
 
     Call it after publishing.
+
+    Args:
+        catalog: the catalog of the application.
+        application: the name of the application.
+        sweep: removes the files that no commit names. It is called before the application is marked: afterwards nobody
+            starts a host that was killed meanwhile.
 
     Returns:
         True if the application is completed.
@@ -249,6 +255,9 @@ def complete(catalog: Catalog, application: str) -> bool:
         unfinished |= set(connection.scalars(select(u.c.name).where(*on_trial)))
     done = waiting - unfinished
     if done:
+        if done == waiting:
+            remove_merged(catalog.store, application, _pending_directories(catalog, application))
+            sweep()
         with catalog.write() as connection:
             connection.execute(
                 update(u).where(u.c.application == application, u.c.name.in_(done)).values(state="COMPLETED")
@@ -256,7 +265,6 @@ def complete(catalog: Catalog, application: str) -> bool:
             if done == waiting:
                 connection.execute(update(a).where(a.c.name == application).values(state="COMPLETED"))
     if done == waiting:
-        remove_merged(catalog.store, application, _pending_directories(catalog, application))
         remove_empty(catalog, application)
     return done == waiting
 
@@ -282,7 +290,7 @@ def _pending_directories(catalog: Catalog, application: str) -> set[Path]:
         of_sinks = select(s.c.place, s.c.pending).where(s.c.application == application, s.c.pending.is_not(None))
         its_sink = (s.c.application == f.c.application) & (s.c.operator == f.c.operator)
         waiting = select(s.c.place, f.c.pending).join(f, its_sink).where(f.c.application == application)
-        seen = {(row.place, Path(row.pending)) for row in connection.execute(of_sinks)}
+        seen = {(row.place, path_of(catalog.store, row.pending)) for row in connection.execute(of_sinks)}
         seen |= {(row.place, path_of(catalog.store, row.pending).parent) for row in connection.execute(waiting)}
     return {_outermost(directory, Path(place)) for place, directory in seen}
 

@@ -15,6 +15,8 @@ from streams_orchestration.runtime.storage.store import Store, remove_files
 
 MERGED = "merged"
 """Prefix of the names of files into which a publisher has merged several."""
+BEGUN = ".*"
+"""Pattern of the names of files that are not complete yet, as `write_whole` makes them."""
 _KIND = "waiting"
 _DEPTH = 4
 """The number of parts in the result of `waiting_of`; the parts after them are the path in the state directory."""
@@ -26,7 +28,7 @@ def waiting_of(application: str, pe: int) -> str:
 
 
 def remove_merged(store: Store, application: str, directories: Iterable[Path]) -> None:
-    """Remove merged files of a completed application, in which no commit names one any more.
+    """Remove merged files of a completed application, in which no commit names one any more, and begun copies.
 
     Args:
         store: the store of the application.
@@ -34,8 +36,9 @@ def remove_merged(store: Store, application: str, directories: Iterable[Path]) -
         directories: the directories of this machine in which its sinks keep pending files.
     """
     with suppress(OSError):
-        for path in (path for directory in directories for path in files_below(directory, f"{MERGED}-*")):
-            path.unlink(missing_ok=True)
+        for directory in directories:
+            for path in (*files_below(directory, f"{MERGED}-*"), *files_below(directory, BEGUN)):
+                path.unlink(missing_ok=True)
         for address in store.below(f"{data_of(application)}/{_KIND}") if store.address else ():
             if address.rpartition("/")[2].startswith(MERGED):
                 forget_file(store, address)

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.sinks.publishing import complete, remove_empty
+from streams_orchestration.runtime.sinks.publishing import remove_empty
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -35,13 +35,17 @@ def test_two_hosts_that_end_together_may_remove_the_same_directories(tmp_path: P
     assert not pending.exists()
 
 
-def test_a_merged_file_that_no_commit_names_is_removed_when_the_application_is_completed(tmp_path: Path):
+@pytest.mark.parametrize("name", ["day=5/merged-000-5.parquet", ".000-5.parquet.5"])
+def test_a_file_that_a_killed_publisher_has_left_is_removed_when_the_application_is_completed(
+    name: str, tmp_path: Path
+):
     graph = [source("Rows", write_rows(tmp_path / "rows.parquet", 5)), sink("Out", "Rows")]
     local = LocalApplication(Home(tmp_path / "home"), compiled(graph))
-    local.run()
+    local.commit(boundary=True)
     with local.catalog.read() as connection:
-        pending = Path(connection.scalars(select(tables.sink.c.pending)).one() or "")
-    (pending / "day=5").mkdir(parents=True)
-    (pending / "day=5" / "merged-000-of-a-killed-process.parquet").touch()
-    assert complete(local.catalog, "app")
+        (first,) = connection.scalars(select(tables.sink_file.c.pending))
+    pending = Path(first).parent
+    (pending / name).parent.mkdir(exist_ok=True)
+    (pending / name).touch()
+    local.run()
     assert not pending.exists()
