@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -135,9 +136,9 @@ class Clock:
         rises = np.r_[first, rises[rises > first]]
         if len(rises) == 1 or int(np.diff(marks[rises]).min()) >= self._gap:
             return rises
-        steps, values = [0], marks[rises]
+        steps, values = [0], marks[rises].tolist()
         while True:
-            following = int(np.searchsorted(values, _later(int(values[steps[-1]]), self._gap)))
+            following = bisect_left(values, _later(values[steps[-1]], self._gap), steps[-1])
             if following == len(values):
                 return rises[steps]
             steps.append(following)

@@ -50,7 +50,9 @@ class PartitionTime:
         self.count += len(times)
         if guard is not None:
             return self._enter_guarded(times, lag, guard)
-        reached = np.maximum(np.maximum.accumulate(times), self.greatest)
+        reached = np.maximum.accumulate(times)
+        if reached[0] < self.greatest:
+            reached[: np.searchsorted(reached, self.greatest)] = self.greatest
         self.greatest = int(reached[-1])
         return reached, 0
 

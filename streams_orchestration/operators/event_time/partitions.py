@@ -240,14 +240,16 @@ class Partitions:
                 continue
             mine, partition = positions[begin:end], self._members[name]
             before = partition.greatest
-            reached, ahead = partition.enter(times[mine], self._lag, self._guard)
+            start, stop = int(mine[0]), int(mine[-1]) + 1
+            own = times[start:stop] if stop - start == len(mine) else times[mine]
+            reached, ahead = partition.enter(own, self._lag, self._guard)
             self._ahead += ahead
-            former = np.r_[before, reached[:-1]]
-            rises = reached > former
-            rises[0] |= woken and reached[0] != NO_TIME
-            olds.append(former[rises])
-            news.append(reached[rises])
-            places.append(mine[rises] + 1)
+            later = np.flatnonzero(reached[1:] > reached[:-1]) + 1
+            if reached[0] > before or (woken and reached[0] != NO_TIME):
+                later = np.concatenate(([0], later))
+            olds.append(np.where(later > 0, reached[later - 1], before))
+            news.append(reached[later])
+            places.append(mine[later] + 1)
         active = [each.greatest for each in self._members.values() if not each.idle]
         if len(active) == 1:
             yield Least(places[0], news[0])

@@ -135,7 +135,7 @@ class EventTimeGroups:
             numbers = keys[part]
             if entries.places is not None:
                 some, numbers = some.take(entries.places), numbers[entries.places]
-            self.cells.add(entries.slices, numbers, some)
+            self.cells.add(entries.slices, numbers, some, entries.pairs)
             due = self.panes.due(own, self.cells)
             if due is not None:
                 self._fire(due, own)

@@ -148,6 +148,12 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
             self.stamps[rows] = self.clock
         return rows
 
+    def write_rows(self, rows: np.ndarray) -> None:
+        """Count rows of present keys as changed, because their values are about to be written."""
+        if len(rows):
+            self.stamps[rows] = self.clock
+            self.touch()
+
     def column(self, name: str) -> np.ndarray:
         """Return a value attribute as an array by row, valid until keys are added.
 

@@ -133,11 +133,26 @@ class PaneCells:
         self.next += len(new)
         return numbers[rows]
 
-    def add(self, slices: np.ndarray, keys: np.ndarray, tuples: Evaluated) -> None:
-        """Add tuples, in order of arrival, to the cells of their slices and keys."""
+    def add(
+        self,
+        slices: np.ndarray,
+        keys: np.ndarray,
+        tuples: Evaluated,
+        pairs: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> None:
+        """Add tuples, in order of arrival, to the cells of their slices and keys.
+
+        Args:
+            slices: the slice of each tuple.
+            keys: the number of each tuple's key.
+            tuples: the tuples.
+            pairs: the distinct pairs of partition and slice, if they are known; see `PaneEntries`.
+        """
         if not len(slices):
             return
-        heads, codes = distinct([pa.array(slices), pa.array(keys)], len(slices))
+        if pairs is None or self._divided or not self.width:
+            pairs = distinct([pa.array(slices), pa.array(keys)], len(slices))
+        heads, codes = pairs
         cells = number_batch(slice=slices[heads], key=keys[heads])
         rows = self.cells.rows_of(cells)
         self.cells.column("fresh")[rows] = True
@@ -230,8 +245,7 @@ class PaneCells:
     def restart(self, rows: np.ndarray) -> None:
         """Reset cells to the value without tuples, for panes that show only the tuples since their last firing."""
         rows = np.unique(rows)
-        self.cells.stamps[rows] = self.cells.clock
-        self.cells.touch()
+        self.cells.write_rows(rows)
         self.cells.column("fresh")[rows] = False
         for name in self.measures:
             counts, values = self._running(name)

@@ -54,6 +54,9 @@ class PaneEntries(NamedTuple):
     places: np.ndarray | None
     """For each entry, the position of its tuple in the piece; None if each tuple has one entry, in this order."""
     slices: np.ndarray
+    pairs: tuple[np.ndarray, np.ndarray] | None = None
+    """The first entry of each distinct pair of partition and slice, and the number of the pair of each entry, as
+    `distinct` returns them; None if they are not known."""
 
 
 class Due(NamedTuple):

@@ -44,6 +44,8 @@ class SessionPanes:
         extent = pa.schema([("last", pa.int64()), ("index", pa.int64()), ("fresh", pa.bool_())])
         self.sessions = KeyedState(number_schema("partition", "start"), extent)
         """Maps (partition, first time) to the last time, the number of firings, and whether tuples came since."""
+        self._due = np.zeros(0, np.int64)
+        """The rows of the sessions that `due` returned last, in their order."""
         self._next_due = self._next_closed = END
         """Watermarks below which no session fires, and none is closed."""
 
@@ -76,17 +78,18 @@ class SessionPanes:
     def take(self, tuples: Arrivals, steps: Steps) -> PaneEntries:
         """Return the cells of a piece's tuples; extend, join and open sessions."""
         slices = tuples.times // self._gap
-        if len(slices):
-            self._extend(tuples.times, tuples.partitions, slices)
-        return PaneEntries(None, slices)
+        if not len(slices):
+            return PaneEntries(None, slices)
+        pairs = distinct([pa.array(tuples.partitions), pa.array(slices)], len(slices))
+        self._extend(tuples.times, tuples.partitions, *pairs)
+        return PaneEntries(None, slices, pairs)
 
-    def _extend(self, times: np.ndarray, partitions: np.ndarray, slices: np.ndarray) -> None:
-        """Add the tuples of partitions, given with the slice of each, to known sessions and new ones."""
+    def _extend(self, times: np.ndarray, partitions: np.ndarray, heads: np.ndarray, codes: np.ndarray) -> None:
+        """Add the tuples of partitions, given with their pairs of partition and slice, to known and new sessions."""
         rows = self.sessions.rows()
         rows = rows[np.isin(self.sessions.key_column("partition")[rows], partitions)]
         known, starts = (self.sessions.key_column(name)[rows] for name in ("partition", "start"))
         ends = self.sessions.column("last")[rows]
-        heads, codes = distinct([pa.array(partitions), pa.array(slices)], len(slices))
         earliest, latest = times[heads], times[heads]
         np.minimum.at(earliest, codes, times)
         np.maximum.at(latest, codes, times)
@@ -126,6 +129,7 @@ class SessionPanes:
         at = np.searchsorted(steps.values, ends)
         order = np.lexsort((starts, ends, at))
         at, starts, ends, partitions = at[order], starts[order], ends[order], partitions[order]
+        self._due = rows[order]
         new = (at[1:] != at[:-1]) | (starts[1:] != starts[:-1]) | (ends[1:] != ends[:-1])
         ranges = self._ranges(partitions, starts, ends - self._gap)._replace(rank=np.cumsum(np.r_[0, new]))
         return Due(at, starts, starts, ends, ranges, ends - self._gap)
@@ -135,8 +139,8 @@ class SessionPanes:
 
     def fired(self, due: Due, ranges: np.ndarray, partitions: np.ndarray, steps: Steps) -> Fired:
         """Count a firing of each of the due sessions with the given numbers."""
-        keys = number_batch(partition=partitions, start=due.panes[ranges])
-        rows = self.sessions.rows_of(keys)
+        rows = self._due[ranges]
+        self.sessions.write_rows(rows)
         index = self.sessions.column("index")[rows]
         self.sessions.column("index")[rows] = index + 1
         self.sessions.column("fresh")[rows] = False
