@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.nexmark.application import EVENT_TIME, QUERIES, STREAMED, document, sql
+from benchmarks.nexmark.application import ALIKE, EVENT_TIME, QUERIES, STREAMED, Way, document, sql
 from benchmarks.nexmark.events import events, out_of_order, write_events
 from benchmarks.nexmark.expected import SQL, expected
 from benchmarks.nexmark.throughput import compare, total
@@ -60,9 +60,11 @@ def test_every_query_has_its_sql():
 
 
 @pytest.mark.parametrize("batch", [700, pytest.param(3_000, marks=pytest.mark.deep)])
-@pytest.mark.parametrize("query", sorted(QUERIES))
-def test_a_query_gives_what_duckdb_does(query: str, batch: int):
-    made = document(query, EVENTS, EVERY)
+@pytest.mark.parametrize(
+    ("query", "how"), [*((query, "operators") for query in sorted(QUERIES)), *((query, "in_order") for query in ALIKE)]
+)
+def test_a_query_gives_what_duckdb_does(query: str, how: Way, batch: int):
+    made = document(query, EVENTS, EVERY, how=how)
     (actual,) = run_in_process(deepcopy(made), {}, options=ONE_PE, batch=batch).values()
     wanted = rows(expected(query, events(0, EVENTS, EVERY)))
     assert wanted

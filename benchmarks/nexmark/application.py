@@ -15,7 +15,9 @@ STREAMED = [query for query, parts in QUERIES.items() if "watermarks" in parts]
 """Those that Spark can stream."""
 EVENT_TIME = [query for query, parts in QUERIES.items() if "eventTime" in parts]
 """Those with windows of event time."""
-Way = Literal["operators", "sql", "event_time"]
+ALIKE = [query for query, parts in QUERIES.items() if "inOrder" in parts]
+"""Those whose operators for events in order are of other kinds, and that have some of the same kinds beside them."""
+Way = Literal["operators", "sql", "event_time", "in_order"]
 
 
 def document(query: str, events: int, every: int = 100, *, how: Way = "operators", files: str = "") -> dict[str, Any]:
@@ -25,7 +27,8 @@ def document(query: str, events: int, every: int = 100, *, how: Way = "operators
         query: as in `queries.yaml`.
         events: how many there are.
         every: microseconds between two events.
-        how: with standard operators, as a query of Spark's, or with windows of event time.
+        how: with standard operators, as a query of Spark's, with windows of event time, or with the same kinds of
+            operators for events in order.
         files: a directory of `write_events`; else the source makes the events.
     """
     parts = QUERIES[query]
@@ -45,6 +48,7 @@ def document(query: str, events: int, every: int = 100, *, how: Way = "operators
     ]
     operators = {
         "operators": parts["operators"], "sql": [sql_operator(query, every)], "event_time": parts.get("eventTime", []),
+        "in_order": parts.get("inOrder", []),
     }[how]  # fmt: skip
     sink = {
         "name": "Sink", "operator": "FileSink", "inputs": ["Result"],

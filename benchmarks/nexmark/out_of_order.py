@@ -9,12 +9,12 @@ events that are out of order, with the same lag; see `throughput`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.harness import Row
-from benchmarks.nexmark.application import EVENT_TIME, Way, document
+from benchmarks.nexmark.application import ALIKE, EVENT_TIME, Way, document
 from benchmarks.nexmark.events import out_of_order, write_events
 from benchmarks.nexmark.throughput import SLICE, measured
 from streams_orchestration.compiler.compiling import compile_application
@@ -44,17 +44,26 @@ def runs(query: str, how: Way, files: Path, events: int, scratch: Path) -> Calla
     return run
 
 
-def beside_operators(events: int, repeat: int) -> dict[str, tuple[float, float]]:
-    """Return events a second by query: those out of order with windows of event time, and those in order without."""
+def beside_operators(
+    events: int, repeat: int, queries: Iterable[str], how: Way = "operators"
+) -> dict[str, tuple[float, float]]:
+    """Return events a second by query: those out of order with windows of event time, and those in order without.
+
+    Args:
+        events: the number of events.
+        repeat: how often each is run; the quickest run counts.
+        queries: the queries.
+        how: the operators for events in order.
+    """
     figures: dict[str, tuple[float, float]] = {}
     with TemporaryDirectory(prefix="bench-") as directory:
         ordered, shuffled = Path(directory, "ordered"), Path(directory, "shuffled")
         write_events(ordered, events, SLICE)
         write_events(shuffled, events, SLICE, numbers=out_of_order(events))
-        for query in EVENT_TIME:
+        for query in queries:
             both = (
                 runs(query, "event_time", shuffled, events, Path(directory)),
-                runs(query, "operators", ordered, events, Path(directory)),
+                runs(query, how, ordered, events, Path(directory)),
             )
             taken = [[run() for run in both] for _ in range(repeat)]
             new, today = (events / min(column) for column in zip(*taken, strict=True))
@@ -77,7 +86,10 @@ def beside_spark(events: int) -> dict[str, tuple[float, float]]:
 def rows(*, quick: bool = False) -> list[Row]:
     """Every query against today's operators, and against Spark."""
     result: list[Row] = []
-    for query, (new, today) in beside_operators(QUICK_EVENTS if quick else EVENTS, 3 if quick else 5).items():
+    count, repeat = (QUICK_EVENTS, 3) if quick else (EVENTS, 5)
+    for query, (new, alike) in beside_operators(count, repeat, ALIKE, "in_order").items():
+        result.append(Row(f"Nexmark {query} out of order / the same operators in order", new, "/s", alike))
+    for query, (new, today) in beside_operators(count, repeat, EVENT_TIME).items():
         result.append(Row(f"Nexmark {query} out of order / in order", new, "/s", today, TO_OPERATORS, at_least=True))
     for query, (own, spark) in beside_spark(QUICK_EVENTS * 3 if quick else SPARK_EVENTS).items():
         result.append(Row(f"Nexmark {query} out of order / Spark", own, "/s", spark, TO_SPARK[query], at_least=True))
