@@ -104,6 +104,6 @@ def need(result: Result | None) -> Result:
         ValueError: that stage has not run.
     """
     if result is None:
-        message = "a stage was computed before one that it reads"
+        message = "a stage of the compiler was computed before another one whose result it reads"
         raise ValueError(message)
     return result

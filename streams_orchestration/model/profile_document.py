@@ -120,18 +120,18 @@ def profile_from_mapping(tree: Mapping[str, Any]) -> Profile:
     document = validated(_Document, tree)
     measured = datetime.fromisoformat(document.measured_at).timestamp() if document.measured_at else None
     return Profile(
-        document.application,
-        document.seconds,
-        tuple(StreamProfile(x.operator, x.tuples, x.port, x.bytes, _place(x)) for x in document.streams),
-        tuple(OperatorProfile(x.operator, x.cpu_seconds, x.inputs, _place(x)) for x in document.operators),
-        _transport(document.transport),
-        tuple(PeProfile(x.pe, x.cpu_seconds, x.overhead_seconds, x.busy_seconds) for x in document.pes),
-        tuple(Unmeasured(x.operator, x.reason, x.port) for x in document.unmeasured),
-        document.fingerprint,
-        measured,
-        document.processors,
-        document.surroundings_seconds,
-        _place(document),
+        application=document.application,
+        seconds=document.seconds,
+        streams=tuple(StreamProfile(x.operator, x.tuples, x.port, x.bytes, _place(x)) for x in document.streams),
+        operators=tuple(OperatorProfile(x.operator, x.cpu_seconds, x.inputs, _place(x)) for x in document.operators),
+        transport=_transport(document.transport),
+        pes=tuple(PeProfile(x.pe, x.cpu_seconds, x.overhead_seconds, x.busy_seconds) for x in document.pes),
+        unmeasured=tuple(Unmeasured(x.operator, x.reason, x.port) for x in document.unmeasured),
+        fingerprint=document.fingerprint,
+        measured_at=measured,
+        processors=document.processors,
+        surroundings_seconds=document.surroundings_seconds,
+        location=_place(document),
     )
 
 

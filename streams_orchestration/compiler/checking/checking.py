@@ -64,9 +64,9 @@ def check_parameters(done: Stages) -> list[Diagnostic]:
     wrong = [fault for each in checked for fault in faulty_natives(each.operator, deploys=False)]
     wrong += [fault for each in checked for fault in refused_calls(each.operator, done.regions, deploys=False)]
     standard = [each for each in checked if is_standard(each.operator)]
-    found = [finding.diagnostic for each in standard for finding in _findings(each, None) if finding.anywhere]
+    found = [finding.diagnostic for each in standard for finding in _faults(each, None) if finding.anywhere]
     native = [each for each in checked if each.operator.is_native and each.operator.implementation is not None]
-    found += [finding.diagnostic for each in native for finding in _findings(each, None)]
+    found += [finding.diagnostic for each in native for finding in _faults(each, None)]
     return [*wrong, *found, *_advice(standard)]
 
 
@@ -105,7 +105,7 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
         if any(each.code == "SO0734" for each in refused):
             continue
         with noted() as found:
-            diagnostics += (finding.diagnostic for finding in _findings(each, places))
+            diagnostics += (finding.diagnostic for finding in _faults(each, places))
         if notes is not None and found:
             notes[operator.index] = found
     return [*diagnostics, *_advice(checked)]
@@ -182,22 +182,22 @@ def _advice(operators: Iterable[_Checked]) -> Iterator[Diagnostic]:
             yield _diagnostic("SO5011", operator, text, text.partition(":")[0])
 
 
-class _Finding(NamedTuple):
+class _Fault(NamedTuple):
     diagnostic: Diagnostic
     anywhere: bool = False
     """True if the fault is one in IBM Streams, too, and not only when the application runs here."""
 
 
-def _findings(checked: _Checked, places: dict[Path | str, LogicalOperator] | None) -> list[_Finding]:
-    """Return the faults of one operator as `_found` does, with each secret value in a message hidden."""
+def _faults(checked: _Checked, places: dict[Path | str, LogicalOperator] | None) -> list[_Fault]:
+    """Return the faults of one operator as `_faults_as_raised` does, with each secret value in a message hidden."""
     secret = [checked.operator.parameters, checked.submission]
     return [
         finding._replace(diagnostic=replace(finding.diagnostic, message=hidden_in(finding.diagnostic.message, secret)))
-        for finding in _found(checked, places)
+        for finding in _faults_as_raised(checked, places)
     ]
 
 
-def _found(checked: _Checked, places: dict[Path | str, LogicalOperator] | None) -> list[_Finding]:
+def _faults_as_raised(checked: _Checked, places: dict[Path | str, LogicalOperator] | None) -> list[_Fault]:
     """Return the faults of one operator.
 
     Args:
@@ -209,7 +209,7 @@ def _found(checked: _Checked, places: dict[Path | str, LogicalOperator] | None) 
     try:
         implementation = load_operator(operator)
     except ImplementationError as error:
-        return [_Finding(_diagnostic("SO5002", operator, str(error)))]
+        return [_Fault(_diagnostic("SO5002", operator, str(error)))]
     if written is None:
         return []
     if foreign := _foreign_logic(operator, implementation, written):
@@ -218,36 +218,36 @@ def _found(checked: _Checked, places: dict[Path | str, LogicalOperator] | None) 
         parameters = implementation.Parameters.model_validate(written)
     except ValidationError as error:
         wrong = [each for each in parameter_errors(implementation, error) if not each.of_clause]
-        found = [_Finding(_diagnostic("SO5003", operator, each.text, each.parameter), each.anywhere) for each in wrong]
+        found = [_Fault(_diagnostic("SO5003", operator, each.text, each.parameter), each.anywhere) for each in wrong]
         sound = {name: value for name, value in written.items() if name not in {each.parameter for each in wrong}}
         return [*found, *_wrong_expressions(checked, implementation, sound, anywhere=places is None)]
-    found = list[_Finding]()
+    found = list[_Fault]()
     if places is None and (missing := _missing_file(operator, implementation, parameters)):
-        found.append(_Finding(_diagnostic("SO5008", operator, missing), anywhere=True))
+        found.append(_Fault(_diagnostic("SO5008", operator, missing), anywhere=True))
     if operator.engine != "dataframe" and (wrong := wrong_method(implementation, len(operator.inputs))):
-        return [*found, _Finding(_diagnostic("SO5002", operator, wrong))]
+        return [*found, _Fault(_diagnostic("SO5002", operator, wrong))]
     if conflict := _model_conflict(operator, implementation):
-        found.append(_Finding(_diagnostic("SO5004", operator, conflict)))
+        found.append(_Fault(_diagnostic("SO5004", operator, conflict)))
     if inputs is None or (places is None and _plainly_known(operator, implementation.mentions(parameters), inputs)):
         return found
     context = _context(checked, inputs)
     faults = all_faults(lambda: implementation.check(context, parameters), standard=is_standard(operator))
-    found += (_finding(operator, each) for each in faults)
+    found += (_fault(operator, each) for each in faults)
     if found or places is None:
         return found
     try:
         place = implementation.directory(context, parameters)
     except Exception as error:  # noqa: BLE001  whatever the code of a user's operator raises
-        return [_finding(operator, error)]
+        return [_fault(operator, error)]
     if place is None or places.setdefault(place, operator) is operator:
         return []
     text = f"{place}: {places[place].name} publishes into this directory, too; give each a directory of its own"
-    return [_Finding(_diagnostic("SO5004", operator, text))]
+    return [_Fault(_diagnostic("SO5004", operator, text))]
 
 
 def _foreign_logic(
     operator: LogicalOperator, implementation: type[Operator], written: Mapping[str, Any]
-) -> _Finding | None:
+) -> _Fault | None:
     """Return a finding if an operator has a `logic` clause of SPL that its class does not run."""
     logic = written.get("spl")
     if not isinstance(logic, dict) or "spl" in implementation.Parameters.model_fields:
@@ -256,22 +256,22 @@ def _foreign_logic(
     if not clauses and not is_standard(operator):
         return None
     text = f"{operator.kind} does not run {', '.join(clauses) or 'spl'} of SPL; move it to a Custom"
-    return _Finding(_diagnostic("SO0724", operator, text, "spl"), anywhere=True)
+    return _Fault(_diagnostic("SO0724", operator, text, "spl"), anywhere=True)
 
 
-def _finding(operator: LogicalOperator, error: Exception) -> _Finding:
+def _fault(operator: LogicalOperator, error: Exception) -> _Fault:
     """Return the finding for an error that the operator's own check raised."""
     if isinstance(error, FaultyExpressionError):
         fault = expression_fault("SO5004", error, operator.name, operator.location, operator.location_of)
     else:
         text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         fault = _diagnostic("SO5004", operator, text)
-    return _Finding(fault, isinstance(error, UnknownAttributeError))
+    return _Fault(fault, isinstance(error, UnknownAttributeError))
 
 
 def _wrong_expressions(
     checked: _Checked, implementation: type[Operator], sound: dict[str, Any], *, anywhere: bool
-) -> list[_Finding]:
+) -> list[_Fault]:
     """Return the faults of the expressions of an operator that has wrong values in other parameters.
 
     Args:
@@ -297,7 +297,7 @@ def _wrong_expressions(
     faults = all_faults(lambda: implementation.check(context, parameters), standard=standard)
     missing = missing_in(implementation.Parameters, sound)
     return [
-        _finding(operator, each)
+        _fault(operator, each)
         for each in faults
         if (isinstance(each, FaultyExpressionError) and each.parameter.partition(".")[0] not in missing)
         or (standard and type(each) is UnknownAttributeError)

@@ -108,9 +108,12 @@ class _Program:
         return float(self._highs.getInfo().objective_function_value) + self._constant
 
     def extend(self, step: float) -> bool:
-        """Add the most violated rows at a point between decision and solution; return True if there is any.
+        """Look for violated rows at a point between decision and solution, and add the most violated ones.
 
-        Only rows that the solution itself violates count, since others would change nothing.
+        Rows that the solution does not violate are left out, since they would not change it.
+
+        Returns:
+            True if a row was added.
         """
         solution = self._lengths[: len(self._decided)]
         decided = zip(solution[1:], self._decided[1:], strict=True)

@@ -42,7 +42,7 @@ class CalendarGrid:
         return near[np.searchsorted(self.start(near), times, side="right") - 1] if len(times) else times
 
     def inside(self, times: np.ndarray) -> np.ndarray | None:
-        """Return None, since every time is in a pane."""
+        """Return None in place of a mask, since calendar panes leave no gap: every time is in one."""
         del times
 
     def outside_range(self, times: np.ndarray) -> np.ndarray | None:

@@ -140,12 +140,16 @@ class TaskRun:
             checkpoint.take(self.program.operators[index], self.instances[index], changed=index in self.changed)
         self.directories.store.sync_contents([*(segment.path for segment in segments), *checkpoint.written])
         written = sum(segment.rows for segment in segments) + sum(file.rows for file in checkpoint.files)
+        prepared = {index: self.instances[index] for index in self.prepared}
         return TaskResult(
-            self.task.level, self.task.partition, self.rows_in, written, self.bytes_in, 0.0, sources, tuple(exhausted),
-            bounds, tuple(reached), pauses, idle, segments, tuple(checkpoint.states), tuple(checkpoint.files),
-            self._event_time.reached_by_sinks(self.program, self.instances),
-            self._event_time.clocks(self.program, {index: self.instances[index] for index in self.prepared}),
-            dict(self.outbox.copies), dict(self.outbox.enqueued), self.consistent, wake=self._clock.wakes(),
+            level=self.task.level, partition=self.task.partition,
+            rows_in=self.rows_in, rows_out=written, bytes_in=self.bytes_in,
+            sources=sources, exhausted=tuple(exhausted), bounds=bounds, reached=tuple(reached), pauses=pauses, idle=idle,
+            segments=segments, states=tuple(checkpoint.states), files=tuple(checkpoint.files),
+            watermarks=self._event_time.reached_by_sinks(self.program, self.instances),
+            clocks=self._event_time.clocks(self.program, prepared),
+            copies=dict(self.outbox.copies), enqueued=dict(self.outbox.enqueued),
+            consistent=self.consistent, wake=self._clock.wakes(),
         )  # fmt: skip
 
     def _read(self, operator: int, port: int, segment: Segment, condition: str | None) -> None:

@@ -71,10 +71,21 @@ class HostStatus:
         here = is_here(row.space) and not waits_for_agent(row)
         alive = is_alive(row.pid, row.process_started) if here else _is_heard(row, now)
         return cls(
-            row.id, row.pid, alive, row.state, row.launched_at, row.heartbeat_at,
-            row.error or error, log, row.start_up, row.launches, row.machine, here,
-            row.storage_error, row.storage_failed_at,
-        )  # fmt: skip
+            id=row.id,
+            pid=row.pid,
+            alive=alive,
+            state=row.state,
+            launched_at=row.launched_at,
+            heartbeat_at=row.heartbeat_at,
+            error=row.error or error,
+            log=log,
+            start_up=row.start_up,
+            launches=row.launches,
+            machine=row.machine,
+            here=here,
+            storage_error=row.storage_error,
+            storage_failed_at=row.storage_failed_at,
+        )
 
     @property
     def process(self) -> str:
