@@ -184,7 +184,7 @@ class _Document(click.Path):
     """The type of a file that is read while the command line is parsed, so that its errors are usage errors."""
 
     def __init__(self, reader: str) -> None:
-        """Create the type; `reader` is the place, as `load` takes it, of the function that reads a path."""
+        """Create the type; `reader` names the function that reads a path, in the form that `load` expects."""
         super().__init__(exists=True, dir_okay=False, readable=True, path_type=Path)
         self._reader = reader
 

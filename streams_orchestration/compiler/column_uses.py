@@ -93,7 +93,10 @@ def through(uses: Uses[Thing], ways: Iterable[ColumnUse]) -> dict[Thing, frozens
 
 
 def _joined(first: ColumnUse, then: ColumnUse) -> ColumnUse:
-    """Return the combination of two successive ways: an indirect way wins, then the stronger one."""
+    """Return the use that two uses, one after the other, make together.
+
+    If one of them is indirect, that is the result. Otherwise the stronger one is.
+    """
     if then.type == INDIRECT:
         return then
     return first if first.type == INDIRECT else max(first, then, key=lambda use: _STRENGTH.index(use.subtype))

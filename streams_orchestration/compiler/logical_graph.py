@@ -46,7 +46,10 @@ class OutputPort:
 
 
 SingleThreaded = Literal["Always", "Never"]
-"""The value of rule 72 for this invocation; values that depend on windows are resolved."""
+"""`Always` if one thread at a time submits the tuples of an invocation whenever one thread enters it (rule 72).
+
+In an operator model the answer may depend on the window of the invocation; here it is decided.
+"""
 
 
 @dataclass(frozen=True, slots=True)

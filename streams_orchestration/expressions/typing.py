@@ -280,7 +280,7 @@ class _Typing:
         return self._case([null], [self.node(third)], self.node(second), syntax.offset)
 
     def convert_by_name(self, syntax: Apply) -> TypedNode:
-        """Type `double(value)` and the like, which are conversions."""
+        """Type a conversion that is written like a function, such as `double(value)`."""
         if len(syntax.arguments) != 1:
             raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
         kind = Type("decimal", 10, 0) if syntax.function == "decimal" else Type(syntax.function)

@@ -44,7 +44,7 @@ class GatheringSink(Operator):
 
     @classmethod
     def marks(cls, parameters: Any) -> bool:
-        """Return True if `SUCCESS` marks each directory when the watermark has passed it, as `complete_at` says.
+        """Return True if each directory gets the file `SUCCESS` when the watermark reaches its `complete_at`.
 
         A directory that gets further files later is marked once more.
         """

@@ -85,7 +85,7 @@ class SplLogic(BaseModel):
 
     @property
     def texts(self) -> LogicTexts:
-        """The texts with their places."""
+        """The texts of the clauses, each with its file, line and column."""
         whole = place_of(self.at)
 
         def placed(body: _Body) -> tuple[str, tuple[str, int, int], tuple[int, ...]]:

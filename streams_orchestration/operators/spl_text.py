@@ -108,7 +108,7 @@ def text_or_program(value: Any, handler: Callable[[Any], Any]) -> Any:
 
 
 ExpressionText = Annotated[str, WrapValidator(text_or_program)]
-"""A parameter that is an expression."""
+"""The type of a parameter that is an expression, as a text or as a program of SPL."""
 
 
 def place_of(at: str) -> tuple[str, int, int]:
@@ -125,10 +125,10 @@ def place_of(at: str) -> tuple[str, int, int]:
 
 
 def program_of(text: str, parameter: str) -> SplText:
-    """Return an expression beside logic, which must be one of SPL, too.
+    """Return an expression of an operator with logic in SPL, after a check that it is an expression of SPL.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is an expression of another language.
     """
     if not isinstance(text, SplText):
         message = f"{parameter}: beside logic in SPL an expression is written in SPL, too: {{spl: ...}}"

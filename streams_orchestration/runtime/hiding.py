@@ -1,4 +1,4 @@
-"""Hides secrets in the log messages and tracebacks of a process, at one place for each."""
+"""Hides secrets in all log messages and all tracebacks of a process."""
 
 from __future__ import annotations
 

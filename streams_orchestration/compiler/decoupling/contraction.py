@@ -32,7 +32,7 @@ class Contraction:
 
     flow: Dataflow
     machines: tuple[int, ...]
-    """The number of a machine in this object -> its number in the problem's document."""
+    """The number of each machine in the problem's document; this object numbers machines by their place here."""
     pinned: int
     """The number of pinned machines, which come first; all machines if streams must lead to higher machines only."""
     executes: tuple[int, ...]
@@ -41,7 +41,7 @@ class Contraction:
     """The class of each node's output, or the class in which it executes if it has no output."""
     weights: tuple[float, ...]
     pins: tuple[int, ...]
-    """The number in this object of the machine to which a class is pinned; -1 for other classes."""
+    """For each class the machine to which it is pinned, as a place in `machines`; -1 without a pin."""
     whole: tuple[bool, ...]
     """True for a class with state, which must be on a single machine of a group."""
     fans: tuple[Fan, ...]

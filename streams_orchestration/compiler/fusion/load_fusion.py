@@ -63,7 +63,10 @@ class LoadFusion:
         self._costs = costs
 
     def share(self, each: Class) -> ClassProblem | None:
-        """Return a class as a problem; None if its loads are unknown, or if host configs constrain its PEs."""
+        """Return the fusion of one class of units as a problem of the solver.
+
+        None if the loads of the class are unknown, if host configs constrain its PEs, or if too many units are apart.
+        """
         from streams_orchestration.compiler.decoupling.application_problem import application_problem
 
         operators = [operator for number in each.units for operator in self._units[number].operators]

@@ -57,7 +57,7 @@ class PrimitiveInstance:
 
     name: str
     index: int
-    """Number of the operator; -1 for those that are no nodes."""
+    """The number of the operator in the logical graph; -1 for an Import or Export, which is not in it."""
     invocation: Invocation
     parent: CompositeInstance
     signature: OperatorSignature

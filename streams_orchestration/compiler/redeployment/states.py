@@ -299,7 +299,7 @@ def _may_store(program: OperatorProgram) -> bool:
 
 
 def _changed(old: Sequence[Level], new: Sequence[Level]) -> tuple[int, ...]:
-    """Return the regions around an operator with another width or feed; all of them if their number differs."""
+    """Return the regions around an operator whose width or splitters change; all if their number changes."""
     if len(old) != len(new):
         return tuple(range(max(len(old), len(new))))
     return tuple(

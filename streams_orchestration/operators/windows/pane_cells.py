@@ -46,11 +46,11 @@ class CellRanges(NamedTuple):
     first: np.ndarray
     last: np.ndarray
     rank: np.ndarray
-    """The place of each range in the order of firings; ranges of one rank are of several partitions in one pane."""
+    """The place of each range in the order of firings; the partitions of one pane have the same place."""
 
 
 class PaneGroups(NamedTuple):
-    """The groups of several ranges of slices: range by range, partition by partition, each by its first tuple."""
+    """The groups in several ranges of slices, by range, then by partition, then by their first tuple."""
 
     range: np.ndarray
     """The range of each group."""
@@ -175,7 +175,7 @@ class PaneCells:
         return self.keys.column("partition")[self._rows_of_numbers(keys)]
 
     def _rows_of_numbers(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the rows of key numbers, which ascend by row."""
+        """Return the rows of `keys` that have these numbers; the numbers ascend with the rows."""
         rows = self.keys.rows()
         return rows[np.searchsorted(self.keys.column("number")[rows], numbers)]
 

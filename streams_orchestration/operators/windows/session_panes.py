@@ -229,11 +229,11 @@ class _Points(NamedTuple):
     partitions: np.ndarray
     times: np.ndarray
     steps: np.ndarray
-    """For each point 1 if a part begins there, and -1 if one ends."""
+    """For each point 1 if a part of a session begins there, and -1 if one ends there."""
 
     @classmethod
     def of(cls, partitions: np.ndarray, starts: np.ndarray, lasts: np.ndarray) -> _Points:
-        """Return the points of parts, given by partition, first and last time; parts may overlap."""
+        """Return the first and last times of parts of sessions in order; parts may overlap."""
         partition, time = np.r_[partitions, partitions], np.r_[starts, lasts]
         steps = np.repeat([1, -1], len(starts))
         order = np.lexsort((-steps, time, partition))

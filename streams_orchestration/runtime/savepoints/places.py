@@ -60,7 +60,7 @@ def _in_storage(home: Home) -> Iterator[tuple[str, str]]:
 
 
 def _put(home: Home, directory: str) -> list[str]:
-    """List the addresses of all files below a directory of the storage."""
+    """Return the addresses of all files below a directory of the storage, sorted."""
     try:
         return sorted(home.store.sizes(directory) or ())
     except OSError as error:

@@ -144,7 +144,8 @@ class TaskRun:
         return TaskResult(
             level=self.task.level, partition=self.task.partition,
             rows_in=self.rows_in, rows_out=written, bytes_in=self.bytes_in,
-            sources=sources, exhausted=tuple(exhausted), bounds=bounds, reached=tuple(reached), pauses=pauses, idle=idle,
+            sources=sources, exhausted=tuple(exhausted), pauses=pauses, idle=idle,
+            bounds=bounds, reached=tuple(reached),
             segments=segments, states=tuple(checkpoint.states), files=tuple(checkpoint.files),
             watermarks=self._event_time.reached_by_sinks(self.program, self.instances),
             clocks=self._event_time.clocks(self.program, prepared),

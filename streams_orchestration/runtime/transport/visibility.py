@@ -62,7 +62,7 @@ def completed_of(connection: Connection, application: str, pe: int) -> int | Non
 
 
 def visible_end(connection: Connection, application: str, stream: str) -> int:
-    """Return the number after the last segment of the complete epochs of an exported stream."""
+    """Return the number of the first segment of an exported stream that is not in a complete epoch."""
     pe, written = _exported(connection, application, stream)
     completed = producer_of(connection, application, pe).completed
     return end_of_epoch(connection, application, stream, completed, written)

@@ -94,7 +94,7 @@ def _fuse(
 ) -> None:
     """Give each PE of an application that is fused already a tag of its own, and keep the PEs apart.
 
-    A PE with operators of one parallel region only is there once for each channel.
+    If all operators of a PE are in one parallel region, there is such a PE for each channel.
     """
     members: dict[int, list[tuple[AdlInstance, int | None]]] = {}
 

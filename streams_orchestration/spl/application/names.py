@@ -56,7 +56,7 @@ class PrimitiveOperator:
     name: str
     standard: bool
     model: SplOperatorModel | None = None
-    """The model of a native operator; None for one of which only the invocation says which ports it has."""
+    """The model of a native operator; None if there is no model, so that the invocation tells the ports."""
 
     @property
     def kind(self) -> str:

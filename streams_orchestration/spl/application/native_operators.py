@@ -1,4 +1,7 @@
-"""Native operators as entries of `operators` in a document: their ports by the model, their class by the companion."""
+"""Native operators as entries of `operators` in a document.
+
+The model of the toolkit gives the ports of an operator, and the companion gives its Python class.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +79,7 @@ def _declaration(
 
 
 def _with(made: LocatedMapping, given: LocatedMapping) -> LocatedMapping:
-    """Return a declaration with the keys of the companion, which are stronger, at their places."""
+    """Return a declaration in which keys of the companion replace equal keys, and keep their places in its file."""
     whole = LocatedMapping(given.file, given.line, given.column)
     for key, value in (made | given).items():
         whole[key] = value

@@ -8,13 +8,13 @@ from streams_orchestration.spl.types.types import INT32, Enumeration, Tuple
 from streams_orchestration.spl.typing.typed import Cast, Expression, Member, OutputCall, TupleOf
 
 _BY_FIRST = frozenset(("ArgMin", "ArgMax", "CollectArgMin", "CollectArgMax"))
-"""Output functions whose first argument in Streams, by which values are compared, is the second one here."""
+"""Output functions that compare by one argument: in Streams this is the first argument, here it is the second."""
 _ORDERED = frozenset(("Min", "Max", "MinCount", "MaxCount"))
 """Output functions that compare values."""
 
 
 def attributes_of(value: Expression) -> list[tuple[str, Expression]]:
-    """Return the attributes of a tuple with their values."""
+    """Return each attribute of an expression of a tuple type, with the expression of its value."""
     if isinstance(value, TupleOf):
         return list(value.attributes)
     assert isinstance(value.type, Tuple)

@@ -114,7 +114,7 @@ class _Binding:
     bounds: dict[int, int] = field(default_factory=dict[int, int])
 
     def takes(self, pattern: Type, type_: Type, *, fixed: bool) -> bool:
-        """Return True if a parameter takes an argument; a fixed one is not converted."""
+        """Return True if an argument fits the type of a parameter; with `fixed`, no conversion is allowed."""
         match pattern:
             case Special(name=name) if name in self.classes:
                 return self._takes_variable(name, type_, fixed=fixed)

@@ -78,7 +78,7 @@ def text_of(node: Node) -> str:
 
 
 def texts_of(nodes: Iterable[Node], between: str = ", ") -> str:
-    """Return the canonical texts of nodes with a text between them."""
+    """Return the canonical texts of nodes as one text, separated by `between`."""
     return between.join(map(text_of, nodes))
 
 

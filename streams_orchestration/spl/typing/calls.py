@@ -141,7 +141,7 @@ class CallTyping(Naming):
         return PortTuple(self.span(written), type_, found.port.label)
 
     def _actual(self, written: tree.Name, actual: Actual, expected: Type | None) -> Expression:
-        """Return the value of a formal parameter: its actual, typed as one unit with the names of the caller."""
+        """Return the typed value of a composite's parameter; names in it mean what they mean at the invocation."""
         if self.is_too_deep(actual, written):
             return self.wrong(written)
         values = actual.values

@@ -48,7 +48,7 @@ class LiteralTyping(CallTyping):
     """A typing of literals and of parts of values."""
 
     def literal(self, written: tree.Literal, expected: Type | None) -> Expression:
-        """Return a literal with its types."""
+        """Return the typed tree of a literal; `expected` is the type that the context wants, if any."""
         span = self.span(written)
         match written:
             case tree.Number():
@@ -203,7 +203,7 @@ class LiteralTyping(CallTyping):
 
 
 def _element_of(type_: Type) -> Type | None:
-    """Return the type of an element with an integer as its index, or None if there are none."""
+    """Return the type of `value[n]` for an integer n; None if values of the type have no such index."""
     match type_:
         case Collection(kind="list", elements=(element,)):
             return element

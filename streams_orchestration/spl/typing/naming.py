@@ -36,7 +36,7 @@ from streams_orchestration.spl.typing.scopes import (
 from streams_orchestration.spl.typing.typed import Constant, Mistake, Source, Span
 
 _DEEPEST = 50
-"""The most actuals that stand for one another."""
+"""The longest chain of actuals of which each is the formal of the next composite around it."""
 
 
 class Naming:
@@ -126,7 +126,7 @@ class Naming:
                 return self.named_type(written)
 
     def tuple_type(self, written: tree.TupleType) -> Type:
-        """Return a tuple type: of attributes, or joined of others."""
+        """Return the type of `tuple<...>`, which lists attributes, or names tuple types whose attributes it joins."""
         if not written.bases:
             self._refuse_twice(tuple(each.name for each in written.attributes), "an attribute of this type")
             attributes: dict[str, TupleAttribute] = {}
@@ -206,7 +206,7 @@ class Naming:
 
 
 def type_of_meaning(meaning: Meaning | None) -> Type | None:
-    """Return the type that a name denotes in place of a written type, or None."""
+    """Return the type that a name stands for: a type, or the tuple type of a stream or port; None for other names."""
     match meaning:
         case TypeName(type=type_) | StreamName(type=type_):
             return type_
@@ -217,7 +217,7 @@ def type_of_meaning(meaning: Meaning | None) -> Type | None:
 
 
 def type_of_values(values: tree.Type | tuple[tree.Expression, ...]) -> tree.Type | None:
-    """Return an actual as a written type, or None if it cannot be a type."""
+    """Return the value of a composite's parameter as a written type; None if it cannot be a type."""
     if not isinstance(values, tuple):
         return values
     match values:

@@ -116,7 +116,9 @@ class FunctionName:
 
 @dataclass(frozen=True)
 class Actual:
-    """The actual of a composite's formal: trees, with the scope in which their names have a meaning.
+    """An actual: the value that an invocation gives to a formal, which is a parameter of a composite.
+
+    It is kept as syntax trees, with the scope of the invocation, in which their names have a meaning.
 
     Attributes:
         mode: `attribute`, `expression`, `function`, `operator` or `type`.

@@ -180,7 +180,7 @@ class StatementTyping(ExpressionTyping):
         return many[0] if len(many) == 1 else Block(self.span(written), tuple(many))
 
     def statements(self, written: tree.Statement) -> list[Statement]:
-        """Return the typed statements of a statement: several for several variables, none for a type."""
+        """Return a statement as typed statements: one for each variable of a declaration, none for a type."""
         span = self.span(written)
         match written:
             case tree.LocalDeclaration():

@@ -40,7 +40,9 @@ DECIDING: Mapping[str, tuple[str, ColumnUse]] = {
     "LateralJoin": ("condition", JOIN),
     "Sort": ("order", SORT),
 }
-"""Kind of plan node -> the method that returns its expressions that decide on rows or their order, and the kind of use.
+"""The plan nodes that decide which rows exist, or their order.
+
+For each kind of node there is the method that returns the deciding expressions, and the use that these make.
 """
 
 
