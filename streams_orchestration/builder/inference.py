@@ -115,7 +115,8 @@ def summarised(
         _fail(f"aggregate: {error}")
     if unknown := [name for name, kind in types.items() if kind is None]:
         _fail(
-            f"aggregate: {texts[unknown[0]]} has the type of the event-time attribute; say what comes out: schema=..."
+            f"aggregate: {texts[unknown[0]]} has the type of the event-time attribute; "
+            "give the schema of the output: schema=..."
         )
     fields = {key: source.field(key) for key in keys}
     fields |= {name: pa.field(name, kind) for name, kind in types.items()}

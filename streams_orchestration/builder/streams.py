@@ -68,7 +68,7 @@ class Invoked:
             BuildError: the stream enters through a composite's port, so no operator of this graph makes it.
         """
         if self._node is None:
-            message = "this is an input port of a composite: say it of the operator that makes the stream"
+            message = "this is an input port of a composite; annotate the operator that makes the stream instead"
             raise BuildError(message, calling_place())
         return self._node
 
@@ -170,7 +170,7 @@ class Stream(Invoked):
         """
         ddl = self._app.tuple_type(self._output)
         if ddl is None:
-            message = "the tuple type of the stream is not known here; say what comes out: map({...}, schema)"
+            message = "the tuple type of the stream is not known here; give the output's schema: map({...}, schema)"
             raise BuildError(message, calling_place())
         output, schema = selected(columns, named, ddl)
         return self.apply(op.Functor(output=output), schema=schema)
@@ -208,7 +208,7 @@ class Stream(Invoked):
         """
         schema = schema_of(self._output)
         if schema is None:
-            message = "the schema of the stream that is mapped is not known here; say what comes out: map(..., schema)"
+            message = "the schema of the mapped stream is not known here; give the output's schema: map(..., schema)"
             raise BuildError(message, calling_place())
         return schema
 

@@ -156,7 +156,7 @@ def _replace_source(document: Json, stream: str, rows: TestTuples, directory: Pa
     """Write the tuples to a file, and make a FileSource that reads it the source of the stream."""
     sources = {_names(node)[0]: node for node in document["graph"] if not node.get("inputs") and len(_names(node)) == 1}
     if stream not in sources:
-        message = f"{stream} is no stream of a source of {document['application']}; such are {', '.join(sources)}"
+        message = f"{stream} is not a source's stream in {document['application']}; these are: {', '.join(sources)}"
         raise ValueError(message)
     node = sources[stream]
     output = (node.get("outputs") or [stream])[0]

@@ -114,7 +114,7 @@ class _Typing:
             raise UnknownNameError(message, owner.offset, owner.name)
         argument = self.node(owner)
         if argument.type.name != "struct":
-            message = f"{syntax.field} is wanted of a value of type {argument.type}; only structs have fields"
+            message = f"a value of type {argument.type} has no field {syntax.field}; only structs have fields"
             if argument.type.name == "map":
                 message = f"the value of a key is written ['{syntax.field}']; only structs have fields"
             raise ExpressionError(message, syntax.offset)

@@ -178,7 +178,7 @@ class HttpTarget:
             message = f"{self.place}: its certificate is not trusted, or it does not speak TLS; see ca"
             raise RefusedError(message) from None
         except (requests.exceptions.InvalidURL, requests.exceptions.InvalidHeader, UnicodeError):
-            message = f"{self.place}: what its references name makes no address, or no header"
+            message = f"{self.place}: the values of its references do not give a valid address or header"
             raise RefusedError(message) from None
         except requests.exceptions.Timeout:
             message = f"{self.place}: no answer within {self._timeout:g} s"

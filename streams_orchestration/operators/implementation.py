@@ -125,7 +125,7 @@ def _check_timers(operator: Operator) -> None:
         message = NO_WATERMARK.format("it has timers")
         raise ResultError(message)
     if operator.places_watermarks:
-        message = "it has timers, and its class sets `places_watermarks`; only without that do timers fire"
+        message = "it has timers, and its class sets `places_watermarks`, so no timer fires; leave one of them out"
         raise ResultError(message)
 
 

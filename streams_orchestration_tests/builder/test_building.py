@@ -113,7 +113,7 @@ def test_map_without_a_schema_gives_tuples_of_the_type_of_its_stream():
     kept.map(doubled).map(named).map({"value": "value + 1"}).to_files("out", name="Out")
     assert app.test({"Readings": [("a", 1.0), ("b", -1.0)]})["Out"].to_pylist() == [{"sensor": "A", "value": 3.0}]
     unknown = app.stream(op.Union(), "Later")
-    with pytest.raises(BuildError, match=r"the schema of the stream that is mapped is not known here"):
+    with pytest.raises(BuildError, match=r"the schema of the mapped stream is not known here"):
         unknown.map(doubled)
 
 

@@ -152,7 +152,7 @@ MISFITS: list[tuple[Callable[[Stream], Any], str]] = [
     (lambda at: at.aggregate(group_by=["m"], it=functions.count()), "aggregate: the stream has no attribute m"),
     (
         lambda at: at.aggregate("session, gap(1.0)", it="paneTime()"),
-        "aggregate: paneTime.. has the type of the event-time attribute; say what comes out: schema=",
+        "aggregate: paneTime.. has the type of the event-time attribute; give the schema of the output: schema=",
     ),
     (lambda at: at.deduplicate(col("m")), "DeDuplicate: key: 'm' uses the attribute m"),
     (

@@ -117,16 +117,16 @@ def _own_threads(
 
 @dataclass(frozen=True, slots=True)
 class _Sets:
-    """A representation of sets of threads as integers; 0 is the empty set."""
+    """A way to represent a set of threads by an integer; 0 is the empty set."""
 
     span: Callable[[int, int], int]
-    """Returns the set of a range of numbers."""
+    """The function from the first number of a range, and the number after its last, to the set of the range."""
     join: Callable[[int, int], int]
     count: Callable[[int], int]
 
 
 def _few(start: int, stop: int) -> int:
-    """Return the number of a single thread, from 1, or the mark for several."""
+    """Return the set of a range of threads: 0 for none, the number plus 1 for one, `_SEVERAL` for more."""
     return start + 1 if stop == start + 1 else _SEVERAL if stop > start else 0
 
 
@@ -141,7 +141,7 @@ def _count_few(threads: int) -> int:
 
 
 _join_exact = cast("Callable[[int, int], int]", or_)
-"""`operator.or_`, which is faster to call than `int.__or__`."""
+"""The union of two sets: `operator.or_`, since it is faster to call than `int.__or__`."""
 
 _EXACT = _Sets(lambda start, stop: ((1 << (stop - start)) - 1) << start, _join_exact, int.bit_count)
 _TRUNCATED = _Sets(_few, _join_few, _count_few)

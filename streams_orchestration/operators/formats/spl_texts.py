@@ -51,7 +51,7 @@ def spl_type(kind: pa.DataType, format: str) -> Type:
         return Collection("list", (spl_type(kind.value_type, format),))
     if types.is_struct(kind):
         return Tuple(tuple(TupleAttribute(part.name, spl_type(part.type, format)) for part in kind))
-    message = f"format {format}: SPL has no values of type {type_name(kind)}; make a text or a number of it"
+    message = f"format {format}: SPL has no values of type {type_name(kind)}; convert it to a text or number"
     raise ValueError(message)
 
 

@@ -141,7 +141,7 @@ class JournalSource(SourceOperator):
     def _check_second_port(cls, context: OperatorContext, parameters: JournalParameters) -> None:
         second = context.outputs[1] if len(context.outputs) > 1 else None
         if (parameters.on_bad_tuple == "stream") != (len(context.outputs) > 1):
-            message = "onBadTuple: stream and a second output port, which gets what is no tuple, go together"
+            message = "onBadTuple: stream needs a second output port for malformed messages, and that port needs it"
             raise ValueError(message)
         bad = {"number": "int64", cls.origin: "string", "reason": "string", "message": "string"}
         if len(context.outputs) > 1 and (

@@ -94,7 +94,7 @@ class Journal:
         """
         with self._lock:
             if self._closed:
-                message = f"{self.files.directory}: this process does not receive any more"
+                message = f"{self.files.directory}: this process has stopped receiving"
                 raise JournalFullError(message)
             try:
                 return self._append(arrivals)

@@ -103,7 +103,7 @@ def check_second_port(context: OperatorContext, parameters: KafkaSourceParameter
     """Raise ValueError if the second output port does not match `onBadTuple` or has wrong attributes."""
     second = context.outputs[1] if len(context.outputs) > 1 else None
     if (parameters.on_bad_tuple == "stream") != (len(context.outputs) > 1):
-        message = "onBadTuple: stream and a second output port, which gets what is no tuple, go together"
+        message = "onBadTuple: stream needs a second output port for malformed messages, and that port needs it"
         raise ValueError(message)
     if len(context.outputs) > 1 and (second is None or any(BAD.get(each.name) != str(each.type) for each in second)):
         message = (

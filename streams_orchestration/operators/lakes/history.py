@@ -27,7 +27,7 @@ class StartAt(BaseModel):
             message = "startAt has a version or a time: {version: 12}, or {time: 2024-05-01T00:00:00Z}"
             raise ValueError(message)
         if self.time is not None and self.time.tzinfo is None:
-            message = "startAt: a time has its zone: 2024-05-01T00:00:00Z"
+            message = "startAt: a time needs its time zone, as in 2024-05-01T00:00:00Z"
             raise ValueError(message)
         return self
 

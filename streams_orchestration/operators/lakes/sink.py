@@ -55,7 +55,7 @@ class LakeSinkParameters(Parameters):
     @model_validator(mode="after")
     def _each_once(self) -> LakeSinkParameters:
         if len(set(self.partition_by)) < len(self.partition_by):
-            message = f"partitionBy: a column is named once: {', '.join(self.partition_by)}"
+            message = f"partitionBy: a column is named twice: {', '.join(self.partition_by)}"
             raise ValueError(message)
         return self
 

@@ -112,10 +112,10 @@ class AvroReader:
         except _NotUtf8Error:
             raise
         except _BROKEN as error:
-            message = f"it was not written with its schema: {type(error).__name__}: {error}"
+            message = f"it was not written with this schema: {type(error).__name__}: {error}"
             raise ValueError(message) from None
         if file.tell() != len(payload):
-            message = f"it was not written with its schema: {len(payload) - file.tell()} bytes are left"
+            message = f"it was not written with this schema: {len(payload) - file.tell()} bytes are left"
             raise ValueError(message)
         return values
 

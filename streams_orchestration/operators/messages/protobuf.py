@@ -76,7 +76,7 @@ class ProtobufReader:
         except (DecodeError, ValueError, OverflowError) as error:
             if reason := protobuf_text_fault(kind.DESCRIPTOR, content):
                 raise ValueError(reason) from None
-            message = f"it was not written with its schema: {error}"
+            message = f"it was not written with this schema: {error}"
             raise ValueError(message) from None
 
 

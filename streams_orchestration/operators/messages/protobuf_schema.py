@@ -212,5 +212,7 @@ def _one(kind: pa.DataType, name: str, before: Any, used: set[str]) -> tuple[lis
     simple: Mapping[Any, str] = {pa.bool_(): "bool", pa.string(): "string", pa.binary(): "bytes"}
     if kind in simple:
         return [], simple[kind]
-    message = f"format protobuf: {name} is {type_name(kind)}, which protobuf cannot hold; make a text or a number of it"
+    message = (
+        f"format protobuf: {name} is {type_name(kind)}, which protobuf cannot hold; convert it to a text or number"
+    )
     raise ValueError(message)

@@ -162,7 +162,7 @@ JOINED = ValueFunction(
     (is_text,), listed, first_type, _collected, lambda one, other: [*one, *other],
     lambda state, _: None if state is None else "".join(state), by_arrival=True,
 )  # fmt: skip
-"""`Sum` of texts."""
+"""The function `Sum` over texts, which joins them in the order of arrival."""
 
 FURTHER_FUNCTIONS: dict[str, ValueFunction] = {
     "Any": VALUE_FUNCTIONS["Last"],

@@ -136,7 +136,7 @@ def keyed(like: KeyedState, tables: Sequence[pa.Table]) -> KeyedState:
     whole = pa.concat_tables(tables).combine_chunks()
     keys = whole.select(like.keys_schema.names)
     if sum(bool(table.num_rows) for table in tables) > 1 and _repeats(keys):
-        message = "has one key in two channels, so that no one of them has all about it"
+        message = "has the same key in two channels, so neither of them has the whole state of the key"
         raise RescaleError(message)
     return KeyedState.load({"keys": keys, "values": whole.select(like.values_schema.names)})
 
@@ -153,7 +153,7 @@ def divide_dictionaries(parts: Sequence[DictState], channels: Sequence[np.ndarra
     for part, own in zip(parts, channels, strict=True):
         for (key, value), channel in zip(part.items(), own.tolist(), strict=True):
             if key in divided[channel]:
-                message = "has one key in two channels, so that no one of them has all about it"
+                message = "has the same key in two channels, so neither of them has the whole state of the key"
                 raise RescaleError(message)
             divided[channel][key] = value
     return [DictState(values) for values in divided]

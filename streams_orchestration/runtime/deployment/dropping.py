@@ -71,6 +71,6 @@ def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[File]:
             try:
                 files += operator.published(context, parameters)
             except (StorageError, ReferenceError) as error:
-                message = f"{name}: {error}. Files of an earlier run are looked for there before a new one begins"
+                message = f"{name}: {error}. A new run begins only after a look for files of an earlier run there"
                 raise NotDeployableError(message) from error
     return files

@@ -79,7 +79,7 @@ def redeploy_under_way(home: Home, application: str) -> str | None:
         names = held_units(connection, application)
         on_trial = is_on_trial(connection, application)
     if names:
-        return f"{', '.join(names)} of {application} stand still for another plan"
+        return f"{', '.join(names)} of {application} are being drained for another plan"
     return f"the last redeploy of {application} is on trial" if on_trial else None
 
 

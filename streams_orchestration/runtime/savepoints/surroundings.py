@@ -91,7 +91,7 @@ def sinks(home: Home, programs: Iterable[PeProgram]) -> Iterator[tuple[str, str,
     try:
         operators = [each for program in programs for each in operators_of(home, program)]
     except ImplementationError as error:
-        message = f"what sinks have published cannot be looked at: {error}"
+        message = f"the published files of the sinks cannot be checked: {error}"
         raise SavepointError(message) from error
     for name, implementation, context, parameters in operators:
         if implementation.prepare_commit is not Operator.prepare_commit:
@@ -99,7 +99,7 @@ def sinks(home: Home, programs: Iterable[PeProgram]) -> Iterator[tuple[str, str,
             try:
                 yield name, place, implementation.published(context, parameters)
             except StorageError as error:
-                message = f"{name} has a place that cannot be looked at: {error}. Mend that, then try again."
+                message = f"the files of {name} cannot be checked: {error}. Mend that, then try again."
                 raise SavepointError(message) from error
 
 

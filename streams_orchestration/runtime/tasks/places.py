@@ -25,7 +25,7 @@ class Place:
 
     port: int
     before: int
-    """The number of tuples that arrived there before them in the same batch."""
+    """The number of earlier tuples of the same batch on the port."""
     count: int
     tuples: TupleBatch | None
     """The tuples; None once the operator has written to them."""

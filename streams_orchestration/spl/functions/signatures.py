@@ -25,7 +25,7 @@ from streams_orchestration.spl.types.types import (
 from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
 
 BOUNDS = {"N": -1, "M": -2}
-"""The bounds that stand for any; a type of a parameter has them in place of a number."""
+"""The numbers that stand for the letters N and M in `list<int32>[N]`, which match any bound."""
 _EFFECTS = """
     print println printString printStringLn flushStdio appTrc appLog log assert submit resetConsistentRegion
 """
@@ -44,7 +44,7 @@ _FUNCTION = re.compile(
 _NAMED = re.compile(r"\b(?:Sys|Log|Trace)\.\w+")
 _BOUND = re.compile(r"\[([NM])\]")
 _STAND_INS = {"N": 2**31 + 1, "M": 2**31 + 2}
-"""Bounds that no program writes, in place of the letters while a type is read."""
+"""The numbers that replace the letters N and M while a type is read; no program writes them as bounds."""
 
 
 class UnreadableSignatureError(ValueError):

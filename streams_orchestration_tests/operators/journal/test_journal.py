@@ -141,7 +141,7 @@ def test_one_process_at_a_time_writes(tmp_path: Path):
         Journal(tmp_path, LIMIT)
     journal.close()
     assert not journal.files.is_held()
-    with pytest.raises(JournalFullError, match="does not receive any more"):
+    with pytest.raises(JournalFullError, match="has stopped receiving"):
         journal.append(arrivals(1))
     Journal(tmp_path, LIMIT).append(arrivals(1))
 

@@ -205,7 +205,7 @@ def test_a_table_that_is_replaced_in_place_is_read_on(table: Path):
 
 PARAMETERS: list[tuple[dict[str, Any], str]] = [
     ({"startAt": {"version": 1, "time": "2024-01-01T00:00:00Z"}}, "startAt has a version or a time"),
-    ({"startAt": {"time": "2024-01-01T00:00:00"}}, "a time has its zone"),
+    ({"startAt": {"time": "2024-01-01T00:00:00"}}, "a time needs its time zone"),
     ({"startAt": {"version": -1}}, "greater than or equal to 0"),
 ]
 

@@ -324,7 +324,7 @@ PARAMETERS = [
     ({"columns": {"m": "x"}}, "columns: the input stream has no attribute m"),
     ({"key": ["m"]}, "key: the input stream has no attribute m"),
     ({"partitionBy": ["m"]}, "partitionBy: no column m is written"),
-    ({"partitionBy": ["k", "k"]}, "partitionBy: a column is named once"),
+    ({"partitionBy": ["k", "k"]}, "partitionBy: a column is named twice"),
     ({"partitionBy": ["k", "n"]}, "partitionBy: no column is left"),
     ({"partitionBy": ["l"]}, "partitionBy: l is array"),
     ({"suppress": ["n", "l", "k"]}, "suppress: no attribute is left"),
