@@ -80,7 +80,7 @@ def without_loops(
 
 
 def _ranks(order: Sequence[Sequence[int]], home: Sequence[int]) -> list[list[int]]:
-    """Return the orders of the PEs to try: by their first unit in the flow, by their last, by the average."""
+    """Return three orders of the PEs: by the place in the flow of their first unit, of their last, and on average."""
     places: dict[int, list[int]] = {}
     for place, component in enumerate(order):
         for unit in component:
@@ -170,6 +170,7 @@ class _Pieces:
         return mutual or self._leads(one, other) or self._leads(other, one)
 
     def _leads(self, one: int, other: int) -> bool:
+        """Return True if a path through a third part leads to the other one, or if the search takes too long."""
         waiting = [each for each in self._following[one] if each != other]
         seen = {one, *waiting}
         while waiting:

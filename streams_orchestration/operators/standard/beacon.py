@@ -29,7 +29,7 @@ COUNTER = "IterationCount()"
 
 
 SPL_COUNTER = "IterationCount"
-"""The same for expressions of SPL, where it is a uint64."""
+"""The name of that attribute in expressions of SPL, where it is a uint64."""
 
 
 @functools.cache

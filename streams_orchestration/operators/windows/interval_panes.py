@@ -312,7 +312,7 @@ class IntervalPanes:
         return self._grid.end(self._grid.last_pane(self._grid.slices(times)))
 
     def closed_before(self, watermark: int) -> int:
-        """Return the time up to which the ends of closed panes are at a watermark."""
+        """Return the latest time at which a pane may end and be closed at this watermark."""
         return closed_before(watermark, self._age)
 
     def open_panes(self, watermark: int) -> int:

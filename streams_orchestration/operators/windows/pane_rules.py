@@ -118,7 +118,7 @@ class Panes(Protocol):
         ...
 
     def closed_before(self, watermark: int) -> int:
-        """Return the time up to which the ends of closed panes are at a watermark."""
+        """Return the latest time at which a pane may end and be closed at this watermark."""
         ...
 
     def open_panes(self, watermark: int) -> int:

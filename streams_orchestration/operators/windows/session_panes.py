@@ -182,7 +182,7 @@ class SessionPanes:
         return np.where(within, ends[mine], IDLE)
 
     def closed_before(self, watermark: int) -> int:
-        """Return the time up to which the ends of closed sessions are at a watermark."""
+        """Return the latest time at which a session may end and be closed at this watermark."""
         return closed_before(watermark, self._age)
 
     def open_panes(self, watermark: int) -> int:

@@ -151,11 +151,11 @@ class Engine(Protocol):
 
     @property
     def process_name(self) -> str:
-        """Return the name of that process in messages, such as `JVM`."""
+        """Return the name of the process with this pid in messages, such as `JVM`."""
         ...
 
     def ping(self) -> object:
-        """Return as soon as that process answers."""
+        """Ask the engine's process for a sign of life, and return as soon as it answers."""
         ...
 
     def ended(self, patience: float = 0.0) -> str | None:

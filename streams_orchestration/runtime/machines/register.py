@@ -51,7 +51,7 @@ def registered(connection: Connection) -> tuple[MachineRow, ...]:
 
 
 def shorten_leases(connection: Connection) -> None:
-    """End leases that last for longer than any lease may, since the clock was set back, as those renewed now."""
+    """Shorten leases that last longer than a new one would, because the clock was set back since their renewal."""
     m, end = tables.machine, clock.now() + LEASE_SECONDS
     if clock.is_sure():
         connection.execute(update(m).where(m.c.lease_until > end + AHEAD_SECONDS).values(lease_until=end))
