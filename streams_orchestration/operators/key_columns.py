@@ -42,7 +42,7 @@ class KeyColumns:
     """The key expressions of each input port of an operator."""
 
     def __init__(self, context: OperatorContext, *, by_clock: bool = False) -> None:
-        """Begin without keys.
+        """Make the object for an operator; `names` adds the keys of a port.
 
         Args:
             context: the context of the operator.

@@ -20,7 +20,7 @@ class Entries:
     """
 
     def __init__(self, connections: Iterable[str], *, imports: bool = False) -> None:
-        """Begin without watermarks.
+        """Make the entries of an operator that has got no watermark.
 
         Args:
             connections: the names of the operator's event-time connections.

@@ -18,7 +18,7 @@ class Idleness:
     """The time since the last tuple of each partition, and the decision that a partition is idle."""
 
     def __init__(self, clock: Clock, after: float) -> None:
-        """Begin with no time.
+        """Make the measurement of a source; no time has passed yet.
 
         Args:
             clock: the clock of the source.

@@ -145,7 +145,7 @@ class DirectoryScan(SourceOperator):
             raise ValueError(message)
 
     def setup(self) -> None:
-        """Start with a scan that is due at once."""
+        """Prepare the source; its first scan is due at once."""
         parameters = self.parameters
         self.facts = parameters.facts(self.context.output_schema())
         self.storage = storage_of(parameters.directory, self.context.base, parameters.storage)

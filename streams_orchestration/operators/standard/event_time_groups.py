@@ -257,7 +257,7 @@ class _Sender:
         self._sent = 0
 
     def begin(self, watermarks: Watermarks | None) -> None:
-        """Begin to send the results of a batch with these watermarks."""
+        """Prepare to send the results of a batch with these watermarks."""
         self._values = np.zeros(0, np.int64) if watermarks is None else watermarks.values
         self._sent = 0
 

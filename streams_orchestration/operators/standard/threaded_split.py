@@ -32,11 +32,11 @@ class ThreadedSplit(Operator):
         return Mentions()
 
     def reset_to_initial_state(self) -> None:
-        """Start with port 0."""
+        """Send the next tuple to port 0."""
         self.next = 0
 
     def setup(self) -> None:
-        """Start with port 0."""
+        """Prepare the operator, whose first tuple goes to port 0."""
         self.reset_to_initial_state()
 
     def process(self, port: int, batch: TupleBatch) -> None:

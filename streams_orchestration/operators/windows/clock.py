@@ -34,15 +34,15 @@ class Ticks:
         """The next time; None before the first batch. It is infinite once the stream has ended."""
 
     def clear(self) -> None:
-        """Begin again with the next batch."""
+        """Forget the next time; the next batch sets it anew."""
         self.next = None
 
     def end(self) -> None:
-        """Have no further times, since the stream has ended."""
+        """Set the next time to infinity, since the stream has ended."""
         self.next = math.inf
 
     def reached(self, now: float) -> float | None:
-        """Return the latest time that has come since the last call, and go on behind it; None if none has come."""
+        """Return the latest time that was reached since the last call, or None; set the next time behind `now`."""
         if self.next is None:
             self.next = now + self.period
         if now < self.next:

@@ -58,7 +58,7 @@ class CallTyping(Naming):
 
     @abstractmethod
     def value(self, written: tree.Expression, expected: Type | None = None) -> Expression:
-        """Return an expression with its types."""
+        """Return the typed tree of an expression or of a part of one; `expected` is the type that its place wants."""
 
     @abstractmethod
     def expression(self, written: tree.Expression, expected: Type | None = None) -> Expression:
@@ -166,7 +166,7 @@ class CallTyping(Naming):
     # --- calls
 
     def call(self, written: tree.Call, expected: Type | None = None) -> Expression:
-        """Return a call with its types; a function without known types is assumed to have the expected type."""
+        """Return the typed tree of a call; a function of unknown type is assumed to return the expected type."""
         function = written.function
         if not isinstance(function, tree.Name):
             self.report("CDISP0052E", "only a function can be called", function)
@@ -268,7 +268,7 @@ class CallTyping(Naming):
         return hints
 
     def _argument(self, written: tree.Expression, hint: Type | None) -> Expression:
-        """Return an argument with its types; it may be an output port."""
+        """Return the typed tree of an argument, which may be the name of an output port."""
         if isinstance(written, tree.Name) and not written.namespace:
             meaning = self.scope.find(written.name)
             if isinstance(meaning, OutputName):

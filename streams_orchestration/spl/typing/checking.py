@@ -69,7 +69,10 @@ class ExpressionTyping(OperationTyping):
         return value if expected is None else self.convert(value, expected, written)
 
     def whole(self, written: tree.Expression, expected: Type | None) -> Expression:
-        """Return a whole expression with its types; casts that are none are read again."""
+        """Return the typed tree of a whole expression.
+
+        A text such as `(a) - b` is first read as a cast. If `a` is a value, it is read again without the cast.
+        """
         values: frozenset[int] = frozenset()
         before = len(self.mistakes)
         while True:

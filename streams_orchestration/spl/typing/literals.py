@@ -140,7 +140,7 @@ class LiteralTyping(CallTyping):
         return tuple(converted(value, type_) or value for value in values)
 
     def part(self, written: tree.Member | tree.Index | tree.Slice, expected: Type | None) -> Expression:
-        """Return an attribute, an element or a slice with its types."""
+        """Return the typed tree of an attribute, an element or a slice of a value."""
         match written:
             case tree.Member():
                 return self._member(written, expected)

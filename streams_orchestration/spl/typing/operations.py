@@ -72,7 +72,7 @@ class OperationTyping(LiteralTyping):
         written: tree.Prefix | tree.Postfix | tree.Cast | tree.Binary | tree.Choice,
         expected: Type | None,
     ) -> Expression:
-        """Return an operation with its types."""
+        """Return the typed tree of an operation."""
         match written:
             case tree.Prefix():
                 return self._prefix(written)
@@ -155,7 +155,7 @@ class OperationTyping(LiteralTyping):
         return folded(Choice(self.span(written), type_, condition, *parts))
 
     def condition(self, written: tree.Expression) -> Expression:
-        """Return a condition with its types; it must be boolean."""
+        """Return the typed tree of a condition, and report a mistake if it is not boolean."""
         value = self.expression(written)
         if value.type not in (BOOLEAN, UNKNOWN):
             self.report("CDISP0045E", f"a condition is boolean, and this is {value.type}", written)

@@ -110,7 +110,7 @@ def check_logic(
     *,
     submits: bool = True,
 ) -> tuple[Logic, Scope]:
-    """Return the logic of an invocation with its types, and the scope with its state for other clauses.
+    """Return the typed logic of an invocation, and the scope that has its state variables, for other clauses.
 
     Args:
         written: the clauses of the logic.
@@ -175,7 +175,7 @@ class StatementTyping(ExpressionTyping):
     returns: Type | None = None
 
     def statement(self, written: tree.Statement) -> Statement:
-        """Return a statement with its types; a declaration of several variables becomes a block."""
+        """Return the typed tree of a statement; a declaration of several variables becomes a block."""
         many = self.statements(written)
         return many[0] if len(many) == 1 else Block(self.span(written), tuple(many))
 
@@ -212,7 +212,7 @@ class StatementTyping(ExpressionTyping):
                 return [self._return(written)]
 
     def block(self, written: tree.Block) -> Block:
-        """Return a block with its types; its variables are known within it."""
+        """Return the typed tree of a block; its variables are visible within it only."""
         outer = self.scope
         self.scope = outer.child()
         statements = [statement for each in written.statements for statement in self.statements(each)]

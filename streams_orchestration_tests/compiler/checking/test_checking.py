@@ -354,9 +354,9 @@ def test_a_value_that_is_none_of_a_parameter_s_is_said_when_compiling(
     wrong = "maybe" if truth else f"{values[0][:-1]}_{values[0][-1]}"
     (actual,) = of_one(tmp_path, operator, {parameter: wrong})
     hint = "" if truth else f"; the nearest is {values[0]}"
-    assert (
-        actual.message == f"the parameter {parameter} is {', '.join(values[:-1])} or {values[-1]}, not '{wrong}'{hint}"
-    )
+    *earlier, last = values
+    listed = f"{', '.join(earlier)} or {last}" if earlier else last
+    assert actual.message == f"the parameter {parameter} is {listed}, not '{wrong}'{hint}"
     assert (actual.severity, actual.location) == ("error", f"{tmp_path / 'one.yaml'}:5")
     for value in values:
         assert of_one(tmp_path, operator, {parameter: value}) == []
