@@ -15,10 +15,10 @@ from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, P
 
 
 def enqueue_copies(physical: PhysicalGraph, enqueued: Iterable[Connection]) -> int:
-    """Return how many copies a tuple on every output port puts into queues, summed over the ports.
+    """Return the number of copies in queues if every output port sends one tuple.
 
-    A splitter sends a tuple into one channel, so only its channel with the most queues counts, including inner
-    splitters.
+    A splitter sends the tuple into one of its channels. The channel with the most queues counts, where the queues
+    behind inner splitters are added to those of the channel.
 
     Args:
         physical: the expanded graph.
@@ -40,7 +40,7 @@ def enqueue_copies(physical: PhysicalGraph, enqueued: Iterable[Connection]) -> i
 
 
 _DIRECT = -1, -1
-"""The splitter and channel of a connection without one."""
+"""In place of a splitter and a channel: the connection has none."""
 
 
 _SERIALIZED = "the consumer is in another PE and gets a tuple of its own from the transport"

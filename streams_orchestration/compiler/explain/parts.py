@@ -16,7 +16,7 @@ _SHOWN = 12
 
 
 def pe_explanation(lookup: CompilationIndex, pe: int) -> Explanation:
-    """Explain a PE."""
+    """Explain a PE: its operators and why they share it, its host, its recovery, its ports and its Networks."""
     element = lookup.pes[pe]
     sections = [
         section(
@@ -78,7 +78,7 @@ def stream_explanation(lookup: CompilationIndex, name: str) -> Explanation:
 
 
 def splitter_explanation(lookup: CompilationIndex, index: int) -> Explanation:
-    """Explain a splitter."""
+    """Explain a splitter: why it exists, how it routes tuples, and the input ports behind its channels."""
     splitter = lookup.physical.splitters[index]
     channels: dict[int, list[str]] = {}
     for each in lookup.physical.connections:
@@ -93,7 +93,7 @@ def splitter_explanation(lookup: CompilationIndex, index: int) -> Explanation:
 
 
 def parallel_explanation(lookup: CompilationIndex, index: int) -> Explanation:
-    """Explain a parallel region."""
+    """Explain a parallel region: the origin of its width, its operators, and the routing into it."""
     region = lookup.logical.regions[index]
     members = [each.name for each in lookup.logical.operators if index in each.regions]
     routes = [

@@ -10,9 +10,10 @@ from streams_orchestration.compiler.regions.starts import RegionStarts, innermos
 from streams_orchestration.compiler.stage_results import ConsistentRegion
 from streams_orchestration.model.diagnostics import Diagnostic
 
-Finding = tuple[str, str]
+_Finding = tuple[str, str]
 """A code and a message."""
-
+_SHOWN = 12
+"""The most operators of a loop that a message names."""
 _REFUSED_PARAMETERS: dict[str, tuple[str, ...]] = {
     "FileSink": ("append", "compression"),
     "FileSource": ("deleteFile", "moveFileToDirectory", "hotFile"),
@@ -20,10 +21,6 @@ _REFUSED_PARAMETERS: dict[str, tuple[str, ...]] = {
     "Pair": ("bufferSize",),
 }
 """Parameters that no region allows (CDISP9243E)."""
-
-
-_SHOWN = 12
-"""The most operators of a loop that a message names."""
 
 
 def find_loops(logical: LogicalGraph, region_of: Sequence[int], starts: Collection[int]) -> Iterator[Diagnostic]:
@@ -95,7 +92,7 @@ def check_regions(
         if region_of[operator.index] >= 0:
             diagnostics += _member(operator, regions[region_of[operator.index]], start=operator.index in roots.starts)
         else:
-            diagnostics += [_at(operator, code, message) for code, message in outside_findings(operator)]
+            diagnostics += [_at(operator, code, message) for code, message in _outside_findings(operator)]
     started = set(roots.starts.values())
     for number, annotation in enumerate(roots.created):
         if number not in started:
@@ -163,11 +160,11 @@ def _member(operator: LogicalOperator, region: ConsistentRegion, *, start: bool)
         yield _at(operator, "SO1003", f"{operator.name} is in a region but is not restartable")
     ports = range(len(operator.inputs))
     if start:
-        for code, message in start_findings(operator):
+        for code, message in _start_findings(operator):
             yield _at(operator, code, message)
     elif operator.inputs and operator.outputs and all(is_control_port(operator, port) for port in ports):
         yield _at(operator, "CDISP0834E", f"{operator.name} has outputs, but all of its inputs are control ports")
-    for code, message in member_findings(operator, region, start=start):
+    for code, message in _member_findings(operator, region, start=start):
         yield _at(operator, code, message)
 
 
@@ -204,7 +201,7 @@ def _trigger(
             yield _at(start, "CDISR1359E", message)
 
 
-def start_findings(operator: LogicalOperator) -> Iterator[Finding]:
+def _start_findings(operator: LogicalOperator) -> Iterator[_Finding]:
     """Yield why an operator cannot start a region."""
     if operator.kind == "Custom":
         yield "CDISP0831E", f"{operator.name} is a Custom and cannot start a region"
@@ -215,7 +212,7 @@ def start_findings(operator: LogicalOperator) -> Iterator[Finding]:
         yield "CDISP9250E", f"{operator.name} ({operator.kind}) cannot start a region{reason}"
 
 
-def member_findings(operator: LogicalOperator, region: ConsistentRegion, *, start: bool) -> Iterator[Finding]:
+def _member_findings(operator: LogicalOperator, region: ConsistentRegion, *, start: bool) -> Iterator[_Finding]:
     """Yield the code and the message for each parameter of a member that its region forbids or requires."""
     if not operator.standard:
         return
@@ -245,7 +242,7 @@ def member_findings(operator: LogicalOperator, region: ConsistentRegion, *, star
             pass
 
 
-def outside_findings(operator: LogicalOperator) -> Iterator[Finding]:
+def _outside_findings(operator: LogicalOperator) -> Iterator[_Finding]:
     """Yield parameters and operators that only work in a region."""
     if not operator.standard:
         return
