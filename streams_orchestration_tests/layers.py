@@ -127,6 +127,8 @@ SPL_LAYERS = {
             "annotations",
             "operator_checks",
             "file_checks",
+            "intrinsics",
+            "subscriptions",
             "parameters",
             "submission",
         ),

@@ -10,7 +10,14 @@ from streams_orchestration.model.programs import OWN_LOGIC, has_handlers, has_pr
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.implementation import ImplementationError, import_operator
 from streams_orchestration.operators.import_path import LOGIC_SUFFIX, import_from
-from streams_orchestration.operators.standard import INTERLEAVED, STANDARD, WITH_INPUTS, WITH_PROCESS
+from streams_orchestration.operators.standard import (
+    DEVICES,
+    INTERLEAVED,
+    STANDARD,
+    TO_DEVICES,
+    WITH_INPUTS,
+    WITH_PROCESS,
+)
 
 
 def implementation_name(operator: LogicalOperator) -> str:
@@ -33,7 +40,7 @@ def implementation_name(operator: LogicalOperator) -> str:
 def _special(operator: LogicalOperator) -> dict[str, str]:
     """Return the classes of kinds that have another one for an operator with such ports and parameters."""
     if operator.inputs:
-        return WITH_INPUTS
+        return TO_DEVICES if operator.parameters.get("file") in DEVICES else WITH_INPUTS
     if has_process(operator.parameters):
         return WITH_PROCESS
     return INTERLEAVED if is_true(operator.parameters.get("interleave")) else {}

@@ -89,6 +89,9 @@ SPL_CODES: dict[str, Code] = {
     "CDISP0544E": error("`output` names no attribute of the stream.", "Correct the name, or add it to the type."),
     "CDISP0545E": error("An output attribute is assigned twice.", "Remove one of the two assignments."),
     "CDISP0177E": error("A property of an Export has a type that properties do not have.", "Write a text, 5l, or 5.0."),
+    "CDISP0173E": error(
+        "A literal of a subscription has a type that properties do not have.", "Write a text, 5l, or 5.0."
+    ),
     "CDISP0531E": error(
         "A submission-time value has two defaults in one composite.", "Write the same default at both places."
     ),

@@ -54,7 +54,7 @@ def run_of(context: Surroundings, constants: Mapping[str, Any]) -> Run:
         context: the operator's context.
         constants: submission-time values by name.
     """
-    output = _Output(context)
+    output = PrintedLines(context)
     return Run(
         operator=context.name,
         zone=context.time_zone,
@@ -71,7 +71,7 @@ def run_of(context: Surroundings, constants: Mapping[str, Any]) -> Run:
     )
 
 
-class _Output:
+class PrintedLines:
     """The lines and messages that programs print and log."""
 
     def __init__(self, context: Surroundings) -> None:

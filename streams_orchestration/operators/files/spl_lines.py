@@ -48,7 +48,7 @@ def write_lines_file(path: Path, items: Sequence[pa.RecordBatch | Punctuation], 
     Raises:
         DataError: a text cannot be written in the encoding.
     """
-    lines = [line for item in items for line in _lines(item, writing)]
+    lines = [line for item in items for line in lines_of(item, writing)]
     text = writing.eol.join([*lines, ""])
     try:
         content = text.encode(writing.encoding)
@@ -81,7 +81,8 @@ def merge_lines_files(files: Sequence[Path], into: Path, compression: Compressio
         target.write(packed(b"".join(unpacked(path.read_bytes(), compression) for path in files), compression))
 
 
-def _lines(item: pa.RecordBatch | Punctuation, writing: LineWriting) -> Iterator[str]:
+def lines_of(item: pa.RecordBatch | Punctuation, writing: LineWriting) -> Iterator[str]:
+    """Yield the line of each tuple, or of a mark."""
     if isinstance(item, Punctuation):
         yield f"Punctuation received: {_MARKS[item]}"
         return

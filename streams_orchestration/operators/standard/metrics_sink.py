@@ -17,10 +17,12 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.metrics import METRICS_LIMIT
+from streams_orchestration.operators.spl_text import ExpressionText
 from streams_orchestration.operators.states.rescaling import Route, Sharding
 from streams_orchestration.operators.states.state import State
 
 Texts = str | list[str]
+Expressions = ExpressionText | list[ExpressionText]
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 
 
@@ -31,7 +33,7 @@ def _listed(texts: Any) -> list[Any]:
 class MetricsSinkParameters(ExpressionParameters):
     """The parameters of `MetricsSink`."""
 
-    metrics: Texts = Field(
+    metrics: Expressions = Field(
         description=(
             "An expression, or several expressions. Each tuple sets a metric to the value; null leaves it unchanged."
         )

@@ -15,6 +15,7 @@ from streams_orchestration.spl.application.annotations import mistake_reporter
 from streams_orchestration.spl.application.companion import companion_of
 from streams_orchestration.spl.application.expansion import Expansion
 from streams_orchestration.spl.application.file_checks import check_file
+from streams_orchestration.spl.application.intrinsics import Intrinsics
 from streams_orchestration.spl.application.names import CompositeOperator, Files
 from streams_orchestration.spl.application.native_operators import NativeOperators
 from streams_orchestration.spl.application.natives import Natives
@@ -56,16 +57,18 @@ def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None,
         return None, diagnostics
     mistakes: list[Mistake] = []
     submission = Submission()
+    intrinsics = Intrinsics()
     data = _data(toolkits, options)
     directories = {
         "getApplicationDir": toolkits.roots[0],
         "getThisToolkitDir": toolkits.roots[0],
-        "getThisFileDir": path.absolute().parent,
         "dataDirectory": data,
         "getDataDirectory": data,
     }
 
     def known(call: Call) -> Expression | None:
+        if (value := intrinsics.value(call)) is not None:
+            return value
         directory = directories.get(call.signature.name)
         if directory is not None and not call.arguments:
             return Constant(call.span, RSTRING, str(directory))
@@ -74,7 +77,7 @@ def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None,
     natives = Natives(companion.functions, companion.file)
     files = Files(toolkits, known, mistakes, natives)
     operators = NativeOperators(companion.operators, companion.file)
-    expansion = Expansion(files, mistakes, submission, data, operators)
+    expansion = Expansion(files, mistakes, submission, data, operators, intrinsics)
     document = expansion.document(main, application_name_of(main.kind), str(path))
     named = frozenset(name.rpartition("::")[0] for name in (*companion.functions, *companion.operators))
     check_file(files.names(unit), named, mistake_reporter(unit.source, mistakes))

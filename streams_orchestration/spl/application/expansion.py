@@ -14,6 +14,7 @@ from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.spl.application.actuals import check_actual, named_operator, say_where
 from streams_orchestration.spl.application.adapting import adapted
 from streams_orchestration.spl.application.annotations import annotations_of, configs_of, host_pools, mistake_reporter
+from streams_orchestration.spl.application.intrinsics import Intrinsics
 from streams_orchestration.spl.application.located import mapping, sequence
 from streams_orchestration.spl.application.meeting import meet
 from streams_orchestration.spl.application.names import CompositeOperator, FileNames, Files, Operator, PrimitiveOperator
@@ -292,12 +293,12 @@ class _Body:
                 message = f"{operator.kind} has {wanted} {what} ports, and {given} are given"
                 self.report(code, message, invocation.operator)
         actuals = self._actuals(composite, invocation, inputs)
-        types = [each.type for each in inputs]
-        chain = (*self.chain, operator.kind)
-        before = len(self.mistakes)
-        body = _Body(self.expansion, operator, actuals, types, chain)
-        content = body.body()
         name = invocation.alias or invocation.outputs[0].stream
+        self.expansion.intrinsics.enter(operator.unit.source, composite, name.name)
+        before, chain = len(self.mistakes), (*self.chain, operator.kind)
+        body = _Body(self.expansion, operator, actuals, [each.type for each in inputs], chain)
+        content = body.body()
+        self.expansion.intrinsics.leave()
         at = Span(self.source, invocation.operator.first, invocation.operator.last)
         say_where(self.mistakes, before, body.source, f"in {name}, invoked at {at}")
         for port, formal in zip(invocation.inputs, composite.inputs, strict=False):
@@ -347,6 +348,7 @@ class Expansion:
         submission: Submission,
         data: Path,
         operators: NativeOperators,
+        intrinsics: Intrinsics,
     ) -> None:
         self.files = files
         self.data = data
@@ -354,6 +356,7 @@ class Expansion:
         self.submission = submission
         self.composites: dict[str, Any] = {}
         self.operators = operators
+        self.intrinsics = intrinsics
 
     def shared(self, kind: str, content: LocatedMapping) -> str:
         """Return the name of a composite with this content; add the composite under a new name if there is none."""
@@ -372,21 +375,20 @@ class Expansion:
 
     def document(self, main: CompositeOperator, application: str, file: str) -> LocatedMapping:
         """Return the document of an application; `file` is the one that was named to compile it."""
+        self.intrinsics.enter(main.unit.source, main.composite, main.kind)
         body = _Body(self, main, {}, (), (main.kind,))
         reader = ConstantReader(body.source, body.scope, self.mistakes)
         graph = sequence(body.source, main.composite.name, body.graph())
         annotations = annotations_of(main.composite.annotations, reader, body.report)
         config = configs_of(main.composite.configs, reader, [], body.report)
-        pools = host_pools(main.composite.configs, reader)
-        source, node = body.source, main.composite.name
         document = mapping(
-            source,
-            node,
+            body.source,
+            main.composite.name,
             {
                 "specVersion": 1,
                 "application": application,
                 "submission": self.submission.document(),
-                "hostPools": pools,
+                "hostPools": host_pools(main.composite.configs, reader),
                 "operators": self.operators.declared,
                 "composites": self.composites,
                 "annotations": annotations,

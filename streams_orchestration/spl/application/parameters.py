@@ -12,6 +12,7 @@ from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.application.operator_checks import check_operator
 from streams_orchestration.spl.application.own_forms import attributes_of, in_order, own_call
 from streams_orchestration.spl.application.state_reading import StateReading
+from streams_orchestration.spl.application.subscriptions import subscription_text
 from streams_orchestration.spl.application.values import (
     SUBMISSION,
     SUBMISSION_LIST,
@@ -65,7 +66,7 @@ _KEYS = frozenset(("equalityLHS", "equalityRHS", "groupBy", "partitionBy", "part
     f"partitionBy{number}" for number in range(100)
 }
 """Parameters that are lists of attributes or expressions."""
-_LISTS = _KEYS | {"sortBy", "key", "addKey", "removeKey"}
+_LISTS = _KEYS | {"sortBy", "key", "addKey", "removeKey", "suppress", "metrics"}
 """Parameters that are lists here, also of one value."""
 _ATTRIBUTES = frozenset(("deltaAttribute", "timeAttribute", "inputAttribute"))
 """Parameters whose values are names of attributes."""
@@ -132,7 +133,7 @@ class ParameterWriter:
                 "constants": constants,
             }
         program = {key: value for key, value in program.items() if value}
-        if program:
+        if program or (self.kind == "Custom" and not self.native):
             if self.ordered:
                 program["ordered"] = True
             first = invocation.logic[0] if invocation.logic else invocation
@@ -161,7 +162,7 @@ class ParameterWriter:
         for each in invocation.arguments:
             parameter = model.parameters.get(each.label.name)
             if parameter is not None and parameter.mode == "Text" and isinstance(each.values, tuple):
-                parameters[parameter.name] = text_of(each.values[0])
+                parameters[parameter.name] = subscription_text(each.values[0], parameter.name, self._report)
         for name, values in given.items():
             if self.kind == "Export" and name == "properties" and isinstance(values[0], TupleOf):
                 parameters[name] = {each: self.expression(value, typed) for each, value in values[0].attributes}

@@ -134,7 +134,7 @@ class WindowReading:
             self.report("CDISP0747W", "the kind comes first, then policies, then 'partitioned'", parts[0].written)
         if not (self._suits(kind, kinds, policies, number) and self._goes_with_keys(partitioned, number)):
             return ""
-        ordered = [*policies, *partitioned, *partitions]
+        ordered = [*(policies[:1] if self.model.name == "Sort" else policies), *partitioned, *partitions]
         return ", ".join([kind, *(_written(part.written, self.reader) for part in ordered)])
 
     def _check_part(self, part: _Part, port: Port) -> bool:
@@ -194,8 +194,10 @@ class WindowReading:
             message, at = "a sliding window has no policy punct()", punctuated.written
         elif name == "Join" and kind != "sliding":
             message = "Join has sliding windows only"
-        elif name in ("Join", "Sort") and len(policies) > 1:
-            message, at = f"{name} has no trigger", policies[1].written
+        elif name == "Sort" and len(policies) > 1 and not self._is_every_tuple(policies[1]):
+            message, at = "a trigger of Sort is count(1)", policies[1].written
+        elif name == "Join" and len(policies) > 1:
+            message, at = "Join has no trigger", policies[1].written
         elif name == "Sort" and kind == "sliding" and policies[0].name != "count":
             message, at = "a sliding window of Sort is count(n)", policies[0].written
         elif len(policies) > 1 and policies[1].name == "punct":
@@ -203,6 +205,14 @@ class WindowReading:
         if message:
             self.report("SO0706", f"{message} (input port {self.inputs[number].label})", at)
         return not message
+
+    def _is_every_tuple(self, trigger: _Part) -> bool:
+        """Return True for count(1), as far as the count is known."""
+        try:
+            values = [self.reader.value(each) for each in trigger.arguments or ()]
+        except UnknownValue:
+            return trigger.name == "count"
+        return trigger.name == "count" and values == [1]
 
     def _goes_with_keys(self, partitioned: list[_Part], number: int) -> bool:
         """Return True if the window is `partitioned` and the operator has keys, or neither; else report a mistake."""

@@ -1,0 +1,65 @@
+"""Functions whose values the compiler knows: the place of a call, and the instance of a composite that it stands in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streams_orchestration.spl.language.definitions import Composite
+from streams_orchestration.spl.types.types import INT32, RSTRING
+from streams_orchestration.spl.typing.typed import Call, Constant, Source
+
+
+@dataclass(frozen=True)
+class ExpandedInstance:
+    """An instance of a composite: its name in Streams, and the tokens of its definition."""
+
+    name: str
+    source: Source
+    first: int
+    last: int
+
+
+@dataclass
+class Intrinsics:
+    """The values of such functions, while composites are expanded."""
+
+    instances: list[ExpandedInstance] = field(default_factory=list[ExpandedInstance])
+    """The instances that are being expanded, the outermost first."""
+
+    def enter(self, source: Source, composite: Composite, name: str) -> None:
+        """Begin the expansion of an instance of a composite; the name of the main composite is in no other name."""
+        outer = f"{self.instances[-1].name}." if len(self.instances) > 1 else ""
+        self.instances.append(ExpandedInstance(f"{outer}{name}", source, composite.first, composite.last))
+
+    def leave(self) -> None:
+        """End the expansion of the innermost instance."""
+        self.instances.pop()
+
+    def value(self, call: Call) -> Constant | None:
+        """Return the value of a call, if the compiler knows it."""
+        path = Path(call.span.source.file)
+        match call.signature.name:
+            case "getThisFileName":
+                return Constant(call.span, RSTRING, path.name)
+            case "getThisFilePath":
+                return Constant(call.span, RSTRING, str(path.absolute()))
+            case "getThisFileDir":
+                return Constant(call.span, RSTRING, str(path.absolute().parent))
+            case "getThisLine":
+                return Constant(call.span, INT32, call.span.line)
+            case "getThisCompositeInstanceName":
+                name = self._instance(call)
+                return None if name is None else Constant(call.span, RSTRING, name)
+            case _:
+                return None
+
+    def _instance(self, call: Call) -> str | None:
+        """Return the name of the innermost instance whose definition has the call.
+
+        An actual parameter belongs to the composite that invokes another one.
+        """
+        for each in reversed(self.instances):
+            if each.source is call.span.source and each.first <= call.span.first <= each.last:
+                return each.name
+        return None

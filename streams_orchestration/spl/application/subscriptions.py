@@ -1,0 +1,66 @@
+"""Subscriptions and filters of Imports: checked, and written with plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from typing import TypeVar, cast
+
+from streams_orchestration.spl.language import tree
+from streams_orchestration.spl.language.printing import text_of
+from streams_orchestration.spl.types.literals import LiteralError, number
+from streams_orchestration.spl.types.types import FLOAT64, INT64
+
+Report = Callable[[str, str, tree.Node], None]
+_Part = TypeVar("_Part")
+
+
+def subscription_text(written: tree.Expression, name: str, report: Report) -> str:
+    """Return the text of a subscription or filter, whose numbers have no suffixes; report wrong literals.
+
+    Args:
+        written: the expression.
+        name: the parameter; the literals of a `subscription` are rstring, int64 or float64.
+        report: takes the code, message and place of a mistake.
+    """
+    if name == "subscription":
+        _check(written, report)
+    return text_of(_plain(written))
+
+
+def _check(written: object, report: Report) -> None:
+    match written:
+        case tree.Index(operand=operand):  # an index is an integer of any type
+            _check(operand, report)
+        case tree.Number(text=text):
+            try:
+                type_ = number(text).type
+            except LiteralError:  # too large an integer, as the minus in front of it is not looked at
+                return
+            if type_ not in (INT64, FLOAT64):
+                message = f"{text} is {type_}; a literal of a subscription is rstring, int64 or float64, such as 5l"
+                report("CDISP0173E", message, written)
+        case tree.Text(kind=kind) if kind != "rstring":
+            report("CDISP0173E", f"this literal is {kind}; one of a subscription is rstring, int64 or float64", written)
+        case tuple():
+            for each in cast("tuple[object, ...]", written):
+                _check(each, report)
+        case tree.Node():
+            for each in fields(written):
+                _check(getattr(written, each.name), report)
+        case _:
+            pass
+
+
+def _plain(part: _Part) -> _Part:
+    """Return a tree whose numbers have no suffixes."""
+    if isinstance(part, tree.Number):
+        try:
+            return cast("_Part", replace(part, text=str(number(part.text).value)))
+        except LiteralError:
+            return part
+    if isinstance(part, tuple):
+        return cast("_Part", tuple(_plain(each) for each in cast("tuple[object, ...]", part)))
+    if is_dataclass(part) and isinstance(part, tree.Node):
+        return cast("_Part", replace(part, **{each.name: _plain(getattr(part, each.name)) for each in fields(part)}))
+    return part
