@@ -27,7 +27,22 @@ class DeliveryKey(NamedTuple):
     """The name of the application."""
     installation: str = ""
     """Identifier of the catalog, since another catalog may have an application of the same name."""
+    watermark: int | None = None
+    """The event time, in microseconds since 1970, up to which the deliveries of this channel are now complete (EV67).
+
+    It is 2**63 - 1 at the end of the streams, and None without event time. Late tuples may follow.
+    """
 
     def __str__(self) -> str:
         whole = f"{self.life}/{self.operator}/{self.channel}/{self.epoch}"
         return f"{whole}/{self.generation}.{self.number}" if self.generation else whole
+
+
+def delivery_properties(key: DeliveryKey) -> dict[str, str | int]:
+    """Return the facts about a delivery that the history of a lake table records."""
+    facts: dict[str, str | int] = {
+        "streams.application": key.application,
+        "streams.operator": key.operator,
+        "streams.epoch": key.epoch,
+    }
+    return facts if key.watermark is None else facts | {"streams.watermark": key.watermark}

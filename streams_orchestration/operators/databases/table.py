@@ -49,6 +49,7 @@ marks = sa.Table(
     sa.Column("number", sa.BigInteger(), nullable=False),
     sa.Column("epoch", sa.BigInteger(), nullable=False),
     sa.Column("rows", sa.BigInteger(), nullable=False),  # of all deliveries
+    sa.Column("watermark", sa.BigInteger()),  # event time up to which the rows are complete, in microseconds since 1970
     sa.Column("written_at", sa.DateTime(timezone=True).with_variant(mysql.DATETIME(fsp=6), "mysql")),
     mysql_engine="InnoDB",
     mysql_charset="utf8mb4",
@@ -170,7 +171,13 @@ class DatabaseTable:
             with self._engine.begin() as connection:
                 connection.execute(self._first_mark(key))
                 # a second process waits here for the first one, and then updates nothing
-                values = {"generation": key.generation, "number": key.number, "epoch": key.epoch, "written_at": now}
+                values = {
+                    "generation": key.generation,
+                    "number": key.number,
+                    "epoch": key.epoch,
+                    "watermark": key.watermark,
+                    "written_at": now,
+                }
                 if connection.execute(sa.update(marks).where(*mine, before).values(**values)).rowcount == 0:
                     return 0
                 if at_once and self.kind == "postgresql":

@@ -116,7 +116,7 @@ class TransactionalProducer:
         for part in messages:
             self._do(lambda part=part: self._send(part))
         self._do(self._drain)
-        mark = json.dumps([key.life, key.generation, key.number])
+        mark = json.dumps([key.life, key.generation, key.number, key.watermark])
         position = TopicPartition(self._topic, 0, key.number, metadata=mark)
         group = self._group.consumer_group_metadata()
         self._do(
@@ -178,7 +178,7 @@ class TransactionalProducer:
         committed = self._do(lambda: self._group.committed(wanted, timeout=REACH_SECONDS))[0]
         if committed.offset < 0 or not committed.metadata:
             return None
-        life, generation, number = json.loads(committed.metadata)
+        life, generation, number, _ = json.loads(committed.metadata)
         return life, generation, number
 
     def _send(self, messages: Iterable[KafkaMessage]) -> None:

@@ -16,7 +16,7 @@ from deltalake.transaction import AddAction
 from streams_orchestration import world
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.delivery_key import DeliveryKey
+from streams_orchestration.operators.delivery_key import DeliveryKey, delivery_properties
 from streams_orchestration.operators.durable_files import sync_names
 from streams_orchestration.operators.expressions import evaluate, parse_condition
 from streams_orchestration.operators.files.partitions import partition_values
@@ -268,7 +268,7 @@ def _application_id(key: DeliveryKey) -> str:
 
 def _properties(key: DeliveryKey, *, marked: bool = True) -> deltalake.CommitProperties:
     """Return the commit's properties. If `marked`, a concurrent commit with the same mark makes this one fail."""
-    metadata = {"streams.application": key.application, "streams.operator": key.operator, "streams.epoch": key.epoch}
+    metadata = delivery_properties(key)
     mark = deltalake.Transaction(_application_id(key), key.number, int(world.now() * 1000))
     return deltalake.CommitProperties(custom_metadata=metadata, app_transactions=[mark] if marked else None)
 

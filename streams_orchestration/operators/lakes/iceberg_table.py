@@ -29,7 +29,7 @@ from pyiceberg.transforms import IdentityTransform
 
 from streams_orchestration import world
 from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.delivery_key import DeliveryKey
+from streams_orchestration.operators.delivery_key import DeliveryKey, delivery_properties
 from streams_orchestration.operators.durable_files import sync_names
 from streams_orchestration.operators.lakes.data_files import (
     DataFile,
@@ -213,11 +213,7 @@ def _is_old(table: Table, name: str, today: date) -> bool:
 
 
 def _summary(key: DeliveryKey) -> dict[str, str]:
-    return {
-        "streams.application": key.application,
-        "streams.operator": key.operator,
-        "streams.epoch": str(key.epoch),
-    }
+    return {name: str(value) for name, value in delivery_properties(key).items()}
 
 
 def _has_new_columns(table: Table) -> bool:

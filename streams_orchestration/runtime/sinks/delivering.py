@@ -22,7 +22,7 @@ from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.sinks.gathering import Gatherer
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.sinks.publishing import DueOutput, unaltered, waits
-from streams_orchestration.runtime.sinks.sinks import count_output
+from streams_orchestration.runtime.sinks.sinks import count_output, watermark_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.waiting import forget_file
 
@@ -93,7 +93,10 @@ class Deliverer:
 
     def _deliver(self, first: DeliveryKey, outputs: list[DueOutput]) -> None:
         store = self.catalog.store
-        key = _key(first, outputs[-1])
+        with self.catalog.read() as connection:
+            whole_epoch = outputs[-1].visibility == "read_committed"
+            watermark = watermark_of(connection, self.application, outputs[-1], whole_epoch=whole_epoch)
+        key = _key(first, outputs[-1])._replace(watermark=watermark)
         try:
             files = {unaltered(store, row): row.pending for row in outputs}
         except OSError as error:

@@ -15,7 +15,7 @@ from streams_orchestration.operators.watermarks import END, IDLE
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.rows import SinkFileRow, SinkRow
+from streams_orchestration.runtime.catalog.rows import SinkFileRow, SinkRow, StoredPosition
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 
@@ -307,6 +307,30 @@ def _complete_until(cuts: Sequence[Any], sink: SinkRow, epoch: int) -> int | Non
         epoch: the last epoch whose outputs are all visible.
     """
     positions = [cut.position for cut in cuts if cut.pe == sink.pe and cut.epoch <= epoch]
-    reached = positions[-1].get("watermarks", {}).get(sink.operator) if positions else None
-    least = min(reached.values()) if reached else IDLE
+    return _least_watermark(positions[-1], sink.operator) if positions else None
+
+
+def _least_watermark(position: StoredPosition, operator: str) -> int | None:
+    """Return the least watermark of a sink's connections at a position in microseconds; None if one has none."""
+    least = min(position.get("watermarks", {}).get(operator, {}).values(), default=IDLE)
     return None if least == IDLE else least
+
+
+def watermark_of(connection: Connection, application: str, output: SinkFileRow, *, whole_epoch: bool) -> int | None:
+    """Return the watermark behind an output in microseconds; None without event time, or if its commit was removed.
+
+    Args:
+        connection: the connection of a transaction.
+        application: the name of the application.
+        output: the output.
+        whole_epoch: True for the watermark at the end of its epoch, False for the one at the end of its batch.
+    """
+    c = _commit.c
+    last = (c.boundary, c.epoch == output.epoch) if whole_epoch else (c.batch == output.batch,)
+    position = connection.scalar(
+        select(c.position)
+        .where(c.application == application, c.pe == output.pe, *last)
+        .order_by(c.batch.desc())
+        .limit(1)
+    )
+    return None if position is None else _least_watermark(position, output.operator)

@@ -11,6 +11,8 @@ from unittest.mock import Mock
 import pytest
 from sqlalchemy import select
 
+from streams_orchestration.operators.delivery_key import DeliveryKey, delivery_properties
+from streams_orchestration.operators.watermarks import END
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import OutputError
@@ -22,6 +24,7 @@ from streams_orchestration.runtime.sinks.publisher import PAUSES, Publisher
 from streams_orchestration.runtime.sinks.sinks import route_sink
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, rows, source, write_rows
+from streams_orchestration_tests.runtime.event_times import in_event_time, lines
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.sinks.letters import LOADED, Letters, NumberedLetters, letters
 
@@ -277,3 +280,36 @@ def test_a_sink_whose_code_ends_the_process_or_fails_as_nobody_expects_is_late_w
     assert f"operator Out: {type(error).__name__}: {error}" in str(actual.error)
     turn()
     assert actual.late == 1, "it rests"
+
+
+@pytest.mark.parametrize(("visibility", "last"), [("read_committed", END), ("read_uncommitted", 7_000)])
+def test_a_delivery_has_the_event_time_up_to_which_the_target_is_complete(tmp_path: Path, visibility: str, last: int):
+    """The last tuple is in the epoch with the end, and in a batch before it."""
+    file, target = tmp_path / "rows.txt", tmp_path / "target.db"
+    file.write_text("5 a 1\n9 a 2\n")
+    table = {"url": f"sqlite:///{target}", "table": "rows", "createTable": True, "visibility": visibility}
+    graph = [lines("Rows", file, lag=0.002), {"name": "Out", "operator": "SqlSink", "inputs": ["Rows"]}]
+    graph[-1] |= {"outputs": [], "parameters": table}
+    local = LocalApplication(Home(tmp_path / "home"), in_event_time(graph), 1)
+    watermarks: list[int] = []
+
+    def look() -> None:
+        local.publish()
+        with sqlite3.connect(target) as database:
+            ((watermark,),) = database.execute("SELECT watermark FROM streams_deliveries").fetchall()
+        watermarks.append(watermark)
+
+    for _ in range(2):
+        local.commit(boundary=True)
+        look()
+    file.open("a").write("4 a 3\nend\n")
+    local.run()
+    look()
+    assert watermarks == [3_000, 7_000, last]
+
+
+def test_properties_of_a_delivery_have_the_watermark_if_there_is_one():
+    key = DeliveryKey("life", "Out", -1, 7, 0, 7, "app")
+    named = {"streams.application": "app", "streams.operator": "Out", "streams.epoch": 7}
+    assert delivery_properties(key) == named
+    assert delivery_properties(key._replace(watermark=5)) == named | {"streams.watermark": 5}
