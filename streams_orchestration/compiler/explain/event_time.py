@@ -79,7 +79,7 @@ def _of_query(model: LogicalOperator) -> Iterator[Fact]:
         names = listed([model.inputs[port].name for port in taken], _SHOWN)
         yield Fact(f"the tuples of {names} wait until the watermark has passed them; late ones are dropped", "EV66")
     delay = model.parameters.get("outputDelay")
-    if delay is None:
+    if not isinstance(delay, int | float):
         text = "its results may be behind the watermark by the longest windows and joins, which Spark's plan tells"
     else:
         text = f"its results may be {delay:g} s behind the watermark"

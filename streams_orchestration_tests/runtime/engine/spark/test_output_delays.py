@@ -37,6 +37,7 @@ AT_ONCE = {
     "SELECT * FROM A WHERE v > 1": 0,
     "SELECT window(at, '10 seconds').start AS at FROM A": 10 * SECOND,
     "SELECT A.k, A.at FROM A JOIN names ON A.k = names.k": 0,
+    "SELECT A.k, A.at FROM A JOIN (SELECT k, count(*) AS n FROM names GROUP BY k) AS sums ON A.k = sums.k": 0,
 }
 UNKNOWN = {
     "SELECT k, session_window.start AS at FROM A GROUP BY k, session_window(at, '10 seconds')": "a session window",
@@ -61,6 +62,7 @@ def test_the_delay_of_results_is_that_of_windows_and_joins(tmp_path: Path):
         assert keeps_results_back(spark.sql(query)), query
     for query, wanted in AT_ONCE.items():
         assert output_delay(spark.sql(query)) == OutputDelay(microseconds=wanted), query
+        assert not keeps_results_back(spark.sql(query)), query
     for query, reason in UNKNOWN.items():
         with pytest.raises(UnknownDelayError, match=reason):
             output_delay(spark.sql(query))

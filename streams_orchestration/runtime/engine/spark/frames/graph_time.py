@@ -238,6 +238,11 @@ class QueryTime:
                     self._inner.setdefault(way.operator, []).append((name, marks))
 
     @property
+    def looks(self) -> bool:
+        """True if some operator takes or gives watermarks."""
+        return bool(self._operators)
+
+    @property
     def markers(self) -> dict[str, int]:
         """The microseconds of a row one tick below the watermark, or `END`, for each port with `eventTime`."""
         found = {f"{index}:{port}": each.marker for index, each in self._operators.items() for port in each.orders}

@@ -51,8 +51,7 @@ def declared_delay(seconds: float, *, waits: bool) -> OutputDelay:
 
 def keeps_results_back(frame: DataFrame) -> bool:
     """Return True if some result of a query may come later than the tuples that it is made of."""
-    kinds = {kind_of(node) for node in nodes(analysed(frame))}
-    return bool(kinds & {"Aggregate", "Distinct", "Join"}) or any("WithState" in kind for kind in kinds)
+    return any(_keeps_back(node) for node in nodes(analysed(frame)))
 
 
 def output_delay(frame: DataFrame) -> OutputDelay:
@@ -65,6 +64,13 @@ def output_delay(frame: DataFrame) -> OutputDelay:
     """
     jvm: Any = frame.sparkSession._jvm  # pyright: ignore[reportPrivateUsage] - there is no public way
     return _Walk(jvm).delay_of(analysed(frame), ())
+
+
+def _keeps_back(node: Any) -> bool:
+    kind = kind_of(node)
+    if kind == "Join":
+        return bool(node.left().isStreaming() and node.right().isStreaming())
+    return (kind in ("Aggregate", "Distinct") or "WithState" in kind) and bool(node.isStreaming())
 
 
 class _Walk:

@@ -154,6 +154,8 @@ class FramePlanner(Planner):
 
     def _released(self, plan: BatchPlan) -> dict[str, PortBatch]:
         """Return the input of the ports with `eventTime`: the tuples that the watermark of their graph has passed."""
+        if not self._time.looks:
+            return {}
         checkpoint = watermark_of(Path(self.scratch.checkpoint))
         watermark = None if checkpoint is None else checkpoint * MILLISECOND
         ended = self._flushing or plan.final
