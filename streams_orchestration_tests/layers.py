@@ -124,6 +124,7 @@ SPL_LAYERS = {
             "state_reading",
             "names",
             "actuals",
+            "bodies",
             "annotations",
             "operator_checks",
             "file_checks",

@@ -146,6 +146,10 @@ SPL_CODES: dict[str, Code] = {
         "A window is none, or none that the operator takes.",
         "Write a window of a kind and with policies that the operator has.",
     ),
+    "SO0707": error(
+        "An application invokes composites too often, as composites that each invoke the next one twice do.",
+        "Invoke fewer composites, or make a region parallel instead.",
+    ),
     "SO0710": warning(
         "A native operator has no class in Python. It compiles, and keeps the application from being deployed.",
         "Write an operator in Python, and name its class in the companion file, `operators: {ns::Name: "

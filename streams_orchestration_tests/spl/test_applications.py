@@ -18,6 +18,7 @@ from streams_orchestration.compiler.plan import plan_document
 from streams_orchestration.compiler.reading import read_application, read_tree
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
 from streams_orchestration.model.spl_options import SplOptions, spl_options
+from streams_orchestration.spl.application import bodies
 from streams_orchestration_tests.spl.applications import CASES, EXPECTED, MISTAKES, of_kind
 
 PLACE = re.compile(r"^.*\.spl(mm)?:")
@@ -130,3 +131,14 @@ def test_an_application_gives_the_tuples_that_streams_gives(name: str):
     for sink, wanted in case["results"].items():
         rows = [[row[column] for column in wanted["columns"]] for row in tables[sink].to_pylist()]
         assert sorted(map(repr, rows)) == sorted(map(repr, wanted["rows"]))
+
+
+def test_composites_that_multiply_one_another_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(bodies, "MOST_BODIES", 20)
+    twice = "composite C{}(input I; output O) {{ graph stream<I> X = C{}(I) {{ }} stream<I> O = C{}(X) {{ }} }}\n"
+    text = "".join(twice.format(each, each + 1, each + 1) for each in range(40))
+    text += "composite C40(input I; output O) { graph stream<I> O = Functor(I) { } }\n"
+    text += "composite Main { graph stream<int32 n> A = Beacon() { } stream<int32 n> B = C0(A) { } }"
+    file = tmp_path / "Main.spl"
+    file.write_text(text)
+    assert [each.code for each in read_application(file).diagnostics] == ["SO0707"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.document import LocatedList
-from streams_orchestration.spl.application.located import mapping
+from streams_orchestration.spl.application.located import mapping, sequence
 from streams_orchestration.spl.application.values import ConstantReader, UnknownValue
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Annotation, Labelled
@@ -113,13 +113,15 @@ def configs_of(
         report: takes what is wrong, or has no effect.
     """
     found: dict[str, Any] = {}
+    places: dict[str, tree.Node] = {}
     for each in configs:
         name = each.label.name
+        places[name] = each.values[0]
         if name == "placement":
-            placement = _placement(each, reader, report)
-            found["placement"] = found.get("placement", {}) | placement
+            found["placement"] = _placement(each, reader, report)
         elif name == "threadedPort":
-            found["threadedPort"] = [_queue(value, reader, ports, report) for value in each.values]
+            queues = [_queue(value, reader, ports, report) for value in each.values]
+            found["threadedPort"] = sequence(reader.source, each.values[0], queues)
         elif name in ("restartable", "relocatable"):
             value = _known(each.values[0], reader, report)
             found[name] = value if value is not None else True
@@ -127,7 +129,7 @@ def configs_of(
             found["checkpoint"] = _checkpoint(each.values[0], reader, report)
         elif name != "hostPool":
             report("SO0723", f"the config {name} is read and has no effect here", each.label)
-    return found
+    return mapping(reader.source, configs[0].label, found, places) if configs else found
 
 
 def _known(written: tree.Expression, reader: ConstantReader, report: Report) -> Any:
@@ -184,6 +186,7 @@ def _tag(written: tree.Expression, reader: ConstantReader, report: Report) -> st
 def _queue(written: tree.Expression, reader: ConstantReader, ports: list[str], report: Report) -> dict[str, Any]:
     arguments = written.arguments if isinstance(written, tree.Call) else ()
     queue: dict[str, Any] = {"port": 0}
+    places: dict[str, tree.Node] = {}
     first = arguments[0] if arguments else None
     if isinstance(first, tree.Name) and not first.name.startswith("$") and first.name not in ports:
         report("CDISP0053E", f"there is no input port {first}", first)
@@ -195,11 +198,10 @@ def _queue(written: tree.Expression, reader: ConstantReader, ports: list[str], r
             continue
         if isinstance(value, str) and value in ports:
             queue["port"] = ports.index(value)
-        elif isinstance(value, str) and value.startswith("Sys."):
-            queue["congestionPolicy"] = value
-        else:
-            queue["queueSize"] = value
-    return queue
+            continue
+        key = "congestionPolicy" if isinstance(value, str) and value.startswith("Sys.") else "queueSize"
+        queue[key], places[key] = value, each
+    return mapping(reader.source, written, queue, places)
 
 
 def _checkpoint(written: tree.Expression, reader: ConstantReader, report: Report) -> Any:

@@ -63,7 +63,8 @@ def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None,
         "getApplicationDir": toolkits.roots[0],
         "getThisToolkitDir": toolkits.roots[0],
         "dataDirectory": data,
-        "getDataDirectory": data,
+        "getMainCompositeName": main.kind,
+        "getApplicationName": main.kind,
     }
 
     def known(call: Call) -> Expression | None:

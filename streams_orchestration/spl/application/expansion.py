@@ -14,6 +14,7 @@ from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.spl.application.actuals import check_actual, named_operator, say_where
 from streams_orchestration.spl.application.adapting import adapted
 from streams_orchestration.spl.application.annotations import annotations_of, configs_of, host_pools, mistake_reporter
+from streams_orchestration.spl.application.bodies import Bodies
 from streams_orchestration.spl.application.intrinsics import Intrinsics
 from streams_orchestration.spl.application.located import mapping, sequence
 from streams_orchestration.spl.application.meeting import meet
@@ -281,9 +282,7 @@ class _Body:
 
     def _composite(self, operator: CompositeOperator, invocation: Invocation, inputs: tuple[Port, ...]) -> str:
         composite = operator.composite
-        if operator.kind in self.chain:
-            path = " -> ".join((*self.chain, operator.kind))
-            self.report("CDISP0459E", f"the composite {operator.kind} contains itself: {path}", invocation.operator)
+        if self.expansion.bodies.refuse(operator.kind, self.chain, invocation.operator, self.report):
             return operator.kind
         for what, given, wanted, code in (
             ("input", len(invocation.inputs), len(composite.inputs), "CDISP0394E"),
@@ -355,6 +354,7 @@ class Expansion:
         self.mistakes = mistakes
         self.submission = submission
         self.composites: dict[str, Any] = {}
+        self.bodies = Bodies()
         self.operators = operators
         self.intrinsics = intrinsics
 

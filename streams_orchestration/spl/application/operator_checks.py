@@ -65,15 +65,15 @@ def check_operator(
         _check_join_ports(invocation, given, report)
     elif kind in ("Barrier", "Pair"):
         _check_keys(arguments, given, "partitionByLHS", "partitionByRHS", report)
-        for number in range(1, len(inputs)):
-            _check_keys(arguments, given, "partitionBy0", f"partitionBy{number}", report)
+        for port in range(1, len(inputs)):
+            _check_keys(arguments, given, "partitionBy0", f"partitionBy{port}", report)
     elif kind == "Export" and "properties" in given:
         _check_properties(arguments["properties"], given["properties"], report)
 
 
 def _check_streams(invocation: Invocation, kind: str, inputs: Sequence[Port], output: Port, report: Report) -> None:
     """Report input streams whose tuples the output port cannot take as they are."""
-    for number, (port, written) in enumerate(zip(inputs, invocation.inputs, strict=False)):
+    for at, (port, written) in enumerate(zip(inputs, invocation.inputs, strict=False)):
         stream = written.streams[0]
         if not port.is_known or port.type == output.type:
             continue
@@ -84,7 +84,7 @@ def _check_streams(invocation: Invocation, kind: str, inputs: Sequence[Port], ou
                     what = f"no attribute {each.name}" if own is None else f"{own} {each.name}"
                     message = f"{stream} has {what}, and the output stream has {each.type} {each.name}"
                     report("CDISP0457E", message, stream)
-        elif kind in _PASSING and (number == 0 or kind == "Pair"):
+        elif kind in _PASSING and (at == 0 or kind == "Pair"):
             message = f"{stream} has the type {port.type}, and the output stream of {kind} has the type {output.type}"
             report("CDISP0457E", message, stream)
 

@@ -8,11 +8,14 @@ from typing import TypeVar, cast
 
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.printing import text_of
+from streams_orchestration.spl.language.tokens import string_value, tokenize
 from streams_orchestration.spl.types.literals import LiteralError, number
 from streams_orchestration.spl.types.types import FLOAT64, INT64
 
 Report = Callable[[str, str, tree.Node], None]
 _Part = TypeVar("_Part")
+_SQL = {"&&": "AND", "||": "OR", "!": "NOT ", "==": "="}
+"""The operators of filters that SQL writes otherwise."""
 
 
 def subscription_text(written: tree.Expression, name: str, report: Report) -> str:
@@ -25,7 +28,23 @@ def subscription_text(written: tree.Expression, name: str, report: Report) -> st
     """
     if name == "subscription":
         _check(written, report)
-    return text_of(_plain(written))
+    text = text_of(_plain(written))
+    return text if name == "subscription" else _as_sql(text)
+
+
+def _as_sql(text: str) -> str:
+    """Return a filter of an Import as a condition of SQL.
+
+    >>> _as_sql('!(n == 2) && s != "x"')
+    "NOT (n = 2) AND s != 'x'"
+    """
+    tokens = tokenize(text)
+    for kind, token, offset in reversed([*zip(tokens.kinds, tokens.texts, tokens.offsets, strict=True)]):
+        new = _SQL.get(token, token)
+        if kind == "string":
+            new = "'{}'".format(string_value(token).replace("'", "''"))
+        text = f"{text[:offset]}{new}{text[offset + len(token) :]}"
+    return text
 
 
 def _check(written: object, report: Report) -> None:

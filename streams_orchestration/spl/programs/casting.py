@@ -121,10 +121,10 @@ def _between_structures(source: Type, target: Type) -> Function:
             return lambda value: {name: cast(value[name]) for name, cast in parts}
         case Collection(kind="list", elements=(element,)), Collection(elements=(wanted,)):
             cast = cast_function(element, wanted)
-            return _bounded(target, same if cast is same else lambda value: list(map(cast, value)))
+            return bounded(target, same if cast is same else lambda value: list(map(cast, value)))
         case Collection(kind="set", elements=(element,)), Collection(elements=(wanted,)):
             cast, thaw, freeze = cast_function(element, wanted), thawing(element), freezing(wanted)
-            return _bounded(
+            return bounded(
                 target,
                 same if cast is same else lambda value: dict.fromkeys([freeze(cast(thaw(key))) for key in value]),
             )
@@ -132,8 +132,8 @@ def _between_structures(source: Type, target: Type) -> Function:
             cast, cast_value = cast_function(key, wanted), cast_function(content, inner)
             thaw, freeze = thawing(key), freezing(wanted)
             if cast is cast_value is same:
-                return _bounded(target, same)
-            return _bounded(
+                return bounded(target, same)
+            return bounded(
                 target, lambda value: {freeze(cast(thaw(one))): cast_value(each) for one, each in value.items()}
             )
         case Collection(), _ if target == BLOB:
@@ -144,7 +144,8 @@ def _between_structures(source: Type, target: Type) -> Function:
             return same  # an empty literal, whose value is one of the wanted type
 
 
-def _bounded(target: Collection, cast: Function) -> Function:
+def bounded(target: Collection, cast: Function) -> Function:
+    """Return a cast to a collection that fails if the collection exceeds its bound."""
     bound = target.bound
     if bound is None:
         return cast

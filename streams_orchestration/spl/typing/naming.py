@@ -119,6 +119,8 @@ class Naming:
                 return Collection(kind, tuple(map(self.type, elements)), limit)
             case tree.OptionalType(content=content):
                 inner = self.type(content)
+                if isinstance(inner, Optional):
+                    self.report("CDISP0050E", f"{inner} is optional already", content)
                 return inner if isinstance(inner, Optional) or inner == UNKNOWN else Optional(inner)
             case tree.TupleType():
                 return self.tuple_type(written)

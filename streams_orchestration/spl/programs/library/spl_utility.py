@@ -5,6 +5,7 @@ from __future__ import annotations
 # pyright: standard
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.programs.library.collection_types import element_of
 from streams_orchestration.spl.programs.library.registry import plain, typed
 from streams_orchestration.spl.programs.values import copying, plain_function, text_function
-from streams_orchestration.spl.types.types import BOOLEAN, Tuple, Type
+from streams_orchestration.spl.types.types import BOOLEAN, INT32, Tuple, Type
 
 
 @plain("printString", run=True)
@@ -130,6 +131,30 @@ def environment_variable(run: Any, name: str, default: str = "") -> str:
     """Return a variable of the environment, or the default."""
     value = run.environment(name)
     return default if value is None else value
+
+
+@plain("getApplicationConfigurationProperty", when=lambda types: types[2:] == (INT32,), assigns=(2,))
+def configured_with_error(_configuration: str, _name: str, _error: int) -> tuple[str, int]:
+    """Return an empty text, and give the last argument 1, because there are no application configurations."""
+    return "", 1
+
+
+@plain("getApplicationConfigurationProperty", when=lambda types: types[2:] != (INT32,))
+def configured(_configuration: str, _name: str, default: str) -> str:
+    """Return the default, because there are no application configurations."""
+    return default
+
+
+@plain("getApplicationConfiguration", assigns=(0,))
+def configuration(_: Any, _name: str) -> tuple[int, dict[str, str]]:
+    """Return 1 and an empty map, because there are no application configurations."""
+    return 1, {}
+
+
+plain("getShortHostName", run=True)(lambda run: run.host_name().partition(".")[0])
+plain("getConfiguredHostName", run=True)(lambda run: run.host_name())
+plain("getJobGroup")(lambda: "default")
+plain("strerror")(os.strerror)
 
 
 @plain("submission", "getSubmissionTimeValue", run=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streams_orchestration.spl.functions.signatures import Signature
-from streams_orchestration.spl.programs.casting import cast_function, makes_new
+from streams_orchestration.spl.programs.casting import bounded, cast_function, makes_new
 from streams_orchestration.spl.programs.errors import ProgramError
 from streams_orchestration.spl.programs.library import builtin
 from streams_orchestration.spl.programs.loops.arithmetic import arithmetic
@@ -176,7 +176,7 @@ class Expressions:
             case typed.Variable(name=name):
                 return writer.name(self.scope.names[name].name)
             case typed.ListOf() | typed.SetOf() | typed.MapOf() | typed.TupleOf():
-                return self._literal(expression)
+                return self._within_bound(self._literal(expression), expression.type)
             case typed.Member(operand=operand, name=name):
                 return writer.expression("x[k]", x=self.node(operand), k=writer.constant(name))
             case typed.Index(operand=operand, index=index):
@@ -225,6 +225,12 @@ class Expressions:
                 return writer.placed(ast.Dict(keys, [self.stored(each, each.type) for _, each in attributes]))
             case _:  # an empty literal whose type its context gives
                 return self.default(expression.type)
+
+    def _within_bound(self, literal: ast.expr, type_: Type) -> ast.expr:
+        """Return a literal that fails where it has more elements than its type allows."""
+        if not isinstance(type_, Collection) or type_.bound is None:
+            return literal
+        return self.writer.call(bounded(type_, same), literal, hint="bound")
 
     def default(self, type_: Type) -> ast.expr:
         """Return the default value of a type."""

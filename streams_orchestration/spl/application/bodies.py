@@ -1,0 +1,38 @@
+"""Limits of expansion: a composite that contains itself, and more bodies of composites than an application may have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from streams_orchestration.spl.language import tree
+
+MOST_BODIES = 10000
+"""An application that invokes composites more often is refused."""
+
+
+@dataclass
+class Bodies:
+    """The number of bodies of composites that were expanded."""
+
+    count: int = 0
+
+    def refuse(
+        self, kind: str, chain: tuple[str, ...], name: tree.Name, report: Callable[[str, str, tree.Node], None]
+    ) -> bool:
+        """Return True, and report it, if a composite cannot be expanded.
+
+        Args:
+            kind: the composite.
+            chain: the composites around the invocation, the main composite first.
+            name: the name in the invocation.
+            report: takes the mistake.
+        """
+        if kind in chain:
+            path = " -> ".join((*chain, kind))
+            report("CDISP0459E", f"the composite {kind} contains itself: {path}", name)
+            return True
+        self.count += 1
+        if self.count == MOST_BODIES + 1:
+            report("SO0707", f"the application invokes composites more than {MOST_BODIES} times", name)
+        return self.count > MOST_BODIES
