@@ -148,7 +148,6 @@ def pytest_runtestloop() -> None:
         from streams_orchestration_tests.compiled_once import compile_once
 
         compile_once(*(sys.modules[name] for name in sorted(CATALOG_MODULES)))
-    gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE_THRESHOLDS)
     gc.enable()
