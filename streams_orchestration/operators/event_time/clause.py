@@ -208,13 +208,15 @@ def misordered(text: str) -> str | None:
 
 
 def refuse_event_time_parts(text: str) -> None:
-    """Refuse a clause of another kind that has parts of event-time windows.
+    """Refuse a clause of another kind, or of an operator without event-time windows, that has parts of these windows.
 
     Raises:
         WindowClauseError: it has such a part (CDISP0880E).
     """
     parts = _split(text)
     for name, _ in parts:
+        if name in _KINDS:
+            raise _refusal(text, "CDISP0880E", f"only Aggregate and Sort have {name} windows")
         if kinds := _kinds_with(name):
             first = parts[0][0]
             other = "" if first == name or first in _OTHER_PARTS else f"; {first!r} is none{nearest(first, _KINDS)}"

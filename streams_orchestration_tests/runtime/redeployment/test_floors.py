@@ -91,7 +91,12 @@ OWN = {
 JUDGES = {name: aggregate(window) for name, window in WINDOWS.items()} | {
     "deduplicate": deduplicate(),
     "timers": deadlines(),
-}
+    "sort": {
+        "name": "Judged", "operator": "Sort", "inputs": ["Timed"],
+        "outputs": [{"stream": each, "schema": "T"} for each in ("Judged", "Late")],
+        "parameters": {"window": WINDOWS["overlapping"], "partitionBy": ["k"], "sortBy": ["n"]},
+    },
+}  # fmt: skip
 
 
 def application(directory: Path, judge: dict[str, Any], width: int) -> Compilation:
