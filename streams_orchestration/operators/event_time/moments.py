@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.event_time.steps import Steps
+from streams_orchestration.operators.event_time.steps import Steps, places_before
 from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 
@@ -40,7 +40,7 @@ class Moments:
         steps = Steps.of(watermarks, before)
         if watermarks is None:
             return cls(None, steps, np.zeros(count, np.int64), np.full(count, before))
-        arrivals = 2 * np.searchsorted(watermarks.places, np.arange(count), side="right")
+        arrivals = 2 * places_before(watermarks.places, count)
         return cls(watermarks, steps, arrivals, steps.levels[steps.seen(count)])
 
     def passing(self, bounds: np.ndarray) -> np.ndarray:
