@@ -69,8 +69,9 @@ These functions of IBM Streams are there besides; their results do not depend on
 With `functions: streams` an `Aggregate` computes as IBM Streams does. Then a result has the type of its argument: sums
 of integers wrap around, `Sum` joins texts, the mean of integers is exact and truncated, and that of floats is a running
 mean, whose last digits may differ from the sum divided by the count. Counts are `int`, `ArgMin` and `ArgMax` take the
-first of several tuples, and the deviation of one value is 0. The arguments of `ArgMin` and `ArgMax` are in the order
-above; SPL writes `by` first.
+first of several tuples, and the deviation of one value is 0. `Sum`, `Average`, `Min` and `Max` take lists of numbers,
+too, and go element by element; lists of different sizes are an error. The arguments of `ArgMin` and `ArgMax` are in
+the order above; SPL writes `by` first.
 
 An `Aggregate` with a [window of event time](reference.md#windows-of-event-time) has functions over the pane besides. A
 time has the type of the event-time attribute.

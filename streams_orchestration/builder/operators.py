@@ -340,6 +340,8 @@ def DirectoryScan(
     ignore_existing_files_at_startup: bool | Reference | None = None,
     until: Literal["latest"] | None = None,
     metadata: Mapping[str, Any] | None = None,
+    output: Mapping[str, Any] | None = None,
+    spl: Mapping[str, Any] | None = None,
 ) -> Use:
     """Submits a tuple for each file in a directory and for each new file. Subdirectories are left out.
 
@@ -354,6 +356,8 @@ def DirectoryScan(
         ignore_existing_files_at_startup: Leave out the files of the first scan.
         until: latest: end after the files of the first scan.
         metadata: Maps an attribute to path, name, directory, size or modified. If omitted, the only attribute gets the path.
+        output: Maps attributes to expressions of SPL over FullPath(), FilePath(), FileName() and so on.
+        spl: Logic in SPL: state, which the expressions of output may read and change.
     """
     return named_use(
         "DirectoryScan",
@@ -368,6 +372,8 @@ def DirectoryScan(
             "ignoreExistingFilesAtStartup": ignore_existing_files_at_startup,
             "until": until,
             "metadata": metadata,
+            "output": output,
+            "spl": spl,
         },
     )
 
@@ -482,6 +488,7 @@ def FileSource(
     block_size: int | Reference | None = None,
     output: Mapping[str, Any] | None = None,
     has_delay_field: bool | Reference | None = None,
+    spl: Mapping[str, Any] | None = None,
     interleave: bool | Reference | None = None,
     ignore_open_errors: bool | Reference | None = None,
 ) -> Use:
@@ -502,8 +509,9 @@ def FileSource(
         default_tuple: Maps attributes to constant expressions for values that are missing in a row of splCsv.
         ignore_extra: Ignore values behind the last attribute in a row of splCsv.
         block_size: Bytes of a block; the whole file by default.
-        output: Maps attributes that are not in the file to FileName() or TupleNumber().
+        output: Maps attributes that are not in the file to FileName() or TupleNumber(), or expressions of SPL.
         has_delay_field: A row of splCsv or splTxt begins with the seconds to wait before its tuple.
+        spl: Logic in SPL: state, which the expressions of output may read and change.
         interleave: Read all matching files side by side, always from the file with the least event time.
         ignore_open_errors: End at once if there is no such file, with a warning.
     """
@@ -526,6 +534,7 @@ def FileSource(
             "blockSize": block_size,
             "output": output,
             "hasDelayField": has_delay_field,
+            "spl": spl,
             "interleave": interleave,
             "ignoreOpenErrors": ignore_open_errors,
         },

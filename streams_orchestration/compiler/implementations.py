@@ -6,7 +6,7 @@ from pathlib import Path
 
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.model.containers import is_true
-from streams_orchestration.model.programs import OWN_LOGIC, has_handlers, has_process
+from streams_orchestration.model.programs import has_handlers, has_process, runs_logic
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.implementation import ImplementationError, import_operator
 from streams_orchestration.operators.import_path import LOGIC_SUFFIX, import_from
@@ -33,7 +33,9 @@ def implementation_name(operator: LogicalOperator) -> str:
             f"operators: {{{operator.kind}: {{implementation: package.module:Class}}}}"
         )
         raise ImplementationError(message)
-    own = operator.engine != "tuples" or (operator.kind in OWN_LOGIC and operator.implementation is None)
+    own = operator.engine != "tuples" or (
+        operator.implementation is None and runs_logic(operator.kind, inputs=bool(operator.inputs))
+    )
     return f"{name}{LOGIC_SUFFIX}" if not own and has_handlers(operator.parameters) else name
 
 

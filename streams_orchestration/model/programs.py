@@ -9,7 +9,7 @@ from typing import Any
 
 from streams_orchestration.model.containers import is_mapping
 
-OWN_LOGIC = frozenset(("Beacon", "Custom", "Filter", "Functor"))
+OWN_LOGIC = frozenset(("Beacon", "Custom", "DirectoryScan", "FileSource", "Filter", "Functor"))
 """The standard operators that run logic of SPL by themselves, since their expressions may read its variables."""
 LOGIC = "spl"
 """The parameter with the logic of an operator, and the key of an expression's text."""
@@ -46,6 +46,11 @@ def has_process(parameters: Any) -> bool:
     """Return True if the parameters of an operator have logic with `onProcess`, so that it is a source."""
     logic = parameters.get(LOGIC) if is_mapping(parameters) else None
     return is_mapping(logic) and bool(logic.get("onProcess"))
+
+
+def runs_logic(kind: str, *, inputs: bool) -> bool:
+    """Return True if a standard operator runs logic of SPL by itself; a FileSource does without input ports only."""
+    return kind in OWN_LOGIC and not (inputs and kind == "FileSource")
 
 
 def has_handlers(parameters: Any) -> bool:

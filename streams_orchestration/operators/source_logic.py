@@ -6,16 +6,17 @@ A source has to give the same tuples again from an offset, so its offset holds t
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.context import OperatorContext
-from streams_orchestration.operators.contract import Offset
+from streams_orchestration.operators.contract import Offset, ProducedTo
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.spl_logic import LogicProgram, SplLogic
-from streams_orchestration.operators.spl_text import program_of
+from streams_orchestration.operators.spl_text import SplText, call_as_name, program_of
 
 VARIABLES = "variables"
 """The key of an offset with the variables."""
@@ -25,15 +26,14 @@ class SourceLogic:
     """The logic of a source: the assignments of its output, evaluated one tuple after the other."""
 
     def __init__(
-        self, context: OperatorContext, logic: SplLogic, output: Mapping[str, str], source: pa.Schema, label: str
+        self, context: OperatorContext, logic: SplLogic | None, output: Mapping[str, str], source: pa.Schema, label: str
     ) -> None:
         """Compile the logic.
 
         Args:
             context: the context of the source.
-            logic: the logic.
-            output: the expression of each attribute that has one, over the columns of `source`. Other attributes are
-                columns of `source`.
+            logic: the logic, if there is any beside the expressions.
+            output: the expression of each attribute that has one, over the columns of `source`.
             source: the columns that the source makes.
             label: the name of the tuple with these columns.
 
@@ -48,22 +48,67 @@ class SourceLogic:
         self._names = [name for name in self._target.names if name in output]
         texts = [(program_of(output[name], f"output.{name}"), f"output.{name}", None) for name in self._names]
         inner = dataclasses.replace(context, inputs=(source,), ports=(label,))
-        self.logic = LogicProgram(inner, logic, {0: texts})
+        self.logic = LogicProgram(inner, _common(output) if logic is None else logic, {0: texts})
         self._reached: Offset | None = None
+        from streams_orchestration.spl.programs.columns import arrow_type
+
+        for name, tree in zip(self._names, self.logic.program.expressions[0], strict=True):
+            wanted, kind = self._target.field(name).type, arrow_type(tree.type)
+            if kind != wanted:
+                message = f"output.{name}: the value is {tree.type}, the attribute is {type_name(wanted)}; cast it"
+                raise ValueError(message)
 
     def begin(self, offset: Offset) -> None:
         """Set the variables to the values in an offset, unless the last call of `offset` returned it."""
         if offset != self._reached:
             self.logic.set_values(offset.get(VARIABLES, {}))
 
-    def apply(self, source: pa.RecordBatch) -> TupleBatch:
-        """Return the output tuples for the columns that the source has made."""
+    def apply(self, source: pa.RecordBatch, others: pa.RecordBatch | None = None) -> TupleBatch:
+        """Return the output tuples.
+
+        Args:
+            source: the columns that the expressions read.
+            others: the columns of the attributes without expressions, if they are not in `source`.
+        """
         _, values = self.logic.tuples(0, TupleBatch(source))
         made = dict(zip(self._names, values, strict=True))
-        columns = {name: made[name] if name in made else source.column(name) for name in self._target.names}
+        kept = source if others is None else others
+        columns = {name: made[name] if name in made else kept.column(name) for name in self._target.names}
         return TupleBatch.from_columns(columns, self._target)
 
     def offset(self, offset: dict[str, Any]) -> dict[str, Any]:
-        """Return an offset with the variables."""
-        self._reached = {**offset, VARIABLES: self.logic.values()}
+        """Return an offset with the variables, if there are any."""
+        values = self.logic.values()
+        self._reached = {**offset, VARIABLES: values} if values else offset
         return self._reached
+
+
+def produced(logic: SourceLogic | None, offset: Offset, produce: Callable[[Offset], ProducedTo]) -> ProducedTo:
+    """Let a source produce from an offset that may have variables; `produce` takes and returns one without."""
+    if logic is None:
+        return produce(offset)
+    logic.begin(offset)
+    made = produce(without_variables(offset))
+    return ProducedTo(logic.offset(made.offset), made.exhausted)
+
+
+def without_variables(offset: Offset) -> dict[str, Any]:
+    """Return an offset without the variables of logic."""
+    return {name: value for name, value in offset.items() if name != VARIABLES}
+
+
+def over_columns(text: str, functions: Iterable[str]) -> str:
+    """Return an expression of SPL that reads columns in place of the calls of output functions without arguments."""
+    assert isinstance(text, SplText)
+    written = text.text
+    for name in functions:
+        written = call_as_name(written, name)
+    return text.with_text(written, {})
+
+
+def _common(output: Mapping[str, str]) -> SplLogic:
+    """Return logic without variables, with the functions and submission-time values of expressions."""
+    texts = [each for each in output.values() if isinstance(each, SplText)]
+    functions = dict.fromkeys(function for each in texts for function in each.own_functions)
+    constants = {name: value for each in texts for name, value in each.constants.items()}
+    return SplLogic.model_validate({"functions": [*functions], "constants": constants})

@@ -155,6 +155,22 @@ def test_an_error_names_the_operator_the_line_the_function_and_the_tuple(tmp_pat
     assert "name = 'Name0'" in text
 
 
+def test_a_function_that_is_not_pure_is_a_warning_in_a_consistent_region(tmp_path: Path):
+    module = "natives_in_a_region"
+    pure = f"{{python: '{module}:code', pure: true}}"
+    main = application(tmp_path, module, code=pure, when=None)  # an error, so that all findings are reported
+    region = "  graph\n    () as J = JobControlPlane() { }\n    @consistent(trigger = periodic, period = 1.0)\n"
+    main.write_text(MAIN.replace("  graph\n", region))
+    with pytest.raises(ApplicationError) as raised:
+        deployable(compile_read(read_application(main)))
+    found = [each for each in raised.value.diagnostics if each.code == "SO0721"]
+    assert {(each.operator, each.severity, each.message.partition(" ")[0]) for each in found} == {
+        ("Coded", "warning", "com.acme::times"),
+        ("Placed", "warning", "com.acme::split"),
+        ("Placed", "warning", "com.acme::drop"),
+    }
+
+
 def errors_here(main: Path) -> list[Diagnostic]:
     read = read_application(main)
     with pytest.raises(ApplicationError) as raised:

@@ -46,6 +46,19 @@ def faulty_natives(operator: LogicalOperator, *, deploys: bool) -> list[Diagnost
     return found
 
 
+def varying_natives(operator: LogicalOperator) -> list[Diagnostic]:
+    """Return a warning for each native function that an operator of a consistent region calls and that is not pure."""
+    found: dict[str, Diagnostic] = {}
+    for entry, at in _entries(operator.parameters, str(operator.location or "")):
+        if entry.python and not entry.pure:
+            message = (
+                f"{entry.native} may give other values in a replay of the consistent region; if it does not, declare "
+                f"it in the companion: functions: {{{entry.native}: {{python: {entry.python}, pure: true}}}}"
+            )
+            found.setdefault(entry.native, _diagnostic(operator, message, at, "warning", "SO0721"))
+    return list(found.values())
+
+
 def _entries(value: Any, at: str) -> Iterator[tuple[NativeEntry, str]]:
     """Yield the native functions in a value with the places of the programs that call them."""
     if is_mapping(value):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.compiler.checking.natives import varying_natives
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.stage_results import RegionMap
 from streams_orchestration.model.containers import is_list, is_mapping
@@ -64,7 +65,7 @@ def refused_calls(operator: LogicalOperator, regions: RegionMap | None, *, deplo
             if code:
                 place = _call_behind(at, name)
                 found.setdefault((code, name), Diagnostic.of(code, message, operator=operator.name, location=place))
-    return list(found.values())
+    return [*found.values(), *(varying_natives(operator) if inside else ())]
 
 
 def _called(text: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import Literal
@@ -18,6 +19,9 @@ from streams_orchestration.operators.errors import DataError, UnknownAttributeEr
 from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.source_logic import SourceLogic, over_columns, produced, without_variables
+from streams_orchestration.operators.spl_logic import SplLogic
+from streams_orchestration.operators.spl_text import ExpressionText, SplText
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import (
@@ -75,6 +79,14 @@ class DirectoryScanParameters(Parameters):
         ),
     )
 
+    output: dict[str, ExpressionText] = Field(
+        default_factory=dict,
+        description="Maps attributes to expressions of SPL over FullPath(), FilePath(), FileName() and so on.",
+    )
+    spl: SplLogic | None = Field(
+        default=None, description="Logic in SPL: state, which the expressions of output may read and change."
+    )
+
     @field_validator("pattern")
     @classmethod
     def _is_expression(cls, pattern: str | None) -> str | None:
@@ -90,12 +102,13 @@ class DirectoryScanParameters(Parameters):
 
         Raise ValueError if one is missing or has a wrong type.
         """
-        facts: dict[str, Fact] = dict(self.metadata) or dict.fromkeys(schema.names[:1], "path")
+        others = [name for name in schema.names if name not in self.output]
+        facts: dict[str, Fact] = dict(self.metadata) or dict.fromkeys(others[:1], "path")
         for name in facts:
             if name not in schema.names:
                 message = f"metadata: the output stream has no attribute {name}{nearest(name, schema.names)}"
                 raise UnknownAttributeError(message)
-        for field in schema:
+        for field in (schema.field(name) for name in others):
             if field.name not in facts:
                 message = f"metadata: nothing says what {field.name} is: path, name, directory, size or modified"
                 raise ValueError(message)
@@ -105,7 +118,25 @@ class DirectoryScanParameters(Parameters):
                     f"metadata: {field.name} is {type_name(field.type)}, {wanted} is wanted for {facts[field.name]}"
                 )
                 raise ValueError(message)
-        return {name: facts[name] for name in schema.names}
+        return {name: facts[name] for name in others}
+
+    def logic(self, context: OperatorContext) -> SourceLogic | None:
+        """Return the expressions of `output`, compiled; None if there are none."""
+        if self.spl is None and not self.output:
+            return None
+        wrong = next((text for text in self.output.values() if not isinstance(text, SplText)), None)
+        if wrong is not None:
+            message = f"output: {wrong!r} is no expression of SPL; metadata takes facts of files"
+            raise ValueError(message)
+        written = {name: over_columns(text, _functions().names) for name, text in self.output.items()}
+        return SourceLogic(context, self.spl, written, _functions(), "File")
+
+
+@functools.cache
+def _functions() -> pa.Schema:
+    """Return the output functions, as columns that expressions of SPL read."""
+    texts = ("FullPath", "FilePath", "FileName", "Directory")
+    return pa.schema([*((name, pa.string()) for name in texts), ("Size", pa.uint64()), ("Mtime", pa.uint64())])
 
 
 class DirectoryScan(SourceOperator):
@@ -138,6 +169,7 @@ class DirectoryScan(SourceOperator):
         Object stores are not contacted.
         """
         parameters.facts(context.output_schema())
+        parameters.logic(context)
         storage_of(parameters.directory, context.base, parameters.storage)
         place = context.base / parameters.directory
         if not is_address(parameters.directory) and not place.is_dir():
@@ -147,7 +179,7 @@ class DirectoryScan(SourceOperator):
     def setup(self) -> None:
         """Prepare the source; its first scan is due at once."""
         parameters = self.parameters
-        self.facts = parameters.facts(self.context.output_schema())
+        self.facts, self.logic = parameters.facts(self.context.output_schema()), parameters.logic(self.context)
         self.storage = storage_of(parameters.directory, self.context.base, parameters.storage)
         self.root = parameters.directory.rstrip("/")
         if not is_address(parameters.directory):
@@ -166,6 +198,9 @@ class DirectoryScan(SourceOperator):
         Raises:
             DataError: the store refuses permanently.
         """
+        return produced(self.logic, offset, lambda plain: self._scan(plain, limit))
+
+    def _scan(self, offset: Offset, limit: int) -> ProducedTo:
         waiting = [ListedFile(*each) for each in offset.get("waiting", ())]
         if self.until is not None and not waiting:
             if offset == self.until | {"waiting": []}:
@@ -189,7 +224,7 @@ class DirectoryScan(SourceOperator):
     def available(self, offset: Offset) -> Offset | None:
         """Return the offset after a scan of the existing files, or None if the directory cannot be read."""
         self.due = 0.0
-        looked = self._look(self.continued(offset))
+        looked = self._look(self.continued(without_variables(offset)))
         return looked if "known" in looked and "again" not in looked else None
 
     @classmethod
@@ -240,8 +275,7 @@ class DirectoryScan(SourceOperator):
         return keyed if self.parameters.order == "ascending" else keyed[::-1]
 
     def _submit(self, files: Sequence[ListedFile]) -> None:
-        schema = self.context.outputs[0]
-        assert schema is not None
+        schema = self.context.output_schema()
         facts = {
             "path": [f"{self.root}/{file.name}" for file in files],
             "name": [file.name for file in files],
@@ -250,4 +284,16 @@ class DirectoryScan(SourceOperator):
             "modified": pa.array([file.modified // 1000 for file in files], pa.int64()).cast(pa.timestamp("us", "UTC")),
         }
         columns = {name: facts[fact] for name, fact in self.facts.items()}
-        self.submit(TupleBatch.from_columns(columns, schema))
+        if self.logic is None:
+            self.submit(TupleBatch.from_columns(columns, schema))
+            return
+        made = {
+            "FullPath": facts["path"],
+            "FilePath": [f"{self.parameters.directory.rstrip('/')}/{file.name}" for file in files],
+            "FileName": facts["name"],
+            "Directory": facts["directory"],
+            "Size": facts["size"],
+            "Mtime": [file.modified // 1_000_000_000 for file in files],
+        }
+        others = TupleBatch.from_columns(columns, pa.schema([schema.field(name) for name in columns]))
+        self.submit(self.logic.apply(TupleBatch.from_columns(made, _functions()).arrow, others.arrow))

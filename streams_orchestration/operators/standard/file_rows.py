@@ -14,8 +14,14 @@ from streams_orchestration.operators.files.row_options import RowOptions
 from streams_orchestration.operators.files.source_file import SourceFile
 from streams_orchestration.operators.files.spl_rows import SPL_FORMATS
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.source_logic import SourceLogic, over_columns
+from streams_orchestration.operators.spl_logic import SplLogic
+from streams_orchestration.operators.spl_text import SplText
 from streams_orchestration.operators.standard.file_source_parameters import FileParameters
 from streams_orchestration.operators.storage.port import File
+
+_FACTS = ("FileName", "TupleNumber")
+"""The output functions, as columns that expressions of SPL read."""
 
 
 class Mark(NamedTuple):
@@ -41,6 +47,8 @@ def file_schema(context: OperatorContext, parameters: FileParameters) -> pa.Sche
         if name not in schema.names:
             message = f"output: the output stream has no attribute {name}{nearest(name, schema.names)}"
             raise UnknownAttributeError(message)
+        if isinstance(function, SplText):
+            continue
         kind, wanted = schema.field(name).type, pa.string() if function == "FileName()" else pa.int64()
         if kind != wanted:
             message = f"output.{name}: {function} is a {'string' if wanted == pa.string() else 'bigint'}"
@@ -85,7 +93,12 @@ def _plain(value: pa.Array) -> object:
 
 
 def made_columns(
-    path: File, number: int, batch: pa.RecordBatch, context: OperatorContext, parameters: FileParameters
+    path: File,
+    number: int,
+    batch: pa.RecordBatch,
+    context: OperatorContext,
+    parameters: FileParameters,
+    logic: SourceLogic | None = None,
 ) -> Sequence[pa.Array]:
     """Return the columns of the output stream: columns of the rows, or values that `output` computes.
 
@@ -95,8 +108,12 @@ def made_columns(
         batch: the rows.
         context: the operator's context.
         parameters: the parameters.
+        logic: the expressions of SPL, if there are any.
     """
     count = batch.num_rows
+    if logic is not None:
+        facts = [pa.repeat(pa.scalar(str(path)), count), pa.array(np.arange(number, number + count), pa.int64())]
+        return logic.apply(pa.RecordBatch.from_arrays(facts, names=list(_FACTS)), batch).arrow.columns
     return [
         batch.column(field.name)
         if field.name not in parameters.output
@@ -105,6 +122,22 @@ def made_columns(
         else pa.array(np.arange(number, number + count))
         for field in context.output_schema()
     ]
+
+
+def output_logic(context: OperatorContext, parameters: FileParameters) -> SourceLogic | None:
+    """Return the expressions of SPL in `output`, compiled; None if there are none."""
+    logic: SplLogic | None = getattr(parameters, "spl", None)
+    if logic is None and not any(isinstance(each, SplText) for each in parameters.output.values()):
+        return None
+    if getattr(parameters, "interleave", False):
+        message = "output: interleave reads files side by side, so an expression of SPL has no order of tuples"
+        raise ValueError(message)
+    written = {
+        name: over_columns(text if isinstance(text, SplText) else SplText(text), _FACTS)
+        for name, text in parameters.output.items()
+    }
+    source = pa.schema([("FileName", pa.string()), ("TupleNumber", pa.int64())])
+    return SourceLogic(context, logic, written, source, "File")
 
 
 class Delays:

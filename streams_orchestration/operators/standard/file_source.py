@@ -30,7 +30,15 @@ from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.read_ahead import ReadAhead
-from streams_orchestration.operators.standard.file_rows import Delays, Mark, file_schema, made_columns, source_file
+from streams_orchestration.operators.source_logic import produced
+from streams_orchestration.operators.standard.file_rows import (
+    Delays,
+    Mark,
+    file_schema,
+    made_columns,
+    output_logic,
+    source_file,
+)
 from streams_orchestration.operators.standard.file_source_parameters import FileSourceParameters
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.standard.second_port import FileOutputs, check_second_port, is_file_port
@@ -90,6 +98,7 @@ class FileSource(SourceOperator):
         Files in an object store are examined only when they are read.
         """
         schema = file_schema(context, parameters)
+        output_logic(context, parameters)
         second = context.outputs[1] if len(context.outputs) > 1 else None
         if len(context.outputs) > 1:
             check_second_port(second, permissive=parameters.parsing == "permissive")
@@ -112,8 +121,7 @@ class FileSource(SourceOperator):
         self.remote = is_address(self.parameters.file)
         self.missing = self.parameters.ignore_open_errors and not (self.context.base / self.parameters.file).exists()
         """True if there is no file, and none is needed."""
-        known = self.remote or self.missing
-        self.path = self.storage.file(self.parameters.file) if known else self._files()[0]
+        self.path = self.storage.file(self.parameters.file) if self.remote or self.missing else self._files()[0]
         self.several: bool | None = None if self.remote else self._pattern_names_several()
         """True if the parameter names a directory or a pattern; None while that is unknown for an object store."""
         self.hold_up = HoldUp(self.context)
@@ -122,7 +130,7 @@ class FileSource(SourceOperator):
         self.schema, self.delays = file_schema(self.context, self.parameters), Delays()
         required = self.context.required_at() if self.parameters.parsing == "permissive" else ()
         self.read_as = with_required(self.schema, required)
-        self.outputs = FileOutputs(self)
+        self.outputs, self.logic = FileOutputs(self), output_logic(self.context, self.parameters)
         self.first, self.row = 0, -1
         self.identity, self.ended = FileIdentity(0, 0, ""), False
         """The identity of the file when it was opened, and whether it was read to its end."""
@@ -136,17 +144,14 @@ class FileSource(SourceOperator):
         self.pieces: ReadAhead[FileRows] | None = None
 
     def _pattern_names_several(self) -> bool:
-        place = self.context.base / self.parameters.file
-        return not self.parameters.file.startswith("package://") and not place.is_file()
+        file = self.parameters.file
+        return not (file.startswith("package://") or (self.context.base / file).is_file())
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next rows, or none while the store cannot be reached.
+        """Submit the next rows, or none while the store cannot be reached."""
+        return produced(self.logic, offset, lambda plain: self._read_on(plain, limit))
 
-        Raises:
-            DataError: a row does not fit the schema, or the store refuses permanently. The message names the file and,
-                if
-                known, the line.
-        """
+    def _read_on(self, offset: Offset, limit: int) -> ProducedTo:
         if self.missing:
             self.context.logger.warning("%s: there is no such file, which ignoreOpenErrors allows", self.path)
             return ProducedTo(offset, exhausted=True)
@@ -376,7 +381,7 @@ class FileSource(SourceOperator):
             if submit:
                 self.reached = None
                 number = self.first - self.outputs.malformed
-                made = made_columns(self.path, number, taken.batch, self.context, self.parameters)
+                made = made_columns(self.path, number, taken.batch, self.context, self.parameters, self.logic)
                 self.submit(TupleBatch(pa.RecordBatch.from_arrays(made, schema=self.context.output_schema())))
                 self.outputs.set_aside(self.path, taken.malformed)
             else:

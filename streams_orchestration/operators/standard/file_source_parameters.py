@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, WrapValidator, model_validator
 
 from streams_orchestration.operators.files.row_options import Compression, opens_alike
 from streams_orchestration.operators.files.source_file import Format
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
+from streams_orchestration.operators.spl_logic import SplLogic
+from streams_orchestration.operators.spl_text import text_or_program
 from streams_orchestration.operators.storage.options import StorageOptions
 
 _LINES = ("line", "splCsv", "splTxt")
@@ -23,6 +25,8 @@ _SUIT: dict[str, tuple[str, ...]] = {
 }
 """Maps each parameter to the formats that have it."""
 FileFunction = Literal["FileName()", "TupleNumber()"]
+FileOutput = Annotated[FileFunction, WrapValidator(text_or_program)]
+"""An output function, or an expression of SPL over output functions."""
 
 
 class FileParameters(CsvParameters):
@@ -79,9 +83,9 @@ class FileParameters(CsvParameters):
     block_size: int | None = Field(
         default=None, alias="blockSize", gt=0, description="Bytes of a block; the whole file by default."
     )
-    output: dict[str, FileFunction] = Field(
+    output: dict[str, FileOutput] = Field(
         default_factory=dict,
-        description="Maps attributes that are not in the file to FileName() or TupleNumber().",
+        description="Maps attributes that are not in the file to FileName() or TupleNumber(), or expressions of SPL.",
     )
 
     @model_validator(mode="after")
@@ -130,6 +134,9 @@ class FileSourceParameters(FileParameters):
         default=False,
         alias="hasDelayField",
         description="A row of splCsv or splTxt begins with the seconds to wait before its tuple.",
+    )
+    spl: SplLogic | None = Field(
+        default=None, description="Logic in SPL: state, which the expressions of output may read and change."
     )
     interleave: bool = Field(
         default=False,

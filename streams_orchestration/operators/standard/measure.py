@@ -16,6 +16,7 @@ from streams_orchestration.operators.spl_expressions import read_spl
 from streams_orchestration.operators.spl_text import SplText, call_of
 from streams_orchestration.operators.standard.approximate_counts import NAME as APPROXIMATE
 from streams_orchestration.operators.standard.approximate_counts import approx_count_distinct
+from streams_orchestration.operators.standard.list_measures import LIST_FUNCTIONS
 from streams_orchestration.operators.standard.number_measure import (
     WINDOW_COUNTS,
     NumberMeasure,
@@ -132,7 +133,7 @@ def _of_values(
     if function in FURTHER_FUNCTIONS:
         measure = _value_measure(function, FURTHER_FUNCTIONS[function], expressions, fault)
         return typed or measure
-    if typed is not None and function == "Sum" and is_text(kind):
+    if typed is not None and function in LIST_FUNCTIONS and (is_text(kind) or pa.types.is_list(kind)):
         return typed
     if pa.types.is_decimal(kind) and function in DECIMAL_FUNCTIONS:
         return _value_measure(function, DECIMAL_FUNCTIONS[function], expressions, fault)

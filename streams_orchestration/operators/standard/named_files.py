@@ -8,7 +8,7 @@ from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.standard.file_rows import file_schema, made_columns, source_file
+from streams_orchestration.operators.standard.file_rows import file_schema, made_columns, output_logic, source_file
 from streams_orchestration.operators.standard.file_source_parameters import FileParameters
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.standard.second_port import FileOutputs, check_second_port, is_file_port
@@ -42,6 +42,7 @@ class NamedFiles(Operator):
         """Raise ValueError if no attribute can name files, or the format cannot represent the output's attributes."""
         cls._attribute(context)
         schema = file_schema(context, parameters)
+        output_logic(context, parameters)
         if len(context.outputs) > 1:
             check_second_port(context.outputs[1], permissive=parameters.parsing == "permissive")
         source_file(context.base, parameters, schema, context).check_schema()
@@ -61,6 +62,7 @@ class NamedFiles(Operator):
         """Prepare the reader, which has no open file yet."""
         self.attribute = self._attribute(self.context)
         self.schema = file_schema(self.context, self.parameters)
+        self.logic_of_output = output_logic(self.context, self.parameters)
         self.background = Background()
 
     def brings(self, port: int) -> bool:
@@ -93,7 +95,8 @@ class NamedFiles(Operator):
         outputs, pieces, schema = FileOutputs(self), file.rows(self.background), self.context.output_schema()
         try:
             for piece in pieces:
-                columns = made_columns(path, number, piece.batch, self.context, self.parameters)
+                logic = self.logic_of_output
+                columns = made_columns(path, number, piece.batch, self.context, self.parameters, logic)
                 self.submit(TupleBatch(pa.RecordBatch.from_arrays(columns, schema=schema)))
                 number += piece.batch.num_rows
                 outputs.set_aside(path, piece.malformed)

@@ -15,6 +15,7 @@ from streams_orchestration.operators.arrow_types import is_text
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.expressions import Expression
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.standard.list_measures import list_function, wrapped
 from streams_orchestration.operators.standard.number_measure import NumberMeasure
 from streams_orchestration.operators.standard.value_measures import (
     ANY,
@@ -235,6 +236,8 @@ def streams_measure(function: str, expressions: Sequence[Expression]) -> Measure
         if function == "CountByDistinct":
             return ValueMeasure(replace(known, result=_ints), expressions, types)
     kind = types[0]
+    if len(types) == 1 and (of_lists := list_function(function, kind)) is not None:
+        return ValueMeasure(of_lists, expressions, types)
     if function == "Sum" and len(types) == 1 and is_text(kind):
         return ValueMeasure(JOINED, expressions, types)
     whole, floating = pa.types.is_integer(kind), pa.types.is_floating(kind)
@@ -350,10 +353,3 @@ def _whole_deviation(kind: pa.DataType, *, sample: bool) -> ValueFunction:
         return math.isqrt(squares // parts) if parts and squares > 0 else 0
 
     return ValueFunction(NUMBER, states, first_type, step, merge, finish)
-
-
-def wrapped(value: int, kind: pa.DataType) -> int:
-    """Return a whole number modulo the range of an integer type."""
-    value &= (1 << kind.bit_width) - 1
-    signed = pa.types.is_signed_integer(kind) and value >> (kind.bit_width - 1)
-    return value - (1 << kind.bit_width) if signed else value

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from streams_orchestration.model.programs import OWN_LOGIC
+from streams_orchestration.model.programs import OWN_LOGIC, runs_logic
 from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.application.operator_checks import check_operator
 from streams_orchestration.spl.application.own_forms import attributes_of, in_order, own_call
@@ -102,7 +102,8 @@ class ParameterWriter:
         """Return the parameters, with `output`, and `spl` for logic and functions."""
         typed: list[Node] = []
         self._untyped = len(self.names.files.natives.untyped)
-        self.with_logic = bool(invocation.logic) and self.kind in OWN_LOGIC and not self.native
+        self.with_logic = bool(invocation.logic) and not self.native
+        self.with_logic = self.with_logic and runs_logic(self.kind, inputs=bool(self.inputs))
         logic, known = check_logic(
             invocation.logic,
             self.scope,
@@ -174,10 +175,10 @@ class ParameterWriter:
             written = [
                 each.name
                 if isinstance(each, PortAttribute) and (mode == "Attribute" or (name in _KEYS and not self.native))
-                else self._listed(name, each, typed)
+                else self._listed(name if mode != "CustomLiteral" else "", each, typed)
                 for each in values
             ]
-            is_list = name in _LISTS and not self.native
+            is_list = name in _LISTS and mode != "CustomLiteral" and not self.native
             parameters[name] = written[0] if len(written) == 1 and not is_list else written
         assigned = check_outputs(invocation, model, known, self.source, self.mistakes, self.inputs, self.outputs)
         maps: list[dict[str, Any]] = []
