@@ -121,6 +121,7 @@ SPL_LAYERS = {
             "stream_names",
             "meeting",
             "own_forms",
+            "rewriting",
             "state_reading",
             "names",
             "actuals",

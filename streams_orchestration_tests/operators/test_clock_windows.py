@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -197,6 +198,42 @@ def test_sort_submits_its_windows_by_the_clock(events: list[Any], partitioned: b
         if restarts:
             bench.restart()
     assert bench.end().items() == told
+
+
+class ByLetter:
+    """A route by the attribute `p`."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    def attributes(self, port: int = 0) -> tuple[str, ...]:
+        return ("p",)
+
+    def channels(self, tuples: Any, port: int = 0) -> Any:
+        return np.array([ord(letter) % self.width for letter in tuples.column("p").to_pylist()], np.int64)
+
+
+@pytest.mark.parametrize("window", ["tumbling, time(3)", "sliding, time(9), time(3), partitioned"])
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_other_channels_go_on_at_the_next_time_of_any(window: str, width: int):
+    keys: dict[str, Any] = {"partitionBy": ["p"]} if "partitioned" in window else {"groupBy": ["p"]}
+
+    def bench() -> Bench:
+        return Bench(Aggregate, [ROW], [RESULT], window=window, by="clock", output=OUTPUT, **keys)
+
+    one, other = bench().at(START), bench().at(START + 1)
+    one.send([("a", 1), ("b", 2), ("a", 3)])
+    other.send([("c", 10)])
+    states = [each.operator.checkpoint() for each in (one, other)]
+    found: list[Any] = []
+    for state in one.operator.rescale(states, ByLetter(width)):
+        channel = bench()
+        channel.operator.restore(state)
+        found += channel.at(START + 3).rows()
+        operator = channel.operator
+        assert isinstance(operator, ClockOperator)
+        assert operator.wake() == START + 6
+    assert sorted(found) == [("a", 2, 4), ("b", 1, 2), ("c", 1, 10)]
 
 
 SIDES = st.sampled_from(["time(3)", "time(5)", "count(2)", "count(0)"])

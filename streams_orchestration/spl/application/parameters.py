@@ -11,6 +11,7 @@ from streams_orchestration.model.programs import OWN_LOGIC, runs_logic
 from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.application.operator_checks import check_operator
 from streams_orchestration.spl.application.own_forms import attributes_of, in_order, own_call
+from streams_orchestration.spl.application.rewriting import by_attributes
 from streams_orchestration.spl.application.state_reading import StateReading
 from streams_orchestration.spl.application.subscriptions import subscription_text
 from streams_orchestration.spl.application.values import (
@@ -68,6 +69,8 @@ _KEYS = frozenset(("equalityLHS", "equalityRHS", "groupBy", "partitionBy", "part
 """Parameters that are lists of attributes or expressions."""
 _LISTS = _KEYS | {"sortBy", "key", "addKey", "removeKey", "suppress", "metrics"}
 """Parameters that are lists here, also of one value."""
+_OF_SEVERAL_PORTS = frozenset(("Barrier", "Join"))
+"""Operators whose expressions read the attributes of several ports as columns of one table."""
 _ATTRIBUTES = frozenset(("deltaAttribute", "timeAttribute", "inputAttribute"))
 """Parameters whose values are names of attributes."""
 
@@ -250,6 +253,8 @@ class ParameterWriter:
             message = f"this reads {variable.name} of the logic, which only {', '.join(sorted(OWN_LOGIC))} can do"
             self.mistakes.append(Mistake("SO0724", message, variable.span))
         checked = self.state.without(checked)
+        if self.kind in _OF_SEVERAL_PORTS and not self.native:
+            checked = by_attributes(checked)
         typed.append(checked)
         if isinstance(checked, OutputCall) and not self.native:
             checked = own_call(checked)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TypeVar, cast
+from dataclasses import dataclass
 
+from streams_orchestration.spl.application.rewriting import with_values
 from streams_orchestration.spl.application.values import parts_of
-from streams_orchestration.spl.typing.typed import Call, Cast, Declare, Expression, Node, Variable
-
-_Part = TypeVar("_Part")
+from streams_orchestration.spl.typing.typed import Call, Cast, Declare, Expression, Variable
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class StateReading:
     def without(self, checked: Expression) -> Expression:
         """Return an expression with the values of constant variables in their places."""
         found = {each.name: self._value(each, ()) for each in _read(checked)}
-        return _replaced(checked, {name: value for name, value in found.items() if value is not None})
+        return with_values(checked, {name: value for name, value in found.items() if value is not None})
 
     def _value(self, variable: Variable, within: tuple[str, ...]) -> Expression | None:
         """Return the value of a constant variable if it is the same at any time."""
@@ -41,23 +39,9 @@ class StateReading:
         inner = {each.name: self._value(each, (*within, variable.name)) for each in _read(declared.value)}
         if None in inner.values():
             return None
-        value = _replaced(declared.value, {name: each for name, each in inner.items() if each is not None})
+        value = with_values(declared.value, {name: each for name, each in inner.items() if each is not None})
         return value if value.type == declared.type else Cast(value.span, declared.type, value)
 
 
 def _read(checked: Expression) -> list[Variable]:
     return [each for each in parts_of(checked) if isinstance(each, Variable) and each.kind == "state"]
-
-
-def _replaced(part: _Part, values: Mapping[str, Expression]) -> _Part:
-    """Return a typed tree with values in the places of variables of the state."""
-    if not values:
-        return part
-    if isinstance(part, Variable) and part.kind == "state":
-        return cast("_Part", values.get(part.name, part))
-    if isinstance(part, tuple):
-        return cast("_Part", tuple(_replaced(each, values) for each in cast("tuple[object, ...]", part)))
-    if is_dataclass(part) and isinstance(part, Node):
-        changed = {each.name: _replaced(getattr(part, each.name), values) for each in fields(part) if each.init}
-        return cast("_Part", replace(part, **changed))
-    return part
