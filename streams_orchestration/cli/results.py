@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from streams_orchestration.cli.spl_results import FORMATS, spl_rows
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.formats.texts import plain, shown
@@ -88,7 +89,7 @@ def result_document(result: Result) -> dict[str, Any]:
         "format": sink.format,
         "total": result.total,
         "columns": list(result.rows.columns),
-        "rows": plain(result.rows.to_dicts()),
+        "rows": spl_rows(result.rows) if sink.format in FORMATS else plain(result.rows.to_dicts()),
     }
 
 

@@ -147,3 +147,23 @@ def test_values_are_shown_with_all_digits_and_in_one_form(tmp_path):
     text = rendered(result_table(result), colour=False, width=400)
     for each in (*FIRST[:2], *SECOND[:2], '{"d": "0.10", "on": "2024-01-31"}'):
         assert str(each) in text
+
+
+def test_maps_tuples_timestamps_and_blobs_of_spl_are_its_texts():
+    moment = datetime(1970, 1, 1, 0, 0, 5, 7, tzinfo=UTC)
+    rows = pl.DataFrame(
+        {
+            "n": pl.Series([2**64 - 1, None], dtype=pl.UInt64),
+            "values": [[1, 2], []],
+            "pair": [{"a": 1, "b": "x"}, None],
+            "map": [[{"key": "k", "value": [1.5]}], []],
+            "tuples": [[{"a": True}], []],
+            "time": [moment, None],
+            "data": [b"ab", b""],
+        }
+    )
+    document = result_document(Result(sink(format="splTxt"), rows, 2))
+    assert [list(each.values()) for each in document["rows"]] == [
+        [2**64 - 1, [1, 2], '{a=1,b="x"}', '{"k":[1.5]}', ["{a=true}"], "(5,7000,0)", "6162"],
+        [None, [], None, "{}", [], None, ""],
+    ]

@@ -13,7 +13,7 @@ from typing import Any, cast
 from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import definitions, tree
 from streams_orchestration.spl.models.operators import OutputPorts, ParameterModel, SplOperatorModel
-from streams_orchestration.spl.types.types import UNKNOWN, VOID, Enumeration, Type
+from streams_orchestration.spl.types.types import NULL, UNKNOWN, VOID, Enumeration, Optional, Tuple, Type, parts_of_type
 from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
 from streams_orchestration.spl.typing.checking import ExpressionTyping
 from streams_orchestration.spl.typing.conversions import converted
@@ -32,6 +32,8 @@ from streams_orchestration.spl.typing.typed import (
     Span,
     Variable,
 )
+
+BEACON = "spl.utility::Beacon"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,8 @@ def check_outputs(
         kind = model.output(number)
         if kind is not None and kind.auto:
             _complete(typing, written, kind, inputs, port, assigned[number])
+        elif model.kind == BEACON:
+            _add_defaults(typing, written.operator, port, assigned[number])
     return {
         number: tuple(done[each.name] for each in outputs[number].type.attributes if each.name in done)
         for number, done in assigned.items()
@@ -224,6 +228,27 @@ def _complete(
         elif kind.complete and attribute.type != UNKNOWN and all(each.is_known for each in inputs):
             message = f"{attribute} of {port.label} has no assignment, and no input attribute of its name and type"
             typing.report("CDISP0206E", message, written.operator)
+
+
+def _add_defaults(typing: ExpressionTyping, operator: tree.Name, port: Port, done: dict[str, Assigned]) -> None:
+    """Give attributes without an assignment their default if it depends on enumerations or optional types.
+
+    A Beacon knows the defaults of all other types.
+    """
+    span = typing.span(operator)
+    for each in port.type.attributes:
+        value: Expression | None = None
+        match each.type:
+            case Optional():
+                value = converted(Constant(span, NULL, None), each.type)
+            case Enumeration(words=words):
+                value = Constant(span, each.type, words[0])
+            case Tuple() if any(isinstance(part, Enumeration | Optional) for part in parts_of_type(each.type)):
+                value = typing.expression(tree.BraceLiteral(operator.first, operator.last, ()), each.type)
+            case _:
+                pass
+        if value is not None and each.name not in done:
+            done[each.name] = Assigned(each.name, value, written=True)
 
 
 def with_output_functions(scope: Scope, kind: OutputPorts | None) -> Scope:

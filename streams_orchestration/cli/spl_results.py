@@ -1,0 +1,116 @@
+"""Rows of sinks that write SPL's formats: numbers, texts and lists as JSON has them, other values as SPL's text.
+
+>>> rows = pl.DataFrame({"n": [1], "t": [{"a": 1, "b": "x"}], "m": [[{"key": "k", "value": [1, 2]}]]})
+>>> spl_rows(rows)
+[{'n': 1, 't': '{a=1,b="x"}', 'm': '{"k":[1,2]}'}]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from streams_orchestration.operators.formats.texts import plain
+from streams_orchestration.spl.types.text import text_of
+from streams_orchestration.spl.types.types import BLOB, RSTRING, TIMESTAMP, Collection, Primitive, Tuple, TupleAttribute
+from streams_orchestration.spl.types.types import Type as SplType
+
+FORMATS = ("splCsv", "splTxt")
+"""The formats whose values are SPL's literals."""
+_NAMES = {
+    pl.Boolean: "boolean",
+    pl.Float32: "float32",
+    pl.Float64: "float64",
+    **{kind: str(kind).lower() for kind in (pl.Int8, pl.Int16, pl.Int32, pl.Int64)},
+    **{kind: str(kind).lower() for kind in (pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)},
+}
+_ENTRY = ["key", "value"]
+
+
+def spl_rows(rows: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return rows as JSON has them; maps, tuples, timestamps and blobs are texts."""
+    columns = {name: _values(kind, rows[name]) for name, kind in rows.schema.items()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _values(kind: pl.DataType, column: pl.Series) -> list[Any]:
+    convert = _converter(kind)
+    return [None if value is None else convert(value) for value in _nanoseconds(column).to_list()]
+
+
+def _nanoseconds(column: pl.Series) -> pl.Series:
+    """Return timestamps as nanoseconds since 1970, which no type of Python has."""
+    return column.dt.timestamp("ns") if isinstance(column.dtype, pl.Datetime) else column
+
+
+def _converter(kind: pl.DataType) -> Callable[[Any], Any]:
+    if isinstance(kind, pl.List) and not _is_map(kind):
+        inner = _converter(_inner(kind))
+        return lambda value: [None if each is None else inner(each) for each in value]
+    if kind in _NAMES or kind == pl.String:
+        return plain
+    type_ = _type(kind)
+    if type_ is None:
+        return plain
+    shown = type_
+    return lambda value: text_of(_spl(value, kind), shown)
+
+
+def _inner(kind: pl.List) -> pl.DataType:
+    inner = kind.inner
+    return inner() if isinstance(inner, type) else inner
+
+
+def _is_map(kind: pl.DataType) -> bool:
+    """Return True for a list of entries, which holds a map."""
+    if not isinstance(kind, pl.List):
+        return False
+    inner = _inner(kind)
+    return isinstance(inner, pl.Struct) and [field.name for field in inner.fields] == _ENTRY
+
+
+def _type(kind: pl.DataType) -> SplType | None:
+    """Return the type in SPL of the values of a column, or None if SPL has none."""
+    if kind in _NAMES:
+        return Primitive(_NAMES[type(kind)])
+    match kind:
+        case pl.String():
+            return RSTRING
+        case pl.Datetime():
+            return TIMESTAMP
+        case pl.Binary():
+            return BLOB
+        case pl.List():
+            inner = _type(_inner(kind))
+            if _is_map(kind) and isinstance(inner, Tuple):
+                return Collection("map", tuple(each.type for each in inner.attributes))
+            return None if inner is None else Collection("list", (inner,))
+        case pl.Struct(fields=fields):
+            found = [(field.name, _type(_instance(field.dtype))) for field in fields]
+            attributes = tuple(TupleAttribute(name, each) for name, each in found if each is not None)
+            return Tuple(attributes) if len(attributes) == len(found) else None
+        case _:
+            return None
+
+
+def _instance(kind: Any) -> pl.DataType:
+    return kind() if isinstance(kind, type) else kind
+
+
+def _spl(value: Any, kind: pl.DataType) -> Any:
+    """Return a value in the form that `text_of` takes."""
+    if value is None:
+        return None
+    if isinstance(kind, pl.Datetime):
+        return value if isinstance(value, int) else round(value.timestamp() * 10**6) * 1000
+    if isinstance(kind, pl.List):
+        inner = _inner(kind)
+        if isinstance(inner, pl.Struct) and _is_map(kind):
+            fields = {field.name: _instance(field.dtype) for field in inner.fields}
+            return [tuple(_spl(entry[name], fields[name]) for name in _ENTRY) for entry in value]
+        return [_spl(each, inner) for each in value]
+    if isinstance(kind, pl.Struct):
+        return {field.name: _spl(value[field.name], _instance(field.dtype)) for field in kind.fields}
+    return value
