@@ -40,6 +40,7 @@ def test_all_cases_are_right_in_one_run_and_what_is_printed_is_shown(tmp_path: P
     for name in names:
         for sink, wanted in EXPECTED[name]["results"].items():
             rows = [[row[column] for column in wanted["columns"]] for row in found[f"Of_{name}.{sink}"]["rows"]]
-            assert sorted(map(repr, rows)) == sorted(map(repr, wanted["rows"])), f"{name}: {sink}"
+            texts = [repr(row).replace(f"Of_{name}.", "") for row in rows]  # values may be names of operators
+            assert sorted(texts) == sorted(map(repr, wanted["rows"])), f"{name}: {sink}"
     printed = {each["operator"]: each for each in document["printed"]}
     assert printed["Printing"] == {"operator": "Printing", "total": 3, "lines": ["n=0", "n=1", "n=2"]}
