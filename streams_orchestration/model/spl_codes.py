@@ -92,6 +92,10 @@ SPL_CODES: dict[str, Code] = {
     "CDISP0173E": error(
         "A literal of a subscription has a type that properties do not have.", "Write a text, 5l, or 5.0."
     ),
+    "CDISP0533E": error(
+        "A call of an output function stands within another expression.",
+        "Assign the call alone, and compute with its value in a Functor behind the operator.",
+    ),
     "CDISP0531E": error(
         "A submission-time value has two defaults in one composite.", "Write the same default at both places."
     ),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from streams_orchestration.spl.application.values import parts_of
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Argument, Invocation
 from streams_orchestration.spl.types.types import FLOAT64, INT64, INTEGERS, RSTRING, UNKNOWN, Collection, Type
 from streams_orchestration.spl.typing.scopes import Port
-from streams_orchestration.spl.typing.typed import Constant, Expression, TupleOf
+from streams_orchestration.spl.typing.typed import Constant, Convert, Expression, OutputCall, TupleOf
 
 Report = Callable[[str, str, tree.Node], None]
 _OUTPUTS = {"inner": 1, "leftOuter": 2, "rightOuter": 2, "outer": 3}
@@ -98,6 +99,18 @@ def _is_integer(type_: Type, *, lists: bool) -> bool:
 def _node(argument: Argument) -> tree.Node:
     """Return the value of a parameter."""
     return argument.values[0] if isinstance(argument.values, tuple) else argument.values
+
+
+def nested_calls(kind: str, value: Expression) -> list[OutputCall]:
+    """Return the calls of output functions within an assignment of a standard operator that stand in other expressions.
+
+    Only a Beacon takes such calls.
+    """
+    if kind == "Beacon":
+        return []
+    while isinstance(value, Convert):  # which the program does not write
+        value = value.operand
+    return [each for each in parts_of(value) if isinstance(each, OutputCall) and each is not value]
 
 
 def _check_keys(

@@ -9,7 +9,7 @@ from typing import Any
 
 from streams_orchestration.model.programs import OWN_LOGIC, runs_logic
 from streams_orchestration.spl.application.names import FileNames
-from streams_orchestration.spl.application.operator_checks import check_operator
+from streams_orchestration.spl.application.operator_checks import check_operator, nested_calls
 from streams_orchestration.spl.application.own_forms import attributes_of, in_order, own_call
 from streams_orchestration.spl.application.rewriting import by_attributes
 from streams_orchestration.spl.application.state_reading import StateReading
@@ -191,6 +191,11 @@ class ParameterWriter:
             implied = kind is not None and kind.default in ("", "AsIs") and len(self.inputs) == 1
             implied = implied or self.native or (kind is not None and kind.mode == "Nonexistent")
             values = [each for each in assigned.get(number, ()) if each.written or not implied]
+            for call in (
+                [] if self.native else [call for each in values for call in nested_calls(self.kind, each.value)]
+            ):
+                message = f"{call.name} is called within another expression; an output function is called alone"
+                self.mistakes.append(Mistake("CDISP0533E", message, call.span))
             maps.append({each.attribute: self.program(each.value, typed) for each in values})
         if any(maps):
             each_port = len(maps) > 1 and (self.native or self.kind == "Functor")
