@@ -168,6 +168,11 @@ class SharedFile:
         self._open[raw] = process
         raw.execute("BEGIN" if mode == "read" else "BEGIN IMMEDIATE")
 
+    @property
+    def writer(self) -> SimulatedProcess | None:
+        """The process that has a transaction open in which it writes."""
+        return None if self._writer is None else self._open.get(self._writer)
+
     def execute(self, raw: sqlite3.Connection) -> None:
         """Step before a statement."""
         self.scheduler.step("statement")

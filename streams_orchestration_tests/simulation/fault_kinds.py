@@ -105,6 +105,16 @@ def lost_rare(faults: Faults, _step: str) -> str:
     return f"{faults.shared.lose_next} the commit of {faults.scheduler.current.process.name}"
 
 
+def lost_behind(faults: Faults, _step: str) -> str | None:
+    """Lose the commit of a process that removes a file within its transaction; the product never does that."""
+    assert faults.scheduler.current is not None
+    process = faults.scheduler.current.process
+    if faults.shared.writer is not process:
+        return None
+    faults.shared.lose_next = "before"
+    return f"before the commit of {process.name}"
+
+
 def late(faults: Faults, step: str) -> str | None:
     """Freeze the machine of a host at a transaction until its application has another plan, to which one redeploys."""
     assert faults.scheduler.current is not None
@@ -273,6 +283,7 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "lost_before": lost_before,
     "lost_after": lost_after,
     "lost_rare": lost_rare,
+    "lost_behind": lost_behind,
     "late": late,
     "redeploy": redeploy,
     "savepoint": savepoint,

@@ -31,6 +31,7 @@ WEIGHTS = {
     "savepoint": 1, "power": 1, "full": 1, "jump": 1, "die": 1, "freeze": 1, "cut_catalog": 1, "cut_storage": 1,
     "cut_all": 1, "break": 1, "flip": 1,
     "jump_server": 1, "lost_rare": 8, "late": 2, "store_away": 1, "unseen": 2, "slow": 2,
+    "lost_behind": 8,
 }  # fmt: skip
 """How often a kind of fault comes, relative to the others."""
 RARE = ("healer", "agent", "host", *NAMES)
@@ -38,6 +39,7 @@ RARE = ("healer", "agent", "host", *NAMES)
 DIRECTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "zombie": (("begin unit",), ("query",)),
     "lost_rare": (("commit",), RARE),
+    "lost_behind": (("unlink",), RARE),
     "late": (("begin unit", "begin write"), ("host",)),
 }
 """Kinds of faults that come at some steps of some kinds of processes only."""

@@ -20,7 +20,7 @@ FAULTS: tuple[tuple[float, tuple[str, ...]], ...] = (
 )  # fmt: skip
 """Rates with kinds of faults; without any, all kinds."""
 SUITED: dict[str, tuple[float, tuple[str, ...], tuple[str, ...], int]] = {
-    "files are removed before the commit": (0.03, ("kill", "suicide", "lost_rare"), ("diamond", "two_regions"), 0),
+    "files are removed before the commit": (0.02, ("kill", "lost_behind"), ("diamond", "two_regions"), 0),
     "numbers of segments are used twice": (0.02, ("kill", "suicide"), ("outside", "diamond"), 0),
     "a reset begins though a host is missing": (0.02, ("kill", "suicide"), ("two_hosts", "fan_in"), 3),
     "a PE that has not begun anew counts as reset": (0.02, ("kill", "stop"), ("diamond", "join"), 0),
