@@ -307,7 +307,20 @@ class CallTyping(Naming):
         if not is_marker and not isinstance(value.type, Tuple):
             self.report("CDISP9272E", f"a tuple or a marker is submitted, and this is {value.type}", what)
             return Typed(span, VOID)
+        if isinstance(port, Constant):
+            self._check_number(written, value, port, is_marker=is_marker)
         return Submit(span, VOID, value, port, "")
+
+    def _check_number(self, written: tree.Call, value: Expression, port: Constant, *, is_marker: bool) -> None:
+        """Report the number of an output port that is not there, or that takes other tuples."""
+        what, where = written.arguments
+        ports = {each.number: each.port for each in _outputs(self.scope)}
+        found = ports.get(int(str(port.value)))
+        if ports and found is None:
+            self.report("CDISP9272E", f"there is no output port {port.value}", where)
+        elif found is not None and found.is_known and not is_marker and converted(value, found.type) is None:
+            message = f"the tuples of output port {port.value} are {found.type}, and this is {value.type}"
+            self.report("CDISP9272E", message, what)
 
     def _refuse(self, function: tree.Name, found: list[FunctionName], types: list[Type]) -> None:
         given = ", ".join(map(str, types)) or "no arguments"
@@ -356,6 +369,15 @@ def _meanings(scope: Scope, name: str) -> list[Meaning]:
     while around is not None:
         if name in around.names:
             found.append(around.names[name])
+        around = around.parent
+    return found
+
+
+def _outputs(scope: Scope) -> list[OutputName]:
+    found: list[OutputName] = []
+    around: Scope | None = scope
+    while around is not None:
+        found += [each for each in around.names.values() if isinstance(each, OutputName)]
         around = around.parent
     return found
 
