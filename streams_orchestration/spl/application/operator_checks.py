@@ -104,9 +104,9 @@ def _node(argument: Argument) -> tree.Node:
 def nested_calls(kind: str, value: Expression) -> list[OutputCall]:
     """Return the calls of output functions within an assignment of a standard operator that stand in other expressions.
 
-    Only a Beacon takes such calls.
+    Only Beacon and XMLParse take such calls.
     """
-    if kind == "Beacon":
+    if kind in ("Beacon", "XMLParse"):
         return []
     while isinstance(value, Convert):  # which the program does not write
         value = value.operand
