@@ -46,8 +46,12 @@ class CsvParameters(Parameters):
         if not self.null_texts:
             message = "nullTexts: at least one text stands for null, as in nullTexts: ['']"
             raise ValueError(message)
-        if getattr(self, "format", "csv") != "csv" and (self.separator != "," or self.null_texts != NULL_TEXTS):
-            message = f"{'separator' if self.separator != ',' else 'nullTexts'} goes with format csv only"
+        form = getattr(self, "format", "csv")  # splCsv is the CSV of SPL
+        if self.separator != "," and form not in ("csv", "splCsv"):
+            message = "separator goes with format csv only"
+            raise ValueError(message)
+        if self.null_texts != NULL_TEXTS and form != "csv":
+            message = "nullTexts goes with format csv only"
             raise ValueError(message)
         return self
 
