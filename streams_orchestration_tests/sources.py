@@ -34,6 +34,8 @@ class Docstring:
     place: str
     text: str
     is_function: bool
+    is_property: bool = False
+    is_exception: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,9 @@ def docstrings(place: str, nodes: Iterable[ast.AST]) -> Iterator[Docstring]:
         if isinstance(owner, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = ast.get_docstring(owner)
             if text:
-                yield Docstring(f"{place}:{getattr(owner, 'lineno', 1)}", text, _returns_when_called(owner))
+                where, named = f"{place}:{getattr(owner, 'lineno', 1)}", _is_property(owner)
+                called = not named and isinstance(owner, ast.FunctionDef | ast.AsyncFunctionDef)
+                yield Docstring(where, text, called, is_property=named, is_exception=_is_exception(owner))
         body = getattr(owner, "body", None)
         statements: list[ast.stmt] = body if isinstance(body, list) else []
         for assigned, following in pairwise(statements):
@@ -116,11 +120,17 @@ def docstrings(place: str, nodes: Iterable[ast.AST]) -> Iterator[Docstring]:
                     pass
 
 
-def _returns_when_called(owner: ast.AST) -> bool:
-    """Return True for a function; False for a property, whose docstring names a value as that of an attribute."""
+def _is_property(owner: ast.AST) -> bool:
+    """Return True for a property, whose docstring names a value as that of an attribute."""
     if not isinstance(owner, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
-    return not any("property" in ast.unparse(decorator) for decorator in owner.decorator_list)
+    return any("property" in ast.unparse(decorator) for decorator in owner.decorator_list)
+
+
+def _is_exception(owner: ast.AST) -> bool:
+    """Return True for a class of exceptions, by the names of its bases."""
+    bases = owner.bases if isinstance(owner, ast.ClassDef) else []
+    return any(ast.unparse(base).endswith(("Error", "Exception")) for base in bases)
 
 
 def surroundings(nodes: Iterable[ast.AST]) -> Iterator[int]:

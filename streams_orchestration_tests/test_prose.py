@@ -32,6 +32,12 @@ FRAGMENT = re.compile(
 """Openings of relative clauses, fragments and questions."""
 NOUN = re.compile(r"(The|A|An|All|Both|Each|Every|Everything|Its|None|Nothing|One|Some|True|False)\b")
 """Openings of a function's docstring that name a value and leave out the verb."""
+VERB = re.compile(
+    r"(Returns?|Gives?|Gets?|Yields?|Computes?|Makes?|Finds?|Reads?|Loads?|Lists?|Counts?|Raises?|Opens?|Writes?)\b"
+)
+"""Openings of a property's docstring that say what it does, and not what its value is."""
+KIND_OF_ERROR = re.compile(r"(Errors?\b|(The|An|Any|A) errors?\b|(The|An?) [\w-]+ (that|which)\b|The end of\b)")
+"""Openings of an exception's docstring that describe the exception, and not the fault."""
 VAGUE = re.compile(
     r"\b(?:stands?|stood|(?:is|are|was|were) there|(?:goes|go|went) by|(?:brings?|brought)(?: \w+)? back"
     r"|what (?:is|are|was|were|has|have)|that of|those of|of it|anew|(?:the )?plan before)\b",
@@ -58,7 +64,13 @@ OF_LIBRARIES = {"AnalysisException", "MultipleResultsFound", "NoResultFound", "P
 
 
 def opens_wrongly(docstring: Docstring) -> bool:
-    return bool(FRAGMENT.match(docstring.text) or (docstring.is_function and NOUN.match(docstring.text)))
+    openings = (
+        (FRAGMENT, True),
+        (NOUN, docstring.is_function),
+        (VERB, docstring.is_property),
+        (KIND_OF_ERROR, docstring.is_exception),
+    )
+    return any(concerns and opening.match(docstring.text) for opening, concerns in openings)
 
 
 def sentences(text: str) -> list[str]:
@@ -110,6 +122,12 @@ SUMMARIES = {each.name: each.summary for each in (*FUNCTIONS.values(), *OUTPUT_F
         ('def f():\n    """What the rows are."""', ["m.py:1"]),
         ('class C:\n    """The rows."""\n    a = 1\n    """Of the first row."""', ["m.py:4"]),
         ('class C:\n    @property\n    def p(self):\n        """The rows."""', []),
+        ('class C:\n    @cached_property\n    def p(self):\n        """Return the rows."""', ["m.py:3"]),
+        ('class E(Exception):\n    """The catalog cannot be read."""', []),
+        ('class E(CatalogError):\n    """Error: the catalog cannot be read."""', ["m.py:1"]),
+        ('class E(errors.CatalogError):\n    """The error that the catalog cannot be read."""', ["m.py:1"]),
+        ('class E(ValueError):\n    """A value that does not fit."""', ["m.py:1"]),
+        ('class C:\n    """A value that does not fit."""', []),
         ('"""Whether it runs."""', ["m.py:1"]),
     ],
 )

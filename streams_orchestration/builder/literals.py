@@ -36,7 +36,7 @@ _EPOCH = datetime.date(1970, 1, 1)
 
 
 class ColumnError(ValueError):
-    """Error: an expression cannot have this value or operation; the message names file and line of Python."""
+    """An expression cannot have this value or operation; the message names file and line of Python."""
 
     def __init__(self, message: str) -> None:
         place = calling_place()

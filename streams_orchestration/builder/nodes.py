@@ -28,7 +28,7 @@ Json = dict[str, Any]
 
 
 class BuildError(ValueError):
-    """Error: the application is built in a way that no spec can express; the message names file and line."""
+    """The application is built in a way that no spec can express; the message names file and line."""
 
     def __init__(self, message: str, place: CallSite) -> None:
         super().__init__(f"{place.file}:{place.line}: {message}")

@@ -265,9 +265,10 @@ class Stream(Invoked):
         self, other: Stream, window: str | Sequence[str] | None = None, *, schema: SchemaLike | None = None,
         name: str | None = None, uid: str | None = None, **parameters: Any,
     ) -> Stream:  # fmt: skip
-        """Return pairs of tuples that are in both streams' windows together, or `within` a distance of event time.
+        """Return pairs of a tuple of either stream and an earlier one that is still in the other stream's window.
 
-        `operators.Join` has the parameters.
+        With `within`, a pair is of tuples at most that many seconds of event time apart. `operators.Join` has the
+        parameters.
         """
         return self.apply(op.Join(window=window, **parameters), other, schema=schema, name=name, uid=uid)
 

@@ -20,11 +20,11 @@ Answer = Callable[["Request"], Awaitable["Response"]]
 
 
 class WrongRequestError(Exception):
-    """A request that cannot be answered; the message gives the reason."""
+    """The request cannot be answered; the message gives the reason."""
 
 
 class UnknownPlanError(LookupError):
-    """The error that the console was not started with a spec, or that a plan is not kept any more."""
+    """The console was not started with a spec, or no longer keeps the plan."""
 
 
 def json_answer(read: Callable[[Request], Any]) -> Answer:

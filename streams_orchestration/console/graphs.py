@@ -22,7 +22,7 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class GraphBox:
-    """A box that can be folded."""
+    """A PE, composite, set of replicas or channel: a box around its operators, which the page can collapse."""
 
     id: str
     parent: str | None

@@ -23,7 +23,7 @@ STOP_SECONDS = 2
 
 
 class ConsoleError(api.StreamsRuntimeError):
-    """The error that the console cannot be served."""
+    """The console cannot begin to serve pages."""
 
 
 def serve(

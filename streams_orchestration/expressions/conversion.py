@@ -295,7 +295,11 @@ def _in_range(micros: int) -> int:
 
 
 def _seconds(source: Type, target: Type, value: Any) -> int:
-    """Return seconds as a timestamp. Whole seconds beyond the range become the last timestamp, as in Spark."""
+    """Convert seconds to a timestamp in microseconds.
+
+    Whole seconds outside of the range become the first or the last timestamp, as in Spark. Fractional seconds outside
+    of it are an error.
+    """
     if source.is_integral:
         return min(max(value * SECOND, -(2**63)), 2**63 - 1)
     micros = value * SECOND if not isinstance(value, float) or math.isfinite(value) else math.inf

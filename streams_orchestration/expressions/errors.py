@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ExpressionError(ValueError):
-    """Error: the expression cannot be parsed or typed.
+    """The expression cannot be parsed or typed.
 
     Attributes:
         offset: the offset of the first faulty character in the expression's text, from 0.
@@ -16,7 +16,7 @@ class ExpressionError(ValueError):
 
 
 class UnknownNameError(ExpressionError):
-    """Error: the expression uses an attribute that the stream lacks.
+    """The expression uses an attribute that the stream lacks.
 
     Attributes:
         name: the name of the attribute.
@@ -28,12 +28,12 @@ class UnknownNameError(ExpressionError):
 
 
 class MisfitError(ValueError):
-    """Error: a function rejects its arguments for a reason that its signatures do not show."""
+    """A function rejects its arguments for a reason that its signatures do not show."""
 
 
 class EvaluationError(ValueError):
-    """Error: the expression has no value for a tuple, for example after an overflow or a division by zero."""
+    """The expression has no value for a tuple, for example after an overflow or a division by zero."""
 
 
 class PatternError(EvaluationError):
-    """Error: a pattern is invalid. Even functions that return null for other failures raise it."""
+    """A pattern is invalid. Even functions that return null for other failures raise it."""

@@ -19,7 +19,7 @@ Maker = Callable[[Binding], Kernel | None]
 
 
 class Unsuitable(Exception):  # noqa: N818  # no error: another way is taken
-    """Error: the kernel cannot evaluate this batch, so it must be evaluated tuple by tuple."""
+    """The kernel cannot evaluate a batch, so the batch must be evaluated tuple by tuple."""
 
 
 def numbers(vector: Any) -> Any:

@@ -37,7 +37,7 @@ _UNFIT = (pa.ArrowInvalid, pa.ArrowNotImplementedError, Unsuitable)
 
 
 class FailedTupleError(EvaluationError):
-    """Error: the expression has no value for a tuple of a batch.
+    """The expression has no value for a tuple of a batch.
 
     Attributes:
         position: the position of the tuple in the batch, from 0.

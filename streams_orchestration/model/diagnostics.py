@@ -102,7 +102,7 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 
 class ApplicationError(Exception):
-    """Error: the application has errors. `diagnostics` holds all findings, including warnings."""
+    """The application has errors. `diagnostics` holds all findings, including warnings."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)

@@ -55,7 +55,7 @@ class Schema:
 
     @property
     def nullable(self) -> Schema:
-        """Return the tuple type with every attribute nullable."""
+        """The same tuple type with every attribute nullable."""
         return Schema(tuple(attribute._replace(required=False) for attribute in self.attributes), self.errors)
 
 
@@ -65,7 +65,7 @@ def quoted(name: str) -> str:
 
 
 class _SchemaError(Exception):
-    """Error: the rest of the text cannot be parsed."""
+    """The rest of the text cannot be parsed."""
 
 
 class _Parser:

@@ -97,7 +97,7 @@ class TupleBatch:
 
     @property
     def mutable(self) -> bool:
-        """Return True if the holder may write to the batch."""
+        """True if the holder may write to the batch."""
         return self._mutable
 
     @property

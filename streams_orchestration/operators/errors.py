@@ -20,7 +20,7 @@ class OutsideError(Exception):
 
 
 class RefusedError(ValueError):
-    """An external system's permanent refusal, for example because of a missing right or table; the application stops.
+    """An external system refuses permanently, such as for a missing right or table, so the application stops.
 
     Neither a retry nor a reset helps. Once a person has mended the cause, the application continues where it stopped.
     """

@@ -22,7 +22,7 @@ class RegionRole:
 
 
 class NotTheTriggerError(Exception):
-    """An operator that does not drive its region called `make_consistent`."""
+    """`make_consistent` was called by an operator that does not drive its region."""
 
 
 def not_the_trigger() -> None:

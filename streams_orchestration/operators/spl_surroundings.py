@@ -31,7 +31,7 @@ _CONTEXT: ContextVar[Surroundings | None] = ContextVar("context of the operator 
 
 @contextlib.contextmanager
 def setting_up(context: Surroundings) -> Iterator[None]:
-    """Give the expressions that are read from here on the surroundings of an operator."""
+    """Let expressions that are parsed within the block use the name, channel, PE and other facts of an operator."""
     token = _CONTEXT.set(context)
     try:
         yield

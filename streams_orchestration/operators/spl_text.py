@@ -24,7 +24,10 @@ class _Written(BaseModel):
 
 
 class SplText(str):
-    """The text of an expression of SPL; it differs from every text that is none of SPL's.
+    """The text of an expression of SPL.
+
+    It never equals a plain `str`, even one with the same characters. Two of these texts are equal if everything but
+    their places is.
 
     Attributes:
         at: the place in the source, `file:line:column`.

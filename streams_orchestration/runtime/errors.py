@@ -247,12 +247,12 @@ class OperatorFailure:
 
     @property
     def code(self) -> tuple[str, str, str, int]:
-        """Return operator, type of exception, file and line, which identify the kind of the failure."""
+        """The operator, type of exception, file and line, which identify the kind of the failure."""
         return self.operator, self.cause.partition(":")[0], self.file, self.line
 
     @property
     def kind(self) -> str:
-        """Return `code` as one text. Failures with the same kind count as having the same cause."""
+        """The text of `code`. Failures with the same kind count as having the same cause."""
         return " ".join(map(str, self.code))
 
     def __str__(self) -> str:
@@ -272,7 +272,7 @@ class OperatorFailure:
 
 
 class OperatorError(StreamsRuntimeError):
-    """The error that an operator raised, or that its parameters or data do not suit it."""
+    """An operator raised an error, or its parameters or data do not suit it."""
 
     def __init__(self, operator: str, message: str, failure: OperatorFailure | None = None) -> None:
         self.operator = operator

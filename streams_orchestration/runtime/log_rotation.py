@@ -44,7 +44,7 @@ class _Old:
 
     @property
     def begin(self) -> int:
-        """Return the position of the old file's first byte."""
+        """The position of the old file's first byte."""
         return self.end - self.path.stat().st_size
 
 

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 
 class BrokenPromiseError(StreamsRuntimeError):
-    """The error for a broken rule of the recovery protocol; the transaction changes nothing."""
+    """A transaction breaks a rule of the recovery protocol. It changes nothing."""
 
 
 def promise(kept: bool, rule: str, otherwise: str) -> None:  # noqa: FBT001

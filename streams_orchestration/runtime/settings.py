@@ -33,7 +33,7 @@ OURS = (
 
 
 class SettingError(StreamsRuntimeError):
-    """The error that a variable of the environment has a value that cannot be used."""
+    """A variable of the environment has a value that cannot be used."""
 
     def __init__(self, name: str, value: str, wanted: str) -> None:
         super().__init__(f"{name}={value}: {wanted} is expected. Correct the variable, or unset it.")

@@ -51,7 +51,7 @@ LOOK_SECONDS = 0.1
 
 
 class StepError(StreamsRuntimeError):
-    """The error that a step of an application failed, with the operator's message."""
+    """A step of an application failed, with the operator's message."""
 
 
 @dataclass

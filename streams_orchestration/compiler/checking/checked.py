@@ -22,7 +22,9 @@ def with_findings_of_parameters(error: CompileError) -> ApplicationError:
 
 
 def checked(compilation: Compilation) -> Compilation:
-    """Return a compilation with the warnings of its standard operators added.
+    """Return a compilation with the warnings about standard operators, native operators and native functions added.
+
+    A compilation without any of these is returned unchanged.
 
     Raises:
         ApplicationError: an operator finds errors.

@@ -156,7 +156,10 @@ class _Stream(NamedTuple):
     sendable: bool
 
     def prices(self, params: ProblemParameters) -> tuple[float, float]:
-        """Return the loads of sending and of receiving the stream, by items and by bytes (rule Q15)."""
+        """Return two loads: of sending and of receiving all items of the stream (rule Q15).
+
+        Each item costs a fixed price and a price for each of its bytes.
+        """
         card = self.card or 0.0
         send = params.ser_per_item + params.ser_per_byte * self.bytes
         return card * send, card * (params.deser_per_item + params.deser_per_byte * self.bytes)

@@ -23,7 +23,7 @@ _MOST_MARGIN = 0.5
 
 
 class SolverFailedError(Exception):
-    """The error that a solver ended without an answer; the message is the last line of its error output."""
+    """A solver ended without an answer; the message is the last line of its error output."""
 
 
 def solve_apart(task: SolverTask, seconds: float, report: Callable[[SolverProgress], None]) -> None:

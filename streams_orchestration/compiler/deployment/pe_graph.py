@@ -14,7 +14,10 @@ from streams_orchestration.operators.implementation import keeps_tuples
 
 
 def connections_by_pe(compilation: Compilation) -> dict[int, list[int]]:
-    """Return the numbers of the connections that begin or end in each PE, in serving order."""
+    """Map each PE to the numbers of the connections that begin or end in it.
+
+    They are in the order in which output ports serve their consumers (`CopyPlan.order`).
+    """
     by_pe: dict[int, list[int]] = {pe.id: [] for pe in compilation.fusion.pes}
     pe_of = compilation.fusion.pe_of
     for number in compilation.copies.order:

@@ -80,7 +80,7 @@ class _Checks:
             yield from self.behind_annotations(reach)
 
     def meetings(self) -> Iterator[Diagnostic]:
-        """Yield the places where event times by two attributes meet: CDISP0868E at a port, else SO0802 (EV9)."""
+        """Yield a diagnostic where event times by two attributes meet: CDISP0868E at a port, else SO0802 (EV9)."""
         of_port = self.index.of_port
         both = {port for port, met in of_port.items() if len(met) > 1}
         behind = {each.target for each in self.logical.connections if (each.source, each.source_port) in both}
@@ -136,7 +136,7 @@ class _Checks:
             yield from _many_panes(operator, use)
 
     def promises(self) -> Iterator[Diagnostic]:
-        """Yield the sinks that are to be complete within some time, and that no event time reaches (EV67)."""
+        """Yield a diagnostic for each sink with `completeWithin` that no event time reaches (EV67)."""
         for operator in self.logical.operators:
             missing = operator.complete_within is not None and not self.index.entered.get(operator.index)
             if missing and operator.index not in self.doubtful:

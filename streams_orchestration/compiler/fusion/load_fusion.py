@@ -29,7 +29,11 @@ _PAIRS = 2000
 def costs_of(
     logical: LogicalGraph, physical: PhysicalGraph, options: Options
 ) -> tuple[MeasuredCosts | None, list[Diagnostic]]:
-    """Return the measured costs if automatic fusion uses them: from a profile of this application with loads."""
+    """Return the costs that the profile has, and the findings about them.
+
+    The costs are None unless fusion is automatic and not `faithful`, and the profile is of this application and has the
+    costs of operators and of the transport.
+    """
     profile = options.profile
     if options.fusion != "automatic" or options.faithful or profile is None or profile.transport is None:
         return None, []

@@ -190,7 +190,10 @@ class RegionDeclarations:
         return routing
 
     def _port(self, name: str, instance: Instance, parallel: Parallel, *path: str | int) -> int | None:
-        """Return a port by its name, else by the full or short name of a stream that it reads (rule 18)."""
+        """Return the number of the input port with this name, else of the one that reads such a stream (rule 18).
+
+        A stream has a full name and a short name. Without such a port, report CDISP0823E and return None.
+        """
         names = port_names(instance)
         if name in names:
             return names.index(name)

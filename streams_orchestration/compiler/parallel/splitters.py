@@ -109,7 +109,7 @@ class ConnectionTemplate(NamedTuple):
     splitters: tuple[int, ...]
     """The splitter for every rank of the target within the entered regions, -1 for none."""
     channels: tuple[int, ...]
-    """The channel of that splitter for every such rank."""
+    """For every rank in `splitters`, the channel of its splitter that leads to the target; -1 without a splitter."""
 
 
 @dataclass(slots=True)

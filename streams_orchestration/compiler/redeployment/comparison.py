@@ -56,14 +56,14 @@ class Comparison:
 
     @property
     def refusal(self) -> str:
-        """Return a sentence with the width changes that Streams would refuse; empty if there are none."""
+        """A sentence with the width changes that Streams would refuse; empty if there are none."""
         if not self.change.refused:
             return ""
         return f"Streams refuses this while the application runs (A43): {self.change.reason}."
 
     @property
     def restarts(self) -> str:
-        """Return a sentence with the number of PEs that restart."""
+        """A sentence with the number of PEs that restart."""
         return f"{plural(len(self.change.pes.restart), 'PE')} would restart; the others run on."
 
 

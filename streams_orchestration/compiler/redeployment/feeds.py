@@ -17,7 +17,7 @@ class Feed(NamedTuple):
 
     kind: FeedKind
     attributes: tuple[str, ...] = ()
-    """The attributes of a hash, in order."""
+    """The attributes by which a hash splitter routes, in order; empty for other kinds of feeds."""
 
 
 class Level(NamedTuple):

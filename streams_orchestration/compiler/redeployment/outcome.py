@@ -61,7 +61,7 @@ class OperatorAction(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return the reason, with conversions and remedy if there are any."""
+        """The reason, with conversions and remedy if there are any."""
         reason = (
             f"{self.reason}; what its state holds of its input is converted: {self.converted}"
             if self.converted
@@ -126,7 +126,7 @@ class ZoneChange(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Return the change in words."""
+        """The change in words."""
         names = ", ".join(self.operators[:_SHOWN])
         more = f" and {len(self.operators) - _SHOWN} others" if len(self.operators) > _SHOWN else ""
         effect = (
@@ -203,7 +203,7 @@ class Redeployment:
 
     @property
     def losses(self) -> str:
-        """Return a line for each operator that would lose state without permission, with the reason."""
+        """A line for each operator that would lose state without permission, with the reason."""
         lost = [each for each in self.operators if each.action == "refused" or each.lossy]
         return "".join(f"\n  {each.operator}: {each.text}" for each in lost if each.operator not in self.allowed)
 

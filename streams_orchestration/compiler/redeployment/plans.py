@@ -54,7 +54,7 @@ class Operators:
 
     @property
     def names(self) -> frozenset[str]:
-        """Return the names of operators that a user may write: physical and logical names, and uids."""
+        """The names of operators that a user may write: physical and logical names, and uids."""
         identities = (replica.name for replica in self.replicas.values())
         return frozenset((*self.replicas, *(each.name for each in self.logical.operators), *identities))
 

@@ -126,7 +126,10 @@ class _Sets:
 
 
 def _few(start: int, stop: int) -> int:
-    """Return the set of a range of threads: 0 for none, the number plus 1 for one, `_SEVERAL` for more."""
+    """Encode the threads from `start` up to but without `stop` as an integer.
+
+    It is 0 for no thread, the thread's number plus 1 for a single one, and `_SEVERAL` for more.
+    """
     return start + 1 if stop == start + 1 else _SEVERAL if stop > start else 0
 
 

@@ -35,7 +35,7 @@ LABELS = {
 
 
 class ChoiceError(ValueError):
-    """The error that a page's choice is not possible, mostly with the message of the command line."""
+    """A page's choice is not possible, mostly with the message of the command line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ _COMMAND = [sys.executable, "-m", "streams_orchestration.console.plans.worker"]
 
 
 class BusyError(Exception):
-    """The error that too many pages wait for a compilation."""
+    """Too many pages wait for a compilation."""
 
 
 @dataclass(slots=True)

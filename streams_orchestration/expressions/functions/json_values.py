@@ -42,7 +42,7 @@ class JsonNumber(str):
 
 
 class Unfit(Exception):  # noqa: N818  # no error: it becomes null
-    """Error: a value does not fit its type.
+    """A value does not fit its type.
 
     Attributes:
         partial: the array, map or struct with null where a struct within lacks a field; `NOTHING` for any other value.

@@ -62,7 +62,7 @@ def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
 
 
 class NotStorableError(ValueError):
-    """A value that the database would silently change."""
+    """The database would silently change a value."""
 
     def __init__(self, column: str, reason: str) -> None:
         super().__init__(reason)

@@ -58,7 +58,7 @@ class DatabaseRefusedError(DatabaseError, RefusedError):
 
 
 class DeferredError(DatabaseRefusedError):
-    """A constraint that is checked at commit time refuses an unknown row."""
+    """A constraint refuses an unknown row when the transaction commits."""
 
 
 class DatabaseAwayError(DatabaseError, OutsideError):

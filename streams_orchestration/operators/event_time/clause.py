@@ -36,7 +36,7 @@ TOO_LONG = 2**62
 
 
 class WindowClauseError(ValueError):
-    """A fault of a window clause, with the code of its diagnostic."""
+    """A window clause is wrong. `code` is the code of the diagnostic."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)

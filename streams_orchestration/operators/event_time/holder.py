@@ -35,7 +35,7 @@ class Holder:
     inputs: int = 0
     """The number of connections or partitions."""
     idle: int = 0
-    """The number of them that are idle."""
+    """The number of connections or partitions in `inputs` that are idle."""
     waiting: int = 0
     """The number of partitions that are not read, since they are too far ahead (EV65)."""
 

@@ -23,7 +23,7 @@ It raises `RefusedCellError` if a value does not fit its attribute, and ValueErr
 
 
 class RefusedCellError(ValueError):
-    """Error: a value of a row does not fit the attribute at its place."""
+    """A value of a row does not fit the attribute at its place."""
 
     def __init__(self, column: str, reason: str) -> None:
         super().__init__(reason)

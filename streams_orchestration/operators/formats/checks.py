@@ -17,7 +17,7 @@ _DAY = 86_400_000_000
 
 
 class UnfitValueError(DataError):
-    """A value that does not fit its attribute's type.
+    """A value does not fit its attribute's type.
 
     Args:
         row: the position of the row among those checked.

@@ -138,7 +138,7 @@ class AvroReader:
 
 
 class _NotUtf8Error(ValueError):
-    """A text that is not UTF-8."""
+    """A text is not UTF-8."""
 
 
 def _reading(part: Avro, kind: pa.DataType, schema: AvroSchema) -> Convert:

@@ -81,7 +81,10 @@ class HttpSink(EpochSink):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: HttpSinkParameters) -> str:
-        """Return the address with unresolved references and other secrets masked."""
+        """Return the address for messages.
+
+        References such as `${env:NAME}` are not resolved, and secrets in the address are masked.
+        """
         return masked(parameters.url)
 
     def load(self) -> None:

@@ -302,7 +302,7 @@ _EXACT_MEAN = replace(
 
 
 def _deviation(kind: pa.DataType, *, sample: bool) -> ValueFunction:
-    """Return the standard deviation with the arithmetic of its argument's type; 0 for a sample of one."""
+    """Return the function that computes the standard deviation by the arithmetic of a type; 0 for a sample of one."""
     if pa.types.is_integer(kind):
         return _whole_deviation(kind, sample=sample)
     number, mean = _arithmetic(kind), _mean(kind)

@@ -337,7 +337,11 @@ class IntervalPanes:
         self._any_fresh = len(self.open) > 0
 
     def absorb(self, state: Mapping[str, Any], before: np.ndarray, after: np.ndarray) -> None:
-        """Add the firing counts of another state's partitions, which are renumbered from `before` to `after`."""
+        """Merge the open panes of another state into this one.
+
+        A pane that both have keeps the higher number of firings, and is fresh or complete if either one is. Partitions
+        are renumbered from `before` to `after`; others are left out.
+        """
         table = state["panes"].table()
         theirs = places_of(table.column("partition").to_numpy(), before)
         table, theirs = table.filter(pa.array(theirs >= 0)), theirs[theirs >= 0]

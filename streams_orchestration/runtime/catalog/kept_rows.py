@@ -23,17 +23,17 @@ class PreviousPlan:
 
     @property
     def files(self) -> list[str]:
-        """Return the paths of the files of all states."""
+        """The paths of the files of all states."""
         return [file["path"] for state in self.states for file in state["files"]]
 
     @property
     def compilation(self) -> bytes:
-        """Return the stored compilation of the application, as JSON."""
+        """The stored compilation of the application, as JSON."""
         return str(self.rows["application"][0]["compilation"]).encode()
 
     @property
     def committed_at(self) -> dict[str, float]:
-        """Return the unix seconds of the last commit of each unit that has one."""
+        """The unix seconds of the last commit of each unit that has one."""
         times: dict[str, float] = {}
         for pe in self.rows["pe"]:
             if pe["committed_at"] is not None:

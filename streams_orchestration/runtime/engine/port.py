@@ -57,7 +57,7 @@ class QueryStart:
 
     @property
     def scratch(self) -> Scratch:
-        """Return the query's scratch directory, which `make_scratch` creates."""
+        """The query's scratch directory, which `make_scratch` creates."""
         name = f"pe-{self.program.pe}-g{self.generation}-{self.at}"
         return Scratch(str(self.home.data(self.program.application) / "spark" / name))
 
@@ -151,7 +151,7 @@ class Engine(Protocol):
 
     @property
     def process_name(self) -> str:
-        """Return the name of the process with this pid in messages, such as `JVM`."""
+        """The name of the engine's process in messages, such as `JVM`."""
         ...
 
     def ping(self) -> object:

@@ -34,7 +34,7 @@ log = logging.getLogger("streams.lineage")
 
 
 class LineageError(StreamsRuntimeError):
-    """The error that events of OpenLineage cannot be sent."""
+    """Events of OpenLineage cannot be sent."""
 
 
 def target(environment: Mapping[str, str] = os.environ) -> str | None:

@@ -35,27 +35,27 @@ class OperatorEventTime:
     inputs: int
     """The number of connections that bring watermarks, or of the partitions of a source."""
     idle_inputs: int
-    """The number of them that are idle (EV51)."""
+    """The number of connections or source partitions in `inputs` that are idle (EV51)."""
     holder: HolderKind
     """The kind of the thing that keeps the watermark from rising."""
     holder_name: str
-    """The stream or the partition that does; empty for other kinds."""
+    """The name of the stream or partition that keeps the watermark from rising; empty for other kinds of holders."""
     holder_time: float | None
-    """The watermark of that stream, or the time of the tuple or partition; None if there is none yet."""
+    """The watermark of the holding stream, or the time of the tuple or partition; None if there is none yet."""
     tuples: int | None = None
     """The number of tuples of the partition so far; None if it is no partition."""
     producers: Mapping[str, str] = field(default_factory=dict[str, str])
     """Stream -> the operator that sends it, for each event-time connection."""
     imports: tuple[str, ...] = ()
-    """The Imports that bring it watermarks."""
+    """The Imports that bring the operator watermarks."""
     holder_untimed: bool = False
     """True if the holder is a stream of another application that has no event time, so that it never moves (EV48)."""
     ahead_of: str = ""
-    """The source for which it waits without being read, since it is too far ahead (EV65); empty if it is read."""
+    """The source that this source waits for, since it is too far ahead (EV65); empty if this source is read."""
     waiting: int = 0
     """The number of partitions of a source that are not read, since they are too far ahead (EV65)."""
     path: tuple[str, ...] = ()
-    """The operators upstream that hold it, up to the one where the cause is; empty if that is the operator itself."""
+    """The operators upstream that hold the watermark, up to the one with the cause; empty if the cause is here."""
     held_by: str = ""
     """The holder without times: for a connection, the path of operators up to the cause."""
     why: str = ""

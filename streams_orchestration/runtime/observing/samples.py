@@ -35,11 +35,11 @@ MOST_BYTES = 4 * 1024 * 1024
 
 
 class NoSampleError(StreamsRuntimeError):
-    """The error that there are no tuples to show; the message gives the reason and the remedy."""
+    """There are no tuples to show; the message gives the reason and the remedy."""
 
 
 class NothingPassesError(NoSampleError):
-    """The error that the stream holds no tuples right now."""
+    """The stream holds no tuples right now."""
 
 
 @dataclass(frozen=True, slots=True)

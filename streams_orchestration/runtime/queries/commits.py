@@ -72,7 +72,7 @@ class _Standing(CatalogRow):
 
     @property
     def total(self) -> Total | None:
-        """Return the measured total of the PE; None if nothing was measured."""
+        """The measured total of the PE; None if nothing was measured."""
         if self.since is None or self.sampled_at is None or self.counts is None:
             return None
         return Total(self.since, self.sampled_at, self.counts)

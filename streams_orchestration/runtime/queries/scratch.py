@@ -74,17 +74,17 @@ class Scratch:
 
     @property
     def launched(self) -> Launched:
-        """Return the program and settings of the query, which a process reads once."""
+        """The program and settings of the query, which a process reads once."""
         return _read(self.path)
 
     @property
     def answers(self) -> str:
-        """Return the directory of the tasks' answers."""
+        """The directory of the tasks' answers."""
         return f"{self.path}/answers"
 
     @property
     def exchange(self) -> str:
-        """Return the directory for data between levels that is too large for a row."""
+        """The directory for data between levels that is too large for a row."""
         return f"{self.path}/exchange"
 
     def owner(self, level: int, partition: int) -> Path:
@@ -174,7 +174,7 @@ class Scratch:
 
     @property
     def failure(self) -> GivenUp | None:
-        """Return the reason why the planner gave up; None if it did not.
+        """The reason why the planner gave up; None if it did not.
 
         If the reason cannot be read, the disk is at fault, and a reset may help.
         """

@@ -162,7 +162,10 @@ def _streams(
 def _stream(
     connection: Connection, application: str, stream: InputStream, position: Position, *, on_trial: bool
 ) -> StreamView:
-    """Return the readable segments of a stream. Those of another region are readable once their epoch is complete."""
+    """Return the segments of a stream that the PE may read.
+
+    Segments from another unit of recovery are readable once their epoch is complete.
+    """
     application, name = stream.exporter or application, stream.source or stream.stream
     key: dict[str, object] = {"of": application, "by": name}
     key["begin"] = position.inputs.get(stream.stream, stream.first)

@@ -37,7 +37,7 @@ from streams_orchestration.runtime.units.reading import application_row, opened_
 
 
 class DropStateError(StreamsRuntimeError):
-    """The error that `--drop-state` names an operator whose state would not be lost."""
+    """`--drop-state` names an operator whose state would not be lost."""
 
     def __init__(self, application: str, reason: str) -> None:
         super().__init__(f"{application}: {reason}. Name only operators that the preview says would lose their state")

@@ -146,7 +146,7 @@ def fall_back(catalog: Catalog, application: str, units: Collection[str]) -> Non
 
 
 def give_up_epochs(catalog: Catalog, application: str, units: Collection[str]) -> set[str]:
-    """Roll regions within an epoch that only their trigger operator can end back to their last cut.
+    """Roll back regions to their last cut if they are within an epoch that only their trigger operator can end.
 
     Returns:
         Names of the rolled-back regions.

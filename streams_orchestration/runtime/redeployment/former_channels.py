@@ -20,7 +20,7 @@ _NONE = Floors((IDLE,), (0,), ())
 
 
 class StateRefusedError(StreamsRuntimeError):
-    """The error that a state does not fit the new plan."""
+    """A state does not fit the new plan."""
 
     def __init__(self, operator: str, reason: str) -> None:
         super().__init__(f"state of {operator} {reason}; lose it with --drop-state {operator}, or keep to the plan")

@@ -46,7 +46,7 @@ WITHIN_SECONDS = 120.0
 
 
 class NotWrittenError(StreamsRuntimeError):
-    """The error that the states of the new plan could not be written. Nothing was changed."""
+    """The states of the new plan could not be written. Nothing was changed."""
 
     def __init__(self, application: str, error: OSError) -> None:
         place = f"{error.filename}: " if error.filename else ""

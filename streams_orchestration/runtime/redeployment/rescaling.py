@@ -173,7 +173,7 @@ def _round_robins(program: OperatorProgram) -> Iterator[tuple[str, int]]:
 
 
 class MisplacedKeysError(StreamsRuntimeError):
-    """The error that keys of a state are not in the channel of their tuples. The message contains no key."""
+    """Keys of a state are not in the channel of their tuples. The message contains no key."""
 
     def __init__(self, operator: str, attributes: tuple[str, ...], count: int, total: int) -> None:
         noun = "key" if total == 1 else "keys"

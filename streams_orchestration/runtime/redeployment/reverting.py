@@ -28,7 +28,7 @@ BY_HAND = "it was reverted by hand"
 
 
 class NotRevertedError(StreamsRuntimeError):
-    """The error that there is no previous plan to restore."""
+    """There is no previous plan to restore."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from streams_orchestration.runtime.units.trial import open_trial
 
 
 class NotDrainedError(StreamsRuntimeError):
-    """The error that units to be changed are not drained."""
+    """Units to be changed are not drained."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ HEAL_SECONDS = 5.0
 
 
 class OnTrialError(StreamsRuntimeError):
-    """The error that a redeploy on trial cannot be decided, because the application is stopped."""
+    """A redeploy on trial cannot be decided, because the application is stopped."""
 
     def __init__(self, application: str) -> None:
         super().__init__(

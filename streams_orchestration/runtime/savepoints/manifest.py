@@ -27,7 +27,7 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
 
 
 class SavepointError(StreamsRuntimeError):
-    """The error that a savepoint cannot be made, read, or used."""
+    """A savepoint cannot be made, read, or used."""
 
 
 class _Part(BaseModel):
@@ -273,7 +273,7 @@ def read_plan(place: SavepointPlace, manifest: Manifest) -> Compilation:
 
 
 class _NoDocumentError(ValueError):
-    """The error that content is no JSON document; the message gives the reason."""
+    """Content is no JSON document; the message gives the reason."""
 
 
 def _document(content: bytes) -> Any:

@@ -23,7 +23,7 @@ KINDS = {
 
 
 class UnfitFileError(Exception):
-    """The error that a file of a savepoint is refused, such as a link or a pipe; the message gives the reason."""
+    """A file of a savepoint is refused, such as a link or a pipe; the message gives the reason."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class DueOutput(Output):
 
     @property
     def place(self) -> Path:
-        """Return the final path of an output that becomes a file."""
+        """The final path of an output that becomes a file."""
         return Path(cast(str, self.final))
 
 
@@ -229,7 +229,10 @@ def gone(row: DueOutput) -> OutputError:
 
 
 def complete(catalog: Catalog, application: str, sweep: Callable[[], object] = lambda: None) -> bool:
-    """Mark units whose PEs have all made their final commit, and then the application, as completed.
+    """Mark finished units as completed, and the application when all units are.
+
+    A unit is finished when all its PEs have made their final commit, all its outputs are published, all its sink
+    directories are marked, and no redeploy of it is on trial.
 
     Call it after publishing.
 

@@ -48,7 +48,7 @@ class RemoteStore(Store):
 
     @property
     def address(self) -> str:
-        """Return the address that STREAMS_STORAGE names."""
+        """The address that STREAMS_STORAGE names."""
         return self.root
 
     def path(self, address: str) -> Path | None:

@@ -387,7 +387,7 @@ class TaskRun:
 
     @property
     def seconds(self) -> float:
-        """Return the seconds until now, without those for making operators."""
+        """The seconds until now, without those for making operators."""
         return world.monotonic() - self.began - self.setup_seconds
 
     def counts(self) -> Counts:

@@ -39,7 +39,7 @@ class Floors:
     watermarks: tuple[int, ...]
     """The different watermarks of old channels in ticks; `IDLE` for channels without one."""
     groups: tuple[int, ...]
-    """The position of each old channel's watermark."""
+    """For each old channel, the position of its watermark in `watermarks`."""
     ports: tuple[tuple[tuple[int, tuple[str, ...]], ...], ...]
     """The splitters in front of each input port, outermost first: the number of channels, and the attributes."""
 
@@ -107,7 +107,7 @@ class FlooredOperator(Operator):
                 reach_watermark(part, watermark)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Give a punctuation to all objects."""
+        """Pass a punctuation to every object, of which there is one for each watermark of the old channels."""
         self._begin()
         for part in self.parts:
             check_nothing(part.on_punctuation(port, mark), "on_punctuation")
@@ -119,7 +119,7 @@ class FlooredOperator(Operator):
         return min(held, default=None)
 
     def drain(self) -> None:
-        """Drain all objects."""
+        """Drain every object."""
         self._begin()
         for part in self.parts:
             check_nothing(part.drain(), "drain")
@@ -197,7 +197,7 @@ class _OneChannel:
         return ()
 
     def channels(self, tuples: pa.RecordBatch, port: int = 0) -> np.ndarray:
-        """Return the first channel for each tuple."""
+        """Return channel 0 for each tuple, since there is only one channel."""
         del port
         return nested_channels(tuples, ())
 

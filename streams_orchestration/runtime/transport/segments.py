@@ -29,7 +29,7 @@ Item = TupleBatch | Punctuation
 
 
 class SegmentError(StreamsRuntimeError):
-    """The error that a segment which a commit names is gone or was altered."""
+    """The file of a committed segment is gone or was altered."""
 
 
 def write_segment(

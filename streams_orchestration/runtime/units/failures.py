@@ -108,7 +108,7 @@ class UnitFailure:
 
 
 class FailedAgainError(HostLaunchError):
-    """The error that a unit which a command waits for has failed, and nobody has reset it for a while."""
+    """A unit has failed, a command waits for it, and nobody has reset it for a while."""
 
     def __init__(self, failure: UnitFailure) -> None:
         super().__init__(f"{failure.unit} of {failure.application} needs a reset: {failure.reason}{failure.log_hint}")

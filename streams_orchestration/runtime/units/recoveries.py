@@ -32,7 +32,7 @@ class Recovery:
 
     @property
     def phases(self) -> dict[str, float]:
-        """Return the seconds of each phase: detect, decide, hosts, restart, first commit."""
+        """The seconds of each phase: detect, decide, hosts, restart, first commit."""
         return phases_of(self.at)
 
 

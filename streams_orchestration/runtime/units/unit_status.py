@@ -164,7 +164,7 @@ class UnitStatus:
 
     @property
     def phases(self) -> dict[str, float]:
-        """Return the seconds of each phase of the last reset; see `phases_of`."""
+        """The seconds of each phase of the last reset; see `phases_of`."""
         return phases_of(self.outage or {})
 
 

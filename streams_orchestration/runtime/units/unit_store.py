@@ -117,12 +117,12 @@ def log_event(
 
 
 def tries_of(stored: Any) -> tuple[Tries, ...]:
-    """Return the resets for each kind of cause from the form in a row."""
+    """Decode the column `tries` of a unit: the resets for each kind of cause since the last complete epoch."""
     return tuple(Tries(*each) for each in stored or ())
 
 
 def times_of(stored: Any) -> Times:
-    """Return the times of drains or resets from the form in a row."""
+    """Decode a column of a unit with the times of its drains or of its resets."""
     return _times(stored)
 
 

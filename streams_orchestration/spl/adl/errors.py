@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class AdlError(Exception):
-    """Error: an ADL file or a bundle cannot be read. `line` is the line of the ADL, or 0."""
+    """An ADL file or a bundle cannot be read. `line` is the line of the ADL, or 0."""
 
     def __init__(self, message: str, line: int = 0) -> None:
         super().__init__(message)

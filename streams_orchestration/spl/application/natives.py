@@ -21,7 +21,9 @@ Resolve = Callable[[str, str, str], Type | None]
 
 @dataclass(frozen=True, slots=True)
 class CompanionFunction:
-    """An entry of `functions` in a companion.
+    """A native function of SPL with the Python function that replaces it.
+
+    The companion file (`Main.spl.yaml`) declares it under `functions`.
 
     Attributes:
         python: the Python function, `package.module:name`.

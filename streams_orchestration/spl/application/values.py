@@ -30,7 +30,7 @@ _TYPES = {"boolean": "boolean", "int64": "int64"}
 
 
 class UnknownValue(Exception):  # noqa: N818  no error: the value is one that only a run knows
-    """A value that is not known when the application is compiled."""
+    """A value is not known when the application is compiled."""
 
 
 @dataclass(frozen=True, eq=False)

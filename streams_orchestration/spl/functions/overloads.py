@@ -162,7 +162,10 @@ class _Binding:
         return bound is not None and self.bounds.setdefault(pattern, bound) == bound
 
     def concrete(self, pattern: Type) -> Type:
-        """Return the type with the types and bounds that were found in place of letters."""
+        """Replace the type variables and the variable bounds in a pattern by those found for the call.
+
+        A variable without a type becomes `UNKNOWN`.
+        """
         match pattern:
             case Special(name=name) if name in self.classes:
                 return self.types.get(name, UNKNOWN)

@@ -48,7 +48,7 @@ _STAND_INS = {"N": 2**31 + 1, "M": 2**31 + 2}
 
 
 class UnreadableSignatureError(ValueError):
-    """Error: a text is no signature."""
+    """A text is no signature."""
 
 
 @dataclass(frozen=True, slots=True)

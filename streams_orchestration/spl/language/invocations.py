@@ -83,7 +83,7 @@ class InvocationReader(StatementReader):
         return tuple(annotations)
 
     def configs(self) -> tuple[Labelled, ...]:
-        """Read the configs of an invocation or composite behind the word `config`."""
+        """Read the configs of an invocation or composite, which follow the word `config`."""
         return self._labelled("the name of a config")
 
     def actual(self) -> Type | tuple[Expression, ...]:

@@ -37,7 +37,7 @@ _Element = TypeVar("_Element")
 
 
 class FaultError(Exception):
-    """Error: a token is not allowed at its place.
+    """A token is not allowed at its place.
 
     Attributes:
         index: the token.
@@ -52,15 +52,15 @@ class FaultError(Exception):
 
 
 class NestingError(Exception):
-    """Error: a definition is nested too deeply. No list within it catches this, so it is reported once."""
+    """A definition is nested too deeply. No list within it catches this, so it is reported once."""
 
 
 class TooManyFindingsError(Exception):
-    """Error: the file has as many findings as one run reports."""
+    """The file has as many findings as one run reports."""
 
 
 class UnclosedStringError(Exception):
-    """Error: a string with line breaks, at `offset`, precedes a fault, so its quote is probably not closed."""
+    """A string with line breaks, at `offset`, precedes a fault, so its quote is probably not closed."""
 
     def __init__(self, offset: int) -> None:
         super().__init__(offset)

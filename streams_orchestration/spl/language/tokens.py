@@ -147,7 +147,7 @@ class _Lexer:
         return Tokens(self.text, kinds, texts, offsets, tuple(self.findings), frozenset(self.suspects))
 
     def _tokens_from(self, position: int) -> int | None:
-        """Read tokens up to the end, or up to a mistake; return the offset behind the mistake."""
+        """Read tokens up to the end, or up to a mistake; return the offset after the mistake, or None at the end."""
         kinds, texts, offsets, cut = self.kinds, self.texts, self.offsets, self.cut
         for match in _TOKEN.finditer(self.text, position):
             kind = match.lastgroup or "end"

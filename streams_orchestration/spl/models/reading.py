@@ -20,7 +20,7 @@ _LARGEST = 16 * 2**20
 
 
 class ModelError(ValueError):
-    """Error: a file is no operator model, no function model, or no index of a toolkit."""
+    """A file is no operator model, no function model and no index of a toolkit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from typing import Any
 
 
 class RunError(Exception):
-    """Error: an operation of SPL has no value for its operands, so the tuple fails."""
+    """An operation of SPL has no value for its operands, so the tuple fails."""
 
 
 class ProgramError(ValueError):
-    """Error: a program cannot be run here, for example because a function has no implementation.
+    """A program cannot be run here, for example because a function has no implementation.
 
     Attributes:
         span: the place in the program.

@@ -60,7 +60,7 @@ class PortOutput:
 
 
 class FailedError(RunError):
-    """Error: a program failed at a tuple.
+    """A program failed at a tuple.
 
     Attributes:
         place: file and line of the program.

@@ -16,7 +16,7 @@ from streams_orchestration.spl.typing.scopes import Port, Scope, port_scope
 
 
 class ProgramTextError(ValueError):
-    """Error: the text of a program has mistakes; `mistakes` are all of them."""
+    """The text of a program has mistakes; `mistakes` are all of them."""
 
     def __init__(self, mistakes: Sequence[typed.Mistake], text: str) -> None:
         super().__init__("; ".join(map(_placed, mistakes)) or f"{text!r:.60} is no program of SPL")

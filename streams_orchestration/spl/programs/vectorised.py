@@ -39,7 +39,7 @@ Step = Callable[[Mapping[str, pa.Array]], Vector]
 
 
 class UnsuitableError(Exception):
-    """Error: an expression is not evaluated by columns."""
+    """An expression is not evaluated by columns."""
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ def _quoted(name: str) -> str:
 
 
 class NoColumnError(ValueError):
-    """Error: no column holds values of the type."""
+    """No column holds values of the type."""
 
 
 def type_of_ddl(ddl: str) -> Tuple:

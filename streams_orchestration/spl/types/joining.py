@@ -18,7 +18,7 @@ from streams_orchestration.spl.types.types import (
 
 
 class AttributeConflictError(ValueError):
-    """Error: an attribute has two types in a joined tuple type."""
+    """An attribute has two types in a joined tuple type."""
 
     def __init__(self, first: TupleAttribute, second: TupleAttribute) -> None:
         super().__init__(f"the attribute {first.name} is {first.type} and {second.type}")

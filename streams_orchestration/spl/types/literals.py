@@ -28,7 +28,7 @@ _KINDS = INTEGERS.keys() | FLOATS.keys() | DECIMALS.keys()
 
 
 class LiteralError(ValueError):
-    """Error: a literal has no type, or its value is outside of its type. `code` is the id in Streams."""
+    """A literal has no type, or its value is outside of its type. `code` is the id in Streams."""
 
     code = "CDISP0503E"
 

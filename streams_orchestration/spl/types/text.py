@@ -48,7 +48,7 @@ _BYTES = re.compile(r"(?:[0-9A-Fa-f]{2})*")
 
 
 class ValueTextError(ValueError):
-    """Error: a text is no value of a type."""
+    """A text is no value of a type."""
 
 
 def text_of(value: Any, type_: Type) -> str:

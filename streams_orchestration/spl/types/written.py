@@ -25,7 +25,7 @@ from streams_orchestration.spl.types.types import (
 
 
 class WrittenTypeError(ValueError):
-    """Error: a text is no type that is written out in full."""
+    """A text is no type that is written out in full."""
 
 
 def type_of_text(text: str) -> Type:

@@ -258,7 +258,11 @@ class CallTyping(Naming):
         return found
 
     def _hints(self, found: list[FunctionName], count: int) -> list[Type | None]:
-        """Return for each argument the type that all functions want, if any; it chooses words of enumerations."""
+        """Return for each argument the type to expect, which decides the meaning of a bare word of an enumeration.
+
+        It is the only enumeration among the parameters of the possible functions, else the type that all of them have,
+        else None.
+        """
         fitting = [each for name in found for each in name.overloads if len(each.parameters) == count]
         hints: list[Type | None] = []
         for number in range(count):

@@ -46,7 +46,7 @@ _ASSIGNMENTS = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "
 
 
 class NoCastError(Exception):
-    """Error: an expression was read as a cast, but the name in parentheses is that of a value."""
+    """An expression was read as a cast, but the name in parentheses is that of a value."""
 
     def __init__(self, index: int) -> None:
         super().__init__(index)

@@ -220,7 +220,10 @@ class StatementTyping(ExpressionTyping):
         return Block(self.span(written), tuple(statements))
 
     def declaration(self, written: tree.LocalDeclaration, kind: str) -> list[Declare]:
-        """Return the variables of a declaration, which become known behind it."""
+        """Type the variables of a declaration, enter each one into the scope, and return them.
+
+        A later variable of the same declaration may use an earlier one.
+        """
         type_ = self.type(written.type)
         declared: list[Declare] = []
         for variable in written.variables:

@@ -32,7 +32,7 @@ log = logging.getLogger("streams.host")
 
 @dataclass(frozen=True, slots=True)
 class ClassArchive:
-    """One archive, which exists or is to be written."""
+    """The file of an archive of the classes that Spark loads, which lets a JVM start faster."""
 
     path: Path
     writes: Path | None
@@ -64,7 +64,7 @@ class ClassArchive:
 
     @property
     def options(self) -> str:
-        """Return the options with which the JVM uses the archive; empty if there is no archive."""
+        """The options with which the JVM uses the archive; empty if there is no archive."""
         return f"-XX:SharedArchiveFile={self.path} {QUIET}" if self.path.exists() else ""
 
     def write(self, gateway: Any) -> None:

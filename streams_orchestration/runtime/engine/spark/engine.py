@@ -130,12 +130,12 @@ class SparkEngine:
 
     @property
     def pid(self) -> int:
-        """Return the pid of the JVM."""
+        """The pid of the JVM."""
         return self._jvm.process.pid
 
     @property
     def process_name(self) -> str:
-        """Return `JVM`."""
+        """The name of the engine's process in messages: `JVM`."""
         return "JVM"
 
     @property

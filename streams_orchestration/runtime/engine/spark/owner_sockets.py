@@ -111,7 +111,7 @@ class OwnerConnection:
 
     @property
     def waits_for(self) -> list[Connection | int]:
-        """Return the objects that become readable when the owner answers or ends."""
+        """The objects that become readable when the owner answers or ends."""
         return [self._connection] if self._process is None else [self._connection, self._process]
 
     def send(self, request: Any) -> None:

@@ -63,7 +63,7 @@ Work = Callable[[Any], Any]
 
 
 class SilentOwnerError(StreamsRuntimeError):
-    """The error that the machine of an owner is silent."""
+    """The machine of an owner is silent."""
 
     def __init__(self, connection: OwnerConnection) -> None:
         super().__init__(LOST)

@@ -54,7 +54,7 @@ _NANO = 1e-9
 UP = Family(
     f"{PREFIX}_catalog_up",
     "gauge",
-    "1 when the catalog could be read; 0 when not, and nothing else is there then",
+    "1 if the catalog could be read; else 0, and all other metrics are missing",
     (),
     lambda _snapshot: [((), 1.0)],
 )

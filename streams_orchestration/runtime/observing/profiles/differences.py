@@ -29,7 +29,7 @@ QUERY = "it is a query of Spark's, which does not say what its operators cost; i
 
 
 class NotProfiledError(StreamsRuntimeError):
-    """The error that an application cannot be measured, because it does not run or carried no tuples."""
+    """An application cannot be measured, because it does not run or carried no tuples."""
 
 
 Calibrate = Callable[[int], tuple[PassageCost, PassageCost]]

@@ -23,7 +23,7 @@ KEPT = 50
 
 
 class OutcomesError(StreamsRuntimeError):
-    """The error that the stored comparisons cannot be read or written."""
+    """The stored comparisons cannot be read or written."""
 
 
 def outcome_of(compilation: Compilation, profile: Profile, document: Mapping[str, Any]) -> Outcome | None:

@@ -54,7 +54,10 @@ def parse_tm(text: str, form: str) -> tuple[dict[str, Any], int] | None:
 
 
 def _parse(text: str, at: int, form: str, parts: dict[str, Any]) -> int | None:
-    """Read a form at a place of a text; return the place behind it, or None."""
+    """Parse a text by a format of `strptime` from an offset on, and add the values to `parts`.
+
+    Return the offset after the parsed text, or None if the text does not match.
+    """
     place: int | None = at
     index = 0
     while index < len(form) and place is not None:

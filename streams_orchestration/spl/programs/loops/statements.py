@@ -15,14 +15,14 @@ from streams_orchestration.spl.typing import typed
 
 
 class ReturnedError(Exception):
-    """The end of logic by `return`."""
+    """The logic ended by `return`."""
 
 
 class Statements(PlaceExpressions):
     """Writes statements of one program."""
 
     returned: tuple[str, ...] | None = None
-    """The parameters that the function being written gives back; None outside of functions."""
+    """The mutable parameters whose final values the written Python function returns; None outside of functions."""
     raises: bool = False
     """True if `return` of logic raises `ReturnedError`, since it stands in a loop or something follows the logic."""
 

@@ -53,7 +53,7 @@ logger = logging.getLogger("streams.analysis")
 
 
 class AnalysisError(StreamsRuntimeError):
-    """The error that Spark could not analyse the queries."""
+    """Spark could not analyse the queries."""
 
 
 def analyse_queries(programs: Iterable[PeProgram], base: Path) -> QueryAnalysis:

@@ -38,7 +38,7 @@ _MEND = "bring it back from a copy, or start anew with --fresh"
 
 
 class CheckpointError(OperatorError):
-    """The error that a checkpoint is gone or was altered."""
+    """A checkpoint is gone or was altered."""
 
 
 def needed(paths: Iterable[str], last: int) -> list[str]:

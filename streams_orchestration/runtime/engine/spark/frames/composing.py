@@ -136,7 +136,7 @@ class Composition:
 
     @property
     def output_mode(self) -> str:
-        """Return the output mode that all operators share.
+        """The output mode that all operators share.
 
         Raises:
             OperatorError: the operators have different output modes.

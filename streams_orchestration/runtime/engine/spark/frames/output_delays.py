@@ -21,7 +21,7 @@ _FAR = 10**12
 
 
 class UnknownDelayError(ValueError):
-    """The error that the plan does not tell by how much results may be behind the watermark."""
+    """The plan does not tell by how much results may be behind the watermark."""
 
 
 @dataclass(frozen=True, slots=True)

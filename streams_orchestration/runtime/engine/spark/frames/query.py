@@ -44,7 +44,7 @@ def require_local(program: PeProgram, *, elsewhere: bool) -> None:
 
 
 class WithinEpochError(OperatorError):
-    """The error that the PE stands within an epoch, while a query can only continue at a boundary."""
+    """The PE is within an epoch, while a query can only continue at a boundary."""
 
 
 class FrameQuery(SparkQuery):

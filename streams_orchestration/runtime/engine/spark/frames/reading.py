@@ -33,7 +33,10 @@ _PLAIN = (
 
 
 def is_small(planned: PortBatch, attributes: str) -> bool:
-    """Return True if the source itself reads a port's batch: it has few rows, and no attribute has a nested type."""
+    """Return True if the source itself reads a port's batch.
+
+    The batch has at most `FEW_ROWS` rows and at most `FEW_BYTES` bytes, and no attribute has a nested type.
+    """
     segments = planned.segments
     few = sum(each.rows for each in segments) <= FEW_ROWS and sum(each.size for each in segments) <= FEW_BYTES
     return few and all(any(is_kind(field.type) for is_kind in _PLAIN) for field in arrow_schema(attributes))

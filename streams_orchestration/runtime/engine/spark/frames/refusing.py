@@ -22,11 +22,11 @@ CLOCKS = {
 
 
 class UnrepeatableError(ValueError):
-    """The error that a query is not repeatable."""
+    """A query is not repeatable."""
 
 
 class OwnWatermarkError(ValueError):
-    """The error that a query has a watermark that its parameters do not declare."""
+    """A query has a watermark that its parameters do not declare."""
 
 
 def refuse_own_watermarks(frame: DataFrame) -> None:

@@ -64,7 +64,11 @@ class PortReader(_SimpleStreamReaderWrapper):
         return {"batch": self._record.first() if planner is None else planner.start()}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """Commit the batch that Spark has run, and return the next batch as soon as there is one."""
+        """Return the number of the next batch, or of the last one if no batch is planned.
+
+        The reader that plans commits the last batch first, and waits for work. Other readers only look what it has
+        planned.
+        """
         batch, planner = start["batch"], self._planner
         if planner is not None:
             return {"batch": planner.advance(batch)}
@@ -123,7 +127,7 @@ class PortReader(_SimpleStreamReaderWrapper):
 
     @property
     def _planner(self) -> FramePlanner | None:
-        """Return the planner of the query if this reader is the one that plans; otherwise None."""
+        """The planner of the query if this reader is the one that plans; otherwise None."""
         if self._made is None and self._kept is None and self._record.lead():
             from streams_orchestration.runtime.engine.spark.frames.planner import FramePlanner
 
