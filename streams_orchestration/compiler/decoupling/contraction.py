@@ -54,7 +54,7 @@ class Contraction:
         return self.flow.params.forward
 
     def sent(self) -> Iterator[tuple[int, int]]:
-        """Yield (class of an operator, class of its output) where the two can differ, for operators and tees."""
+        """Yield (class of an operator or tee, class of its output) for those whose two classes differ."""
         for node, executes, output in zip(self.flow.nodes, self.executes, self.outputs, strict=True):
             if executes != output and node.kind not in SINKS:
                 yield executes, output

@@ -225,7 +225,7 @@ class _Expansion:
         return connections, splitters
 
     def region_paths(self) -> dict[int, PathFormat]:
-        """Return per region the format of its name without its own channel."""
+        """Map each region to the format of its name, with the channels of outer regions but not its own."""
         paths: dict[int, PathFormat] = {}
         for region in self.logical.regions:
             parts = region.name.split(".")

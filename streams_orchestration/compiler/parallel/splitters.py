@@ -96,7 +96,7 @@ class SplitterTemplate(NamedTuple):
     """Number of the producer's regions that enclose this one."""
     drops: bool
     repetition: int
-    """Counts splitters of the same region port on the same output port, from 0."""
+    """The number of this splitter among those of the same region port on the same output port, from 0."""
 
 
 class ConnectionTemplate(NamedTuple):
@@ -105,7 +105,7 @@ class ConnectionTemplate(NamedTuple):
     target: int
     target_port: int
     left: int
-    """Number of source replicas that share each set of targets: product of the widths left."""
+    """The number of source replicas that share each set of targets: the product of the widths of the regions left."""
     splitters: tuple[int, ...]
     """The splitter for every rank of the target within the entered regions, -1 for none."""
     channels: tuple[int, ...]

@@ -67,7 +67,7 @@ class CalendarGrid:
         return np.array([self._start(pane) for pane in panes.tolist()], np.int64)
 
     def end(self, panes: np.ndarray) -> np.ndarray:
-        """Return the tick behind every pane."""
+        """Return the end of each pane, which is the first tick after the pane."""
         return self.start(panes + 1)
 
     def complete(self, watermarks: np.ndarray) -> np.ndarray:

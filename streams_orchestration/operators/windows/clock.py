@@ -34,7 +34,7 @@ class Ticks:
         """The next time; None before the first batch. It is infinite once the stream has ended."""
 
     def clear(self) -> None:
-        """Forget the next time; the next batch sets it anew."""
+        """Forget the next time, so that the next batch begins a new row of times."""
         self.next = None
 
     def end(self) -> None:
@@ -42,7 +42,10 @@ class Ticks:
         self.next = math.inf
 
     def reached(self, now: float) -> float | None:
-        """Return the latest time that was reached since the last call, or None; set the next time behind `now`."""
+        """Return the last of the times up to `now`, and set the next time after `now`.
+
+        Return None if no time has passed since the last call.
+        """
         if self.next is None:
             self.next = now + self.period
         if now < self.next:
@@ -68,6 +71,6 @@ class Ticks:
 
 
 def earliest(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the next time of several replicas, the earliest one, as `Ticks.dump` does."""
+    """Return the earliest next time among the states of several replicas, in the form of `Ticks.dump`."""
     times = [state["ticks"] for state in states if state.get("ticks") is not None]
     return {"ticks": min(times)} if times else {}

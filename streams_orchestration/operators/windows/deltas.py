@@ -105,13 +105,13 @@ def left_by(values: np.ndarray, bounds: np.ndarray, tuples: np.ndarray, size: fl
 
 
 def _beyond(tops: np.ndarray, firsts: np.ndarray, size: float) -> np.ndarray:
-    """Return for each of `firsts` the first index at which the ascending `tops` exceed it by more than `size`."""
+    """Return for each value of `firsts` the first index at which the ascending `tops` exceed it by more than `size`."""
     guess = np.searchsorted(tops, _shifted(firsts, size), side="right")
     return _corrected(guess, len(tops), lambda at, which: ~exceeds(tops[at], firsts[which], size))
 
 
 def _reaching(tops: np.ndarray, arriving: np.ndarray, size: float) -> np.ndarray:
-    """Return for each arriving value the first index at which it exceeds the ascending `tops` by `size` at most."""
+    """Return for each arriving value the first index at which the ascending `tops` are at most `size` below it."""
     guess = np.searchsorted(tops, _shifted(arriving, -size), side="left")
     return _corrected(guess, len(tops), lambda at, which: exceeds(arriving[which], tops[at], size))
 

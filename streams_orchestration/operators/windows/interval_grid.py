@@ -142,7 +142,7 @@ class IntervalGrid:
         return panes * self.period + self.offset
 
     def end(self, panes: np.ndarray) -> np.ndarray:
-        """Return the tick behind every pane."""
+        """Return the end of each pane, which is the first tick after the pane."""
         return self.start(panes) + self.duration
 
     def complete(self, watermarks: np.ndarray) -> np.ndarray:

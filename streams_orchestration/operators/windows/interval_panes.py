@@ -188,7 +188,10 @@ class IntervalPanes:
     def _mark(
         self, slices: np.ndarray, partitions: np.ndarray, seen: np.ndarray, late: np.ndarray, levels: np.ndarray
     ) -> None:
-        """Mark the partitions of complete panes that have new tuples; with early firings, of all panes."""
+        """Mark as fresh the partitions of complete panes that got late tuples.
+
+        With early firings, mark the partitions of all panes that got tuples.
+        """
         self._stragglers = np.zeros(0, np.int64), np.zeros(0, np.int64)
         if self._early is None:
             if not late.any():
@@ -217,7 +220,7 @@ class IntervalPanes:
         return self._grid.span(panes) if self._shared else (panes, panes)
 
     def due(self, steps: Steps, cells: PaneCells) -> Due | None:
-        """Return the panes that fire at the steps of a piece: completed ones, and partitions with new tuples."""
+        """Return the firings at the steps of a piece: of panes that a step completes, and of fresh partitions."""
         if not len(steps):
             return None
         panes, partitions, at = self._completed(steps)
@@ -245,7 +248,10 @@ class IntervalPanes:
         return panes, np.full(len(panes), ALL), at
 
     def _again(self, steps: Steps, completed: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the partitions in panes that fire because of new tuples."""
+        """Return the fresh (pane, partition) pairs that fire at the steps, though no step completes the pane.
+
+        These are arrays of their panes, of their partitions, and of the steps at which they fire.
+        """
         rows = self._fresh_rows()
         at = np.zeros(self.open.index.rows, np.int64)
         stragglers, when = self._stragglers
@@ -290,7 +296,7 @@ class IntervalPanes:
         return Fired(index, timing)
 
     def close(self, steps: Steps, cells: PaneCells) -> CellRanges | None:
-        """Forget the panes that are closed behind the steps (EV34), and their cells; return ranges of their numbers."""
+        """Forget the panes that the last step closes (EV34), and their cells; return ranges of their numbers."""
         if not len(steps) or not len(self._slices):
             return None
         closed = int(self._closed(steps.levels[-1:])[0])
@@ -312,7 +318,7 @@ class IntervalPanes:
         return self._grid.end(self._grid.last_pane(self._grid.slices(times)))
 
     def closed_before(self, watermark: int) -> int:
-        """Return the latest time at which a pane may end and be closed at this watermark."""
+        """Return the latest end that a pane may have if it is closed at this watermark."""
         return closed_before(watermark, self._age)
 
     def open_panes(self, watermark: int) -> int:

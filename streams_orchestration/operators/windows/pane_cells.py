@@ -11,7 +11,7 @@ from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema
 
 ALL = -1
-"""In place of a partition: all of them. Numbers of partitions are at least 0."""
+"""The number that denotes all partitions. Numbers of single partitions are at least 0."""
 
 
 class Running(Protocol):
@@ -87,7 +87,7 @@ class PaneCells:
         running = {f"count {name}": pa.int64() for name in measures}
         running |= {f"value {name}": measure.state_type for name, measure in measures.items()}
         self.cells = KeyedState(number_schema("slice", "key"), pa.schema({"fresh": pa.bool_()} | running))
-        """Maps (slice, number of the key) to the running values, and whether they are new since the last firing."""
+        """Maps (slice, number of the key) to the running values, and to True if tuples came since the last firing."""
         self.keys = KeyedState(key_schema(keys.types), number_schema("number", "partition"))
         """Maps each key to its number and that of its partition."""
         self.partitions = KeyedState(key_schema(keys.types[: self.width]), number_schema("number"))
@@ -243,7 +243,7 @@ class PaneCells:
         return {name: part.combine_chunks() for name, part in zip(self.names, parts, strict=True)}
 
     def restart(self, rows: np.ndarray) -> None:
-        """Reset cells to the value without tuples, for panes that show only the tuples since their last firing."""
+        """Reset cells to the initial running values, for panes that show only the tuples since their last firing."""
         rows = np.unique(rows)
         self.cells.write_rows(rows)
         self.cells.column("fresh")[rows] = False
@@ -325,7 +325,7 @@ def number_batch(**columns: np.ndarray) -> pa.RecordBatch:
 
 
 def places_of(values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return for each value a position in `known`; -1 where it is not there."""
+    """Return for each value its position in `known`; -1 if `known` does not have it."""
     if not len(known):
         return np.full(len(values), -1)
     order = np.argsort(known, kind="stable")
@@ -341,7 +341,7 @@ def state_values(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def within(slices: np.ndarray, partitions: np.ndarray | None, ranges: CellRanges) -> tuple[np.ndarray, np.ndarray]:
-    """Find what lies in ranges, range by range in order of slices.
+    """Find the items whose slices lie in ranges, range by range in order of slices.
 
     Args:
         slices: a slice for each thing that may lie in a range.
@@ -371,7 +371,7 @@ def within(slices: np.ndarray, partitions: np.ndarray | None, ranges: CellRanges
 
 
 def _within(slices: np.ndarray, ranges: CellRanges, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find what lies in some of the ranges, whatever its partition."""
+    """Find the items of all partitions whose slices lie in some of the ranges."""
     order = np.argsort(slices, kind="stable")
     ordered = slices[order]
     starts = np.searchsorted(ordered, ranges.first[which])

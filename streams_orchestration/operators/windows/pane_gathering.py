@@ -91,7 +91,7 @@ def gathered_panes(
 
 
 def _rows_of(numbers: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return for each number a row where it is known; -1 where it is unknown."""
+    """Return for each number a row that has it; -1 if no row does."""
     if not len(known):
         return np.full(len(numbers), -1)
     ascending = (known[1:] >= known[:-1]).all()

@@ -83,7 +83,7 @@ class Fired(NamedTuple):
 
 
 class Panes(Protocol):
-    """Windows of event time."""
+    """The open panes of windows by event time: those of a grid, or sessions."""
 
     def judge(self, times: np.ndarray, current: np.ndarray) -> Judged:
         """Find the tuples that are too late, given the watermark in front of each."""
@@ -110,15 +110,15 @@ class Panes(Protocol):
         ...
 
     def close(self, steps: Steps, cells: PaneCells) -> CellRanges | None:
-        """Forget the panes that are closed behind the steps (EV34), and their cells; return ranges of their numbers."""
+        """Forget the panes that the last step closes (EV34), and their cells; return ranges of their numbers."""
         ...
 
     def last_ends(self, times: np.ndarray, partitions: np.ndarray) -> np.ndarray:
-        """Return the end of the last pane of each tuple that was taken; the least time where it is forgotten."""
+        """Return the end of the last pane of each tuple that was taken; the least time if that pane is forgotten."""
         ...
 
     def closed_before(self, watermark: int) -> int:
-        """Return the latest time at which a pane may end and be closed at this watermark."""
+        """Return the latest end that a pane may have if it is closed at this watermark."""
         ...
 
     def open_panes(self, watermark: int) -> int:
@@ -149,7 +149,7 @@ class Panes(Protocol):
 
 
 def closed_before(watermark: int, age: int) -> int:
-    """Return the time up to which the ends of panes are that are closed at a watermark (EV34)."""
+    """Return the latest end that a pane may have if it is closed at a watermark (EV34)."""
     return watermark if watermark == END else int(less(np.array([watermark]), age)[0])
 
 

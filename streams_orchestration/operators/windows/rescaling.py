@@ -67,7 +67,7 @@ class WindowShape(NamedTuple):
         return state[part].keys_table()
 
     def _group_channels(self, state: State, replica: int, route: Route) -> np.ndarray:
-        """Return the channel of every group: that of its key, or one for the whole replica if keys tell no channel."""
+        """Return the channel of every group by its key; if keys do not decide, one channel for the whole replica."""
         keys, attributes = self._keys(state, "groups"), route.attributes()
         if attributes is None or not set(attributes) <= set(self.keys):
             return np.full(keys.num_rows, replica % route.width)
@@ -283,7 +283,7 @@ def _divided(like: KeyedState, tables: Sequence[pa.Table], moved: Sequence[Numbe
 
 
 def _moved_keys(table: pa.Table, partitions: Numbers) -> pa.Table:
-    """Return a table whose keys are partition numbers with the new numbers."""
+    """Replace the old partition numbers in the key column of a table by the new ones."""
     return _replaced(table, "0", partitions.after[partitions.find(table.column("0").to_numpy())])
 
 

@@ -147,7 +147,7 @@ class SessionPanes:
         return Fired(index, np.where(index > 0, Timing.paneLate, Timing.paneOnComplete))
 
     def close(self, steps: Steps, cells: PaneCells) -> CellRanges | None:
-        """Forget the sessions that are closed behind the steps, and their cells; return ranges of their first times."""
+        """Forget the sessions that the last step closes, and their cells; return ranges of their first times."""
         behind = closed_before(steps.last, self._age)
         if not len(steps) or behind < self._next_closed:
             return None
@@ -164,7 +164,7 @@ class SessionPanes:
         return CellRanges(partitions, starts, lasts, np.zeros(len(starts), np.int64))
 
     def last_ends(self, times: np.ndarray, partitions: np.ndarray) -> np.ndarray:
-        """Return the end of the session of each tuple that was taken; the least time where it is forgotten."""
+        """Return the end of the session of each tuple that was taken; the least time if that session is forgotten."""
         rows = self.sessions.rows()
         if not len(rows):
             return np.full(len(times), IDLE)
@@ -182,7 +182,7 @@ class SessionPanes:
         return np.where(within, ends[mine], IDLE)
 
     def closed_before(self, watermark: int) -> int:
-        """Return the latest time at which a session may end and be closed at this watermark."""
+        """Return the latest end that a session may have if it is closed at this watermark."""
         return closed_before(watermark, self._age)
 
     def open_panes(self, watermark: int) -> int:

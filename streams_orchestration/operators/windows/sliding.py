@@ -129,14 +129,14 @@ class SlidingWindows:
         return _Arrivals(places, bounds, new, owners, np.searchsorted(owners, np.arange(len(rows) + 1)))
 
     def _lows(self, arrivals: _Arrivals) -> np.ndarray:
-        """Return for each new tuple the first tuple that is in the window with it."""
+        """Return for each new tuple the oldest tuple that is still in the window when the new one arrives."""
         if self.eviction.attribute is None:
             return np.maximum(arrivals.bounds[arrivals.owners], arrivals.new + 1 - int(self.eviction.size))
         values = comparable(self.log.notes["value"][arrivals.places])
         return left_by(values, arrivals.bounds, arrivals.new, self.eviction.size)
 
     def _after_full(self, rows: np.ndarray, arrivals: _Arrivals, lows: np.ndarray) -> np.ndarray:
-        """Return for each new tuple whether a trigger at it counts, and note which partitions have been full.
+        """Return a mask of the new tuples at which a trigger counts, and note the partitions that have been full.
 
         A trigger by count comes after the tuple is inserted, and one by delta before.
         """
@@ -231,14 +231,14 @@ class SlidingWindows:
         return True
 
     def _firings(self, places: np.ndarray, starts: np.ndarray, ends: np.ndarray, at: np.ndarray) -> Firings:
-        """Return the windows as ranges of the tuples that are in any of them."""
+        """Return the windows, each as a range of rows in a batch of the tuples that are in any window."""
         steps = np.bincount(starts, minlength=len(places) + 1) - np.bincount(ends, minlength=len(places) + 1)
         seen = np.cumsum(steps[:-1]) > 0
         moved = np.r_[0, np.cumsum(seen)]
         return Firings(self.log.take(places[seen]), moved[starts], moved[ends], at)
 
     def _note(self) -> None:
-        """Compute partition and eviction value of the logged tuples again, after a restore or a renumbering."""
+        """Compute the partition and the eviction value of every logged tuple, after a restore or a renumbering."""
         tuples = self.log.take(np.arange(self.log.size))
         keys, codes = self._partitions_of(tuples)
         rows = self.partitions.index.find(keys)

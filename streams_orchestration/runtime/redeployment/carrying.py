@@ -96,7 +96,10 @@ def read_cut(
 
 
 def _exhausted(row: PeRow, kind: str) -> list[str]:
-    """Return the names of a PE's sources, or of its streams, that have ended; the two may share a name."""
+    """Return the names of a PE's ended sources if `kind` is `sources`, else of its ended input streams.
+
+    A source and a stream may have the same name.
+    """
     own = row.initial["sources"] if kind == "sources" else row.position["inputs"]
     return [name for name in row.position["exhausted"] if name in own]
 
@@ -155,7 +158,10 @@ class Carrier:
         return carried
 
     def _begin_channels(self, redeployment: Redeployment, carried: Carried) -> None:
-        """Give each new replica that merges watermarks the least watermark of the former replicas (EV45)."""
+        """Write a state with the least watermark of the former replicas for each new replica without a state (EV45).
+
+        This concerns stateful replicas that merge the watermarks of several connections.
+        """
         for name, (_, program) in self._programs.items():
             imports = program.event_time is not None and program.event_time.imports
             if (program.entries or imports) and program.stateful and name not in carried.states:

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.queries.recording import begin_total, nothing
 
 @dataclass(frozen=True)
 class Counters:
-    """Counters of the PEs that change."""
+    """The counters of the old plan's PEs that a redeploy changes."""
 
     pes: Mapping[int, PeRow]
     totals: Mapping[int, tuple[float, Counts]]
@@ -47,7 +47,10 @@ class Counters:
                 begin_total(connection, program, self._total(program, mine[1], formers), mine[0], now)
 
     def _total(self, program: PeProgram, mine: Counts, formers: Mapping[str, str]) -> Counts:
-        """Return the total of a PE: its own counts, and the counts of its operators and streams in any old PE."""
+        """Return the total with which a PE begins: the old counts of its number, and of its operators and streams.
+
+        An operator's or a stream's counts are taken from whichever old PE had it.
+        """
         total = add(nothing_yet(program), {name: mine[name] for name in ("batches", "tasks", "read") if name in mine})
         for operator in program.operators.values():
             former = formers.get(operator.name)

@@ -35,7 +35,10 @@ from streams_orchestration.runtime.units.unit_store import count_unclosed
 LOOK_SECONDS = 0.5
 
 OWN_CUT_SECONDS = 10.0
-"""Seconds that a region whose trigger operator ends its epochs may take to its next cut, but at most half the time."""
+"""Seconds after which a drain rolls back regions whose trigger operator does not end the epoch.
+
+If half of the drain's own time limit is shorter, that counts.
+"""
 
 log = logging.getLogger("streams.redeploy")
 
@@ -120,7 +123,10 @@ def drain(
 
 
 def _stay(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]) -> str:
-    """Keep drained regions from starting an epoch; if they are not drained any more, describe the work under way."""
+    """Postpone the next epoch of drained regions, and return an empty text.
+
+    If units are not drained any more, nothing is changed, and the text describes the work under way.
+    """
     u = tables.unit
     periods = (u.c.application == application, u.c.name.in_(units), u.c.timer == "period")
     with catalog.write() as connection:

@@ -73,7 +73,7 @@ def floors_of(operator: Operator, move: StateMove, states: Sequence[State], prog
 
 
 def grouped(floors: Floors, states: Sequence[State], parts: Sequence[Sequence[State]]) -> list[list[State]]:
-    """Return the states of former objects by the watermarks of their old channels.
+    """Return, for each watermark in `floors`, the states of the former objects whose old channels had it.
 
     Args:
         floors: the watermarks, which `floors_of` has found for these states.
@@ -90,7 +90,7 @@ def grouped(floors: Floors, states: Sequence[State], parts: Sequence[Sequence[St
 
 
 def _is_keyed(operator: Operator, state: State, routing: StateRouting) -> bool:
-    """Return True if the keys of a state decide about the channel of their tuples."""
+    """Return True if the old splitters hash only attributes that the keys of a state have."""
     route = SplitterRoute(routing)
     attributes = [route.attributes(port) for port in range(len(routing.ports))]
     keys = list(operator.keys_of(state)) if state else []

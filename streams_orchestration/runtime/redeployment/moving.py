@@ -88,7 +88,7 @@ def put_right(home: Home, application: str, *, within: float) -> tuple[Moved, ..
 
 
 def better_places(connection: Connection, application: str, leave: str | None = None) -> dict[int, MachineRow]:
-    """Choose new machines for hosts that should move.
+    """Choose new machines for the hosts of an application that should move.
 
     Args:
         connection: a connection in a transaction.

@@ -60,7 +60,9 @@ def carried_state(
 def divided_states(
     operator: Operator, move: StateMove, states: Sequence[State], floors: Floors | None = None
 ) -> list[dict[str, Any]]:
-    """Divide the states of a move among its targets, and return them in the targets' order. Round robins start anew.
+    """Divide the states of a move among its targets, and return them in the targets' order.
+
+    The positions of round-robin splitters are dropped.
 
     Args:
         operator: any replica of the new plan, after `setup`.
@@ -127,7 +129,7 @@ def common_watermark(states: Sequence[State], program: OperatorProgram) -> dict[
 
 
 def _stream(connection: str) -> str:
-    """Return the stream of a connection, with all its channels, and without the splitter that it leaves."""
+    """Return a name for the stream of a connection that is the same for all its channels, without its splitter."""
     return without_channels(connection.partition(">")[0])
 
 
@@ -162,7 +164,7 @@ def _converted(operator: Operator, state: State) -> State:
 
 
 def _round_robins(program: OperatorProgram) -> Iterator[tuple[str, int]]:
-    """Yield the id and the number of channels of each round-robin splitter behind an operator."""
+    """Yield the id and the number of channels of each round-robin splitter at an operator's output ports."""
     pending = [each for deliveries in program.deliveries for each in deliveries]
     while pending:
         each = pending.pop()

@@ -139,7 +139,10 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
 def _remove(
     connection: Connection, application: str, programs: Sequence[PeProgram], units: Collection[str]
 ) -> list[str]:
-    """Delete the changed units, except segments that others still read; return the files to remove."""
+    """Delete changed units with their states and segments, but for segments of streams that others may still read.
+
+    Return the files to remove, since the catalog no longer names them.
+    """
     members = [program for program in programs if program.unit in units]
     ids = [program.pe for program in members]
     read_on = {stream.stream for program in programs if program.unit not in units for stream in program.inputs}
@@ -158,7 +161,7 @@ def _remove(
 
 
 def _is_finished(pes: Iterable[DeployedPe], formers: Mapping[str, str], finished: frozenset[str]) -> bool:
-    """Return True if all carried-over operators of a unit made their last commit, and it has no new sources.
+    """Return True if all carried-over operators of a unit made their last commit, and the unit has no new sources.
 
     New operators in the unit have no input then.
     """

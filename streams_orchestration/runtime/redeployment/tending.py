@@ -28,9 +28,9 @@ from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
 from streams_orchestration.runtime.units.wishes import misplaced
 
 LOOK_SECONDS = 1.0
-"""Least seconds between two looks."""
+"""The least seconds between two looks at the catalog."""
 IDLE_SECONDS = 5.0
-"""Seconds between two looks while the catalog does not change."""
+"""Seconds between two looks at the catalog while it does not change."""
 WITHIN_SECONDS = 60.0
 """Seconds in which an application must reach a cut at which its hosts are moved."""
 PAUSE_SECONDS = 60.0
@@ -138,7 +138,7 @@ def leader(machines: Sequence[MachineRow], now: float) -> str | None:
 
 
 def _misplaced(rows: Sequence[HostRow], machines: Sequence[MachineRow], now: float) -> list[str]:
-    """Describe which live hosts of an application are not where their configs want them."""
+    """Describe the live hosts of an application that run on other machines than their configs want."""
     placed = [row for row in rows if row.machine is not None and HostStatus.of(row, now).alive]
     found = misplaced(placed, {machine.name: machine for machine in machines})
     return [reason for reasons in found.values() for reason in reasons]

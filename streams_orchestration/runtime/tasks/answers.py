@@ -15,7 +15,7 @@ from streams_orchestration.runtime.programs.codecs import result_codec
 
 
 def give_answer(directory: str, batch: int, result: TaskResult) -> None:
-    """Write the result of a task, completely or not at all."""
+    """Write the result of a task to its file, which appears whole or not at all."""
     place = Path(directory) / f"{batch}-{result.level}-{result.partition}.json"
     write_whole(place, result_codec.dump_json(result), durably=False)
 

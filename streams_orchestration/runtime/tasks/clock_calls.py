@@ -29,7 +29,7 @@ class ClockCalls:
         self.programs = [each for each in own if goes_by_clock(each)]
 
     def tell(self, changed: set[int]) -> None:
-        """Tell each operator the time of the batch."""
+        """Call `on_time` of each operator that uses the clock, once for the batch."""
         for program, operator in self._each():
             changed.add(program.index)
             self._calls.call(program, lambda run=operator.on_time: check_nothing(run(), "on_time"))

@@ -107,7 +107,7 @@ class EventTimeCalls:
             self.submit(program, instance.watermark.set(watermark), instance.outputs)
 
     def assign(self, program: OperatorProgram, instance: OperatorInstance, names: Collection[str]) -> None:
-        """Count these partitions of a source from now on, and send the resulting watermarks (EV52)."""
+        """Set the partitions whose times make up a source's watermark, and send the resulting watermarks (EV52)."""
         if instance.watermark is not None:
             self.submit(program, instance.watermark.assign(names), instance.outputs)
 
@@ -127,7 +127,7 @@ class EventTimeCalls:
             source.idleness.repeat(decisions)
 
     def produced(self, program: OperatorProgram, instance: OperatorInstance, *, moved: bool) -> None:
-        """Send the watermarks that result from the time in which a source had no tuples (EV51).
+        """Send the watermarks that follow if partitions of a source were without tuples long enough to be idle (EV51).
 
         Args:
             program: the program of the source.
@@ -178,7 +178,7 @@ class EventTimeCalls:
 
     @staticmethod
     def describe(instances: Mapping[str, OperatorInstance], operators: Counts) -> None:
-        """Add the watermarks of operators, and what holds them, to the counts of a batch."""
+        """Add the watermarks of operators, and the causes that hold them back, to the counts of a batch."""
         for name, instance in instances.items():
             if instance.watermark is not None and (described := instance.watermark.describe()) is not None:
                 operators.setdefault(name, {})["event_time"] = described
@@ -201,14 +201,14 @@ class EventTimeCalls:
             self._send(program, port, TupleBatch.bearing(steps, arrow_schema(program.outputs[port] or "")))
 
     def _reach(self, program: OperatorProgram, instance: OperatorInstance, steps: Watermarks) -> None:
-        """Call an operator with steps of its watermark that come without tuples."""
+        """Call an operator with watermarks that arrive without tuples, as if at its first event-time port."""
         assert program.event_time is not None
         if program.event_time.ports:
             port = program.event_time.ports[0]
             self.call(program, instance, port, TupleBatch.bearing(steps, arrow_schema(program.inputs[port])))
 
     def _reached(self, program: OperatorProgram, instance: OperatorInstance, steps: Watermarks | None) -> None:
-        """Call an operator for each step of its watermark, and send the watermarks that follow."""
+        """Call an operator for each rise of its watermark, and send the watermarks that follow from it."""
         assert instance.watermark is not None
         send = partial(self._submit_to_all, program, instance)
         reach_steps(instance.operator, instance.watermark, steps, send, partial(self._calls.call, program))

@@ -272,7 +272,7 @@ class NoMeter(Meter):
         return self.task
 
     def arrives(self, operator: int, port: int, item: Item) -> None:
-        """Do nothing: arrivals are not counted."""
+        """Do nothing: calls of operators are not counted."""
 
     submits = arrives
 
@@ -282,7 +282,7 @@ class NoMeter(Meter):
     takes_marks = passes_marks
 
     def produces(self, operator: int) -> None:
-        """Do nothing: products are not counted."""
+        """Do nothing: calls of sources are not counted."""
 
     def worked(self, operator: int, spent: int) -> None:
         """Do nothing: work is not measured."""

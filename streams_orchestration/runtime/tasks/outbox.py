@@ -111,5 +111,5 @@ class Outbox:
 
 
 def frozen(item: Item) -> Item:
-    """Return an item that cannot be written to."""
+    """Return a batch of tuples as one that its receivers cannot write to, and another item unchanged."""
     return item.const() if isinstance(item, TupleBatch) else item

@@ -33,7 +33,10 @@ class Place:
     """File and rows, or segment and rows, from which they were read; empty if they came through a queue."""
 
     def of(self, failure: OperatorFailure, operator: Operator, error: BaseException) -> OperatorFailure:
-        """Return an operator's failure at these tuples, with its place as exactly as it can be found."""
+        """Return a failure with the port, the tuples and the origin at which the operator failed.
+
+        The range of tuples is narrowed as far as possible. For a single tuple, the failure has its values, too.
+        """
         first, count = self._culprits(operator, error)
         number = self.before + first + 1
         values = "" if count > 1 or self.tuples is None else f"{{{_shown(self.tuples.slice(first, 1))}}}"
@@ -42,7 +45,7 @@ class Place:
         )
 
     def _culprits(self, operator: Operator, error: BaseException) -> tuple[int, int]:
-        """Return the position of the first of the tuples that may have failed, and their number."""
+        """Return the position of the first tuple that may have caused the error, and the number of such tuples."""
         if isinstance(error, TupleError):
             return error.position, 1
         if self.tuples is None or not operator.pure:
@@ -53,7 +56,7 @@ class Place:
 def _narrowed(
     call: Callable[[TupleBatch], None], tuples: TupleBatch, kind: type[BaseException], operator: Operator
 ) -> tuple[int, int]:
-    """Return the position and number of the tuples that may have failed, found by halving.
+    """Return the position and number of the tuples that may have caused the error, by bisection.
 
     The operator is called with each half in turn for as long as a half fails like the whole. Its output is dropped.
     """

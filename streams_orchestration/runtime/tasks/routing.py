@@ -195,14 +195,14 @@ def _hash_bytes(values: pa.Array) -> np.ndarray:
 
 
 def _add_numbers(sums: np.ndarray, text: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> None:
-    """Add the numbers of all bytes to the sums of their texts; each number is computed when it is needed."""
+    """Add the pseudo-random numbers of all bytes to the sums of their texts, computing each number for its byte."""
     places = (np.arange(len(text)) - np.repeat(starts, lengths)) * 256 + text
     filled = lengths > 0
     sums[filled] += np.add.reduceat(_mix(places.view(np.uint64)), starts[filled])
 
 
 def _add_drawn(sums: np.ndarray, text: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> None:
-    """Add the numbers of all bytes of short texts to the sums, eight bytes of all texts at a time.
+    """Add the pseudo-random numbers of all bytes of short texts to the sums, eight bytes of all texts at a time.
 
     The numbers are looked up in tables.
     """
@@ -225,7 +225,7 @@ def _columns(words: np.ndarray, start: int) -> np.ndarray:
 
 @cache
 def _tables(start: int) -> list[np.ndarray]:
-    """Return the tables with the number of each value in `_columns`."""
+    """Return, for each of the columns of `_columns`, a table from its values to pseudo-random numbers."""
     bytes_ = [_drawn()[place : place + 256] for place in range(start * 256, (start + 8) * 256, 256)]
     if start >= _PAIRED:
         return bytes_
@@ -241,7 +241,7 @@ def _of_nothing(start: int) -> np.ndarray:
 
 @cache
 def _drawn() -> np.ndarray:
-    """Return the numbers for all bytes of short texts, since looking a number up is faster than computing it."""
+    """Return the pseudo-random number of each (position, byte) of a short text; a look-up is faster than computing."""
     return _mix(np.arange(_SHORT * 256, dtype=np.uint64))
 
 

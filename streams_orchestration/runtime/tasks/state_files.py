@@ -15,7 +15,7 @@ from streams_orchestration.runtime.storage.store import Store, StoreError
 
 
 def state_data(state: State, batch: int, former: StoredState | None, plain: bytes) -> StateDump:
-    """Return the data of a state to write, and how many of its earlier files stay valid before them.
+    """Return the data of a state to write, and the number of its earlier files that are to be read before these data.
 
     Args:
         state: the state of the operator.
@@ -62,7 +62,7 @@ def check_state(store: Store, stored: StoredState) -> None:
 
 @contextmanager
 def _readable(store: Store, stored: StoredState) -> Generator[Iterator[bytes]]:
-    """Yield the contents of the files, one after another; errors name the file, or all files."""
+    """Yield an iterator over the checked contents of a state's files; an error names the file that cannot be read."""
     current = ""
 
     def contents() -> Iterator[bytes]:

@@ -49,20 +49,20 @@ def newest_batch(connection: Connection, application: str, operator: str) -> int
 
 
 def at_boundary(connection: Connection, application: str, pe: int) -> bool:
-    """Return True if the last commit of a PE ended an epoch, or if there is none."""
+    """Return True if the last commit of a PE ended an epoch, or if the PE has no commit yet."""
     c = tables.commit
     last = select(c.c.boundary).where(c.c.application == application, c.c.pe == pe).order_by(c.c.batch.desc()).limit(1)
     return connection.scalar(last) is not False
 
 
 def state_files(connection: Connection, application: str) -> set[str]:
-    """Return the paths of all files of states that are needed."""
+    """Return the paths of all files of stored states, and of those kept for the trial of a redeploy."""
     stored = connection.scalars(select(_s.c.files).where(_s.c.application == application))
     return {file["path"] for files in stored for file in files} | kept_files(connection, application)
 
 
 def kept_files(connection: Connection, application: str) -> set[str]:
-    """Return the paths of files that only a cut names which is kept for the trial of a redeploy."""
+    """Return the paths of the state files that are kept so that the trial of a redeploy can be reverted."""
     kept = connection.scalars(select(_t.c.files).where(_t.c.application == application))
     return {path for paths in kept for path in paths}
 

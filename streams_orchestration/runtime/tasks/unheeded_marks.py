@@ -28,7 +28,7 @@ class UnheededMarks:
         self._unheeded: set[tuple[int, int]] = set()
 
     def serve(self, context: OperatorContext, operator: int) -> None:
-        """Make an operator's context tell the unheeded output ports, and count the marks that are not sent."""
+        """Let an operator ask its context for unheeded ports, and count the marks that it does not send there."""
         context.unheeded = partial(self._found, operator)
         context.count_marks = partial(self._count, operator)
 
@@ -69,7 +69,7 @@ def _heeds_marks(operator: Operator) -> bool:
 
 
 def _without_dropping(deliveries: tuple[Delivery, ...]) -> Iterator[Delivery]:
-    """Yield the deliveries that window marks take, with the channels in place of a splitter."""
+    """Yield the deliveries that window marks take; for a splitter that keeps marks, those of all its channels."""
     for delivery in deliveries:
         if not isinstance(delivery, SplitDelivery):
             yield delivery

@@ -190,7 +190,7 @@ class Program:
 
 
 def _beginning(state: Sequence[typed.Declare]) -> typed.Statement:
-    """Return the statement that gives variables their first values."""
+    """Return a statement that assigns each state variable with an initialiser its initial value."""
     written: list[typed.Statement] = []
     for each in state:
         if each.value is not None:
@@ -251,7 +251,7 @@ def read_logic(
 def read_functions(
     texts: Sequence[str], place: Place, natives: Sequence[NativeFunction] = ()
 ) -> tuple[Scope, list[typed.Function]]:
-    """Return functions of a program, with a scope that knows them and native ones.
+    """Return a scope with the functions in texts and with native functions, and the typed functions.
 
     Args:
         texts: the functions, each as a text of a file.
@@ -283,7 +283,7 @@ class _Reading:
         self.submit = ("submit",) if submits else ()
 
     def functions(self, texts: Sequence[tuple[str, Place, tuple[int, ...]]]) -> list[typed.Function]:
-        """Return the functions of the program; all know one another."""
+        """Read the functions of the program, each of which may call all others."""
         read: list[tuple[definitions.Function, typed.Source]] = []
         for text, place, lines in texts:
             parsed = parse(text)
@@ -301,7 +301,7 @@ class _Reading:
         ]
 
     def state(self, text: tuple[str, Place, tuple[int, ...]]) -> list[typed.Declare]:
-        """Return the state variables, which the scope then knows."""
+        """Read the declarations of the state variables, and add the variables to the scope."""
         written, (file, line, column), lines = text
         tokens = tokenize(written)
         reader = StatementReader(tokens)
@@ -316,7 +316,7 @@ class _Reading:
         return found
 
     def body(self, event: str, port: int, text: tuple[str, Place, tuple[int, ...]]) -> typed.Statement:
-        """Return the statement of a port."""
+        """Read the statements for an event of an input port: `onTuple`, or one for punctuation marks."""
         if port >= len(self.inputs):
             message = f"{event}: there is no input port {port}"
             raise ProgramTextError((), message)
@@ -328,7 +328,7 @@ class _Reading:
         return self._typed(statements, source, scope)
 
     def process(self, text: tuple[str, Place, tuple[int, ...]]) -> typed.Statement:
-        """Return the statement of a source."""
+        """Read the statements of `onProcess` of a source."""
         statements, source = self._statements(text)
         return self._typed(statements, source, logic_scope(self.scope, self._labelled(statements), *self.submit))
 
@@ -351,14 +351,14 @@ class _Reading:
         return typing.statement(one)
 
     def _labelled(self, statements: Sequence[tree.Statement]) -> list[Port]:
-        """Return the output ports; the only one may have any name."""
+        """Return the output ports with the names that `submit` may use; a single port may have any name."""
         if len(self.outputs) != 1:
             return self.outputs
         names = tuple(sorted(_submitted_to(tuple(statements))))
         return [Port(self.outputs[0].label, self.outputs[0].type, (*names, self.outputs[0].label))]
 
     def value(self, port: int, text: str, place: Place) -> typed.Expression:
-        """Return an expression over the tuples of a port and the state."""
+        """Read an expression over the tuples of an input port and the state variables."""
         try:
             written = expression_of(text)
         except (FaultError, NestingError) as error:

@@ -40,7 +40,7 @@ class PortOutput:
             self.order.append(self.number)
 
     def mark(self, word: str) -> None:
-        """Add a punctuation mark."""
+        """Add a punctuation mark after the tuples so far."""
         self.marks.append((len(self), word))
         if self.order is not None:
             self.order.append(self.number)

@@ -49,7 +49,7 @@ class Run:
         return self.generator.random()
 
     def seed(self, value: int) -> None:
-        """Seed the generator of random numbers."""
+        """Seed the generator of the operator's random numbers."""
         self.generator.seed(value)
 
     def environment(self, name: str) -> str | None:

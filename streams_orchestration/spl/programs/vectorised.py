@@ -207,7 +207,10 @@ def _same_or_absent(left: Vector, right: Vector) -> Vector:
 
 
 def _by_constant(operator: str, type_: Type, right: typed.Expression) -> Callable[..., Vector]:
-    """Return the function of an operator of integers that fails for some right operands, which is a constant here."""
+    """Return the function of `/`, `%`, `<<` or `>>` of integers, for a right operand that is a constant.
+
+    Raise UnsuitableError if the operand is no constant, or if the operation could fail for it.
+    """
     assert isinstance(type_, Primitive)
     if not isinstance(right, typed.Constant) or not isinstance(right.value, int):
         raise UnsuitableError

@@ -65,7 +65,7 @@ class CallTyping(Naming):
         """Return a whole typed expression, converted to the expected type."""
 
     def wrong(self, written: tree.Node) -> Typed:
-        """Return the node of an expression that is wrong."""
+        """Return the node that represents a wrong expression: it has the type `UNKNOWN`."""
         return Typed(self.span(written), UNKNOWN)
 
     # --- names

@@ -61,7 +61,7 @@ def type_of(written: tree.Type, scope: Scope, source: Source, mistakes: list[Mis
 
 
 class ExpressionTyping(OperationTyping):
-    """A typing of expressions."""
+    """The typing of expressions: it makes typed trees of syntax trees, and reports mistakes."""
 
     def expression(self, written: tree.Expression, expected: Type | None = None) -> Expression:
         """Return a whole typed expression, converted to the expected type."""

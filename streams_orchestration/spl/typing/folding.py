@@ -69,7 +69,7 @@ def folded(node: Expression) -> Expression:
 
 
 def arithmetic(operator: str, type_: Type, left: Any, right: Any) -> int | float | None:
-    """Return the result of an arithmetic operation, or None if only a run gives it."""
+    """Return the result of an arithmetic operation on constants; None if it is to be computed at run time."""
     if type_ in INTEGERS:
         if operator in _INTEGERS:
             return wrapped(type_, _INTEGERS[operator](left, right))
@@ -93,7 +93,7 @@ def wrapped(type_: Primitive, value: int) -> int:
 
 
 def rounded(type_: Primitive, value: float) -> float | None:
-    """Return a number of a float type, or None if it is none or not finite."""
+    """Return a number rounded to a float type; None if the result is not finite."""
     if FLOATS[type_] == 32 and math.isfinite(value):
         try:
             value = struct.unpack("f", struct.pack("f", value))[0]

@@ -91,7 +91,7 @@ class Naming:
         return member_of(meaning, written.name.name)
 
     def within(self, actual: Actual) -> Naming:
-        """Return a resolver for an actual, whose names have the meanings that they have for the caller."""
+        """Return a reader for an actual, in which names have the meanings that they have at the invocation."""
         inner = type(self)(actual.source, actual.scope, self.mistakes, self.site or self.scope)
         inner.depth = self.depth + 1
         return inner

@@ -90,7 +90,10 @@ def result_of(operator: str, left: Type, right: Type) -> Type | WrongOperands:
 
 
 def _relation(left: Type, right: Type) -> tuple[Type | None, Type]:
-    """Return the type on which the operator works, if the operands fit together, and the type of the result."""
+    """Return the type that the operator is applied to, and the type of the result; None and `UNKNOWN` for a misfit.
+
+    If one operand is a list or a map of the other one's type, the operator is applied to each element.
+    """
     if left == right:
         return left, left
     if mapped_type(right) == left:

@@ -48,7 +48,7 @@ class Port:
 
     @property
     def is_known(self) -> bool:
-        """True if the type of its tuples is known."""
+        """True if the type of the port's tuples is known."""
         return bool(self.type.attributes)
 
 
@@ -176,7 +176,7 @@ class Definitions(Protocol):
         ...
 
     def known(self, call: Call) -> Expression | None:
-        """Return the value of a call that is known, as of `getCompileTimeValue`; None if only a run tells."""
+        """Return the value of a call that is known at compile time, as of `getCompileTimeValue`; else None."""
         ...
 
     def assumed_function(self, name: tree.Name) -> Signature | None:
@@ -197,7 +197,7 @@ class BuiltinDefinitions:
         return None
 
     def known(self, call: Call) -> Expression | None:
-        """Return None: no built-in function is known before the application is."""
+        """Return None, since no call of a built-in function is evaluated at compile time."""
         del call
         return None
 
@@ -304,7 +304,7 @@ def logic_scope(parent: Scope, outputs: Sequence[Port], *names: str) -> Scope:
 
 
 def composite_name(types: dict[str, Type]) -> OtherName:
-    """Return the meaning of the name of a composite that lets others see some of its types."""
+    """Return the meaning of a composite's name, with the types of the composite that others may use."""
     inner = Scope()
     for name, type_ in types.items():
         inner.declare_type(name, type_)
