@@ -32,7 +32,7 @@ class Diagnostic:
     message: str
     operator: str = ""
     location: str = ""
-    """`file:line`, with a column behind it in SPL; empty when the application was built in Python."""
+    """`file:line`, followed by a column in SPL; empty when the application was built in Python."""
     column: int | None = None
     """The character in the line, counted from 1; None if the finding is about the whole line."""
     path: tuple[str | int, ...] | None = field(default=None, compare=False, repr=False)

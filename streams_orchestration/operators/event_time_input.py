@@ -75,7 +75,7 @@ class EventTimeInput:
         return Moments.of(batch.watermarks, len(batch), self.watermark)
 
     def advance(self, moments: Moments) -> None:
-        """Set the operator's watermark to the one behind a batch."""
+        """Set the operator's watermark to the one after a batch."""
         self.watermark = moments.steps.last
 
     def times(self, batch: TupleBatch) -> tuple[np.ndarray, np.ndarray | None]:

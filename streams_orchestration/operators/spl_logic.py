@@ -121,7 +121,7 @@ class LogicProgram:
         Args:
             context: the operator's context.
             logic: the parameter.
-            expressions: for each input port the expressions that are evaluated behind its logic, each with its
+            expressions: for each input port the expressions that are evaluated after its logic, each with its
                 parameter, and with the number of the condition among them under which it has a value.
             submits: True if the logic may submit, as that of a Custom may.
 

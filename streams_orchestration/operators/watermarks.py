@@ -87,7 +87,7 @@ class Watermarks:
         return Watermarks(places, self.values, self.rise)
 
     def sliced(self, start: int, length: int) -> Watermarks:
-        """Return the watermarks behind the tuples of a slice; those in front of all tuples belong to the first slice.
+        """Return the watermarks after the tuples of a slice; those in front of all tuples belong to the first slice.
 
         >>> Watermarks.of((0, 5), (2, 10), (4, 25)).sliced(2, 2)
         Watermarks.of((2, 25))

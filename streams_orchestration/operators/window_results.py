@@ -9,9 +9,9 @@ from streams_orchestration.operators.libraries import np
 
 
 def submit_windows(operator: Operator, result: TupleBatch, sizes: np.ndarray, port: int = 0) -> None:
-    """Submit the tuples of several windows, and a mark behind each window.
+    """Submit the tuples of several windows, and a mark after each window.
 
-    The tuples are one batch if no operator behind the port handles marks.
+    The tuples are one batch if no operator downstream of the port handles marks.
 
     Args:
         operator: the operator that submits.

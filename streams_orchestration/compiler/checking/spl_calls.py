@@ -92,7 +92,7 @@ def _defined(value: Any) -> Iterator[str]:
 
 
 def _call_behind(at: str, name: str) -> str:
-    """Return the place of the first call of a function at or behind a place in a file; that place if there is none."""
+    """Return the place of the first call of a function at or after a place in a file; that place if there is none."""
     file, line, column = place_of(at)
     try:
         lines = Path(file).read_text(encoding="utf-8").splitlines()

@@ -18,7 +18,7 @@ def enqueue_copies(physical: PhysicalGraph, enqueued: Iterable[Connection]) -> i
     """Return the number of copies in queues if every output port sends one tuple.
 
     A splitter sends the tuple into one of its channels. The channel with the most queues counts, where the queues
-    behind inner splitters are added to those of the channel.
+    after inner splitters are added to those of the channel.
 
     Args:
         physical: the expanded graph.
@@ -121,7 +121,7 @@ _GIVEN = Passing("reference", "mutable", _HANDED_OVER)
 def _ways(port: InputPort, *, faithful: bool) -> tuple[_Way, ...]:
     """Return the six ways to an input port, by the indexes below.
 
-    The first three are direct, through a queue and from another PE. The other three are the same behind a splitter.
+    The first three are direct, through a queue and from another PE. The other three are the same after a splitter.
     """
     changes = port.mutable and (faithful or port.mutates != ())
     copied = None if faithful or not changes else port.mutates
@@ -135,7 +135,7 @@ def _ways(port: InputPort, *, faithful: bool) -> tuple[_Way, ...]:
 
 
 _THROUGH_QUEUE, _FROM_OTHER_PE, _BEHIND_SPLITTER = 1, 2, 3
-"""Indexes in the result of `_ways`; behind a splitter, the last number is added to the index."""
+"""Indexes in the result of `_ways`; after a splitter, the last number is added to the index."""
 
 
 def _ways_by_port(

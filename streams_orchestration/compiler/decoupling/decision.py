@@ -77,7 +77,7 @@ def _rounded(number: float) -> float:
 def canonical(contraction: Contraction, assignment: Sequence[int]) -> list[int]:
     """Return an equally good decision in which machines are numbered in order of use, and cuts are as late as possible.
 
-    Several decisions often cost the same, such as a cut behind a stream and one at all of its tees (rule Q10).
+    Several decisions often cost the same, such as a cut of a stream and one at all of its tees (rule Q10).
 
     Args:
         contraction: the problem.

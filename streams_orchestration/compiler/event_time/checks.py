@@ -29,7 +29,7 @@ from streams_orchestration.operators.event_time.clause import (
 )
 
 _TIMELY = re.compile(r"\s*(paneTime|Max)\s*\(", re.IGNORECASE)
-"""Pattern of `paneTime(` and `Max(`. An output with another event time is late behind the Aggregate (EV37)."""
+"""Pattern of `paneTime(` and `Max(`. An output with another event time is late downstream of the Aggregate (EV37)."""
 _END = re.compile(r"\s*intervalEnd\s*\(")
 _SHOWN = 3
 _MANY_PANES = 10_000
@@ -166,7 +166,7 @@ class _Checks:
             yield _at(target, "SO0805", message)
 
     def behind_annotations(self, reach: Reach) -> Iterator[Diagnostic]:
-        """Check for each annotation that operators behind it use event time, in time and in few calls."""
+        """Check for each annotation that operators downstream of it use event time, in time and in few calls."""
         consumers: dict[int, list[int]] = {number: [] for number in sorted(reach.operators)}
         for ends in reach.connections:
             consumers[ends.source].append(ends.target)

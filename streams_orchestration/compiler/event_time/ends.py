@@ -99,7 +99,7 @@ class EventTimeIndex:
         return f"{time.attribute} is {kind} on output port {port}, and {time.type} where event time begins"
 
     def ends(self, operator: int) -> list[EventTimeEnd]:
-        """Return the places at an operator with event time, or directly behind it, at which event time ends."""
+        """Return the places at an operator with event time, or directly downstream of it, at which event time ends."""
         model, reach = self.logical.operators[operator], self.of_operator[operator][0]
         if not model.outputs:
             return [EventTimeEnd("it ends here: there is no output port", "EV7")]

@@ -5,7 +5,7 @@ numbers are those of the *physical graph*. A stream that enters a region passes 
 one channel: by a hash of attributes, or by turns. The streams that leave the channels simply meet again at the input
 port that reads them, so `Write` has two producers.
 
-Regions may be nested, and streams may lead from one region straight into another. A splitter then stands behind
+Regions may be nested, and streams may lead from one region straight into another. A splitter then follows
 another one, and the number of connections is the product of the widths that are left and entered.
 
     >>> from streams_orchestration.compiler.tour import before

@@ -48,8 +48,8 @@ class Growth:
 def grow(operators: int, edges: Iterable[Edge], starts: Mapping[int, int], barriers: Set[int], regions: int) -> Growth:
     """Follow all streams from all starts and merge regions that meet (A23, A24, A27).
 
-    An operator that some region holds already is not walked again: the first region reaches the operators behind it,
-    and the two regions are merged. Hence every connection is visited once, and since a merge is a union of sets,
+    An operator that some region holds already is not walked again: the first region reaches the operators downstream
+    of it, and the two regions are merged. Hence every connection is visited once, and since a merge is a union of sets,
     neither the order of the starts nor that of the connections matters. The walk is breadth first, so that the
     recorded producers lead back to a start by a shortest path.
     """

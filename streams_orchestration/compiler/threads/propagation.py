@@ -91,7 +91,7 @@ def count_threads(
 def _own_threads(
     logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, origins: ThreadOrigins
 ) -> tuple[list[tuple[int, int]], dict[int, tuple[int, int]], list[int]]:
-    """Return the threads that begin at an operator's inputs and behind it, as ranges, and their number by PE."""
+    """Return the threads that begin at an operator's inputs and downstream of it, as ranges, and their number by PE."""
     threads = [0] * len(fusion.pes)
     own: list[tuple[int, int]] = []
     behind: dict[int, tuple[int, int]] = {}

@@ -1,7 +1,7 @@
 """The sixth stage decides where tuples wait in queues, and which operators several threads enter.
 
 Without a queue, a producer calls its consumer in its own thread. A *queue* in front of an input port gives the consumer
-a thread of its own. The stage adds one behind a splitter, so that the channels of a region run at the same time; a spec
+a thread of its own. The stage adds one after a splitter, so that the channels of a region run at the same time; a spec
 can ask for more. Here one is added: `Scale[1]` is in the PE of the splitter, while `Scale[0]` is in the other PE
 and gets its tuples from the transport.
 
@@ -82,7 +82,7 @@ def _compute(done: Progress) -> tuple[ThreadPlan, list[Diagnostic]]:
 
 
 def queues_are_placed(done: Stages) -> Iterator[str]:
-    """Check that every added queue is directly behind a splitter of its PE, or in front of a dedicated operator.
+    """Check that every added queue is directly after a splitter of its PE, or in front of a dedicated operator.
 
     Rules 65 and 66.
     """

@@ -7,7 +7,7 @@
     >>> parse_event_time_window("tumbling, count(10)") is None
     True
 
-Lengths of time are exact decimal numbers of seconds. The parts behind the kind may stand in any order, and the kind and
+Lengths of time are exact decimal numbers of seconds. The parts after the kind may stand in any order, and the kind and
 `partitioned` at any place, which is only a warning (CDISP0747W).
 """
 

@@ -61,7 +61,7 @@ class Clock:
         return self._following(self.partitions.advance(times, codes, names))
 
     def assign(self, names: Collection[str]) -> Watermarks | None:
-        """Take times of these partitions only, from now on (EV52); return the watermarks that result, or None."""
+        """Set the partitions whose times make up the watermark (EV52); return the watermarks that result, or None."""
         return self._following(self.partitions.assign(names))
 
     def rest(self, names: Iterable[str]) -> Watermarks | None:
@@ -73,7 +73,7 @@ class Clock:
         return self._following(self.partitions.settle())
 
     def end(self) -> Watermarks | None:
-        """Return the watermark at the end of the stream (EV25), behind all tuples; None if it was returned before."""
+        """Return the watermark at the end of the stream (EV25), after all tuples; None if it was returned before."""
         if self.emitted == END:
             return None
         self.emitted = END

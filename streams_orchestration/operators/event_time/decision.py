@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class IdleDecision:
     """A decision that partitions of a source are idle.
 
-    After a reset to an earlier cut, it is made again behind the same tuples.
+    After a reset to an earlier cut, it is made again after the same tuples.
     """
 
     number: int

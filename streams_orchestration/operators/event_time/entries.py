@@ -99,7 +99,7 @@ class Entries:
         return None if step is None else Watermarks.of((0, step))
 
     def end(self) -> Watermarks | None:
-        """Return the operator's watermark when all its connections have ended (EV25); None if it was returned."""
+        """End all connections, and return the operator's last watermark (EV25); None if that was done before."""
         if self.watermark == END:
             return None
         self.values = dict.fromkeys(self.values, END)
@@ -109,7 +109,7 @@ class Entries:
 
     @property
     def touched(self) -> bool:
-        """True if a watermark or idleness has come on some connection."""
+        """True if any connection has had a watermark or has been idle."""
         return bool(self._idle) or any(value is not None for value in self.values.values())
 
     def holder(self) -> Holder:
@@ -148,7 +148,7 @@ class Entries:
         self._rests = state.get("rests", bool(self.values) and len(self._idle) == len(self.values))
 
     def _passes(self, connection: str, watermarks: Watermarks) -> bool:
-        """Return True if all watermarks are steps of the operator: they rise, and there is no other connection."""
+        """Return True if each of the watermarks becomes the operator's: all rise, and this is the only connection."""
         former, first = self.values[connection], watermarks.values[0]
         alone = watermarks.rise and len(self.values) == 1
         return alone and all(before is None or first > before for before in (former, self.watermark))

@@ -11,7 +11,7 @@ from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 
 NEVER = 2**62
-"""The moment of what does not happen within the batch."""
+"""The moment of an event that does not happen within the batch."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +52,7 @@ class Moments:
         return np.append(2 * self.steps.marks + 1, NEVER)[at]
 
     def passed(self, bounds: np.ndarray) -> np.ndarray:
-        """Return a mask of the bounds that the watermark is above behind the batch."""
+        """Return a mask of the bounds that the watermark is above after the batch."""
         last = self.steps.last
         return bounds < last if last < END else np.ones(len(bounds), bool)
 
@@ -61,7 +61,7 @@ class Moments:
         return np.where(self.current > bounds, self.arrivals, self.passing(bounds))
 
     def least_kept(self, times: np.ndarray, arrived: np.ndarray, gone: np.ndarray) -> np.ndarray:
-        """Return for each watermark the least time of a tuple that is kept behind it; `END` without any.
+        """Return for each watermark the least time of a tuple that is kept after it; `END` without any.
 
         >>> moments = Moments.of(Watermarks.of((1, 10), (3, 25)), count=3, before=IDLE)
         >>> moments.least_kept(np.array([8, 20, 30]), np.array([0, 2, 2]), np.array([3, NEVER, NEVER])).tolist()
@@ -84,7 +84,7 @@ class Moments:
         """Return the watermarks of the batch among results; None without any.
 
         Args:
-            moments: the moments of the results, ascending. A watermark comes behind the results of its own moment.
+            moments: the moments of the results, ascending. A watermark comes after the results of its own moment.
             later_by: ticks by which the watermarks of the results are less.
         """
         if self.watermarks is None:
@@ -95,7 +95,7 @@ class Moments:
 
 
 def held_back(watermarks: Watermarks, held: np.ndarray) -> Watermarks:
-    """Return watermarks that do not pass the least time of a tuple that is kept behind each of them (EV62)."""
+    """Return watermarks that do not pass the least time of a tuple that is kept after each of them (EV62)."""
     return Watermarks(watermarks.places, np.maximum.accumulate(np.minimum(watermarks.values, held)))
 
 
@@ -121,7 +121,7 @@ def shifted(times: np.ndarray, by: int) -> np.ndarray:
 
 
 def between_idle(batch: TupleBatch) -> Iterator[tuple[TupleBatch, bool]]:
-    """Cut a batch at each `IDLE`, and yield the parts, each with True if the operator becomes idle behind it (EV51)."""
+    """Cut a batch at each `IDLE`, and yield the parts, each with True if the operator becomes idle after it (EV51)."""
     marks = batch.watermarks
     rests = np.zeros(0, np.int64) if marks is None else np.flatnonzero(marks.values == IDLE)
     if marks is None or not len(rests):

@@ -9,7 +9,7 @@ from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.watermarks import END, IDLE
 
 NO_TIME = IDLE
-"""In place of a time: for a tuple that does not change the greatest time, and for a partition without a time."""
+"""The number that denotes no time, for a tuple that does not raise the greatest time, or for a new partition."""
 _FIRST_WINDOW = 32
 """The number of tuples to search for the next suspect time; it doubles while there is none."""
 
@@ -37,10 +37,10 @@ class PartitionTime:
     suspects: int = 0
     """The number of suspect times in a row up to now."""
     least: int = END
-    """The least time among these suspect times."""
+    """The least of the suspect times that `suspects` counts."""
 
     def enter(self, times: np.ndarray, lag: int, guard: AheadGuard | None) -> tuple[np.ndarray, int]:
-        """Add the times of tuples; return the greatest trusted time behind each tuple, and the number of suspect ones.
+        """Add the times of tuples; return the greatest trusted time after each tuple, and the number of suspect ones.
 
         Args:
             times: the times of the next tuples; `NO_TIME` for a tuple that moves nothing.
@@ -105,7 +105,7 @@ class PartitionTime:
 
 
 def _trusted(before: np.ndarray, ahead: int) -> np.ndarray:
-    """Return the greatest time that is trusted behind each greatest time; none where a partition has not begun."""
+    """Return the greatest time that is trusted after each greatest time; none where a partition has not begun."""
     if ahead >= 0:
         trusted = np.where(before > END - ahead, END, before + ahead)
     else:
@@ -124,8 +124,8 @@ def least_steps(olds: np.ndarray, places: np.ndarray, bound: int) -> tuple[np.nd
 
     Args:
         olds: the value before each rise.
-        places: the place behind each rise.
-        bound: the least value behind all rises.
+        places: the place after each rise.
+        bound: the least value after all rises.
     """
     below = olds < bound
     olds, places = olds[below], places[below]

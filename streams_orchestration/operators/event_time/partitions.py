@@ -121,7 +121,7 @@ class Partitions:
             yield from self._repeat(place, decision)
 
     def assign(self, names: Collection[str]) -> Iterator[Event]:
-        """Count these partitions and no others from now on, and yield the resulting changes of the source's time.
+        """Set the partitions that count from now on, and yield the resulting changes of the source's time.
 
         New partitions begin with the watermark.
         """

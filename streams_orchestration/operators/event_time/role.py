@@ -36,7 +36,7 @@ class EventTimeRole:
     attribute: str
     """The event-time attribute; `a.b` for the field b of a."""
     ticks: int
-    """The number of its ticks in a second: 1,000 for milliseconds, 1,000,000 for microseconds."""
+    """The number of ticks of `attribute` in a second: 1,000 for milliseconds, 1,000,000 for microseconds."""
     mode: EventTimeMode
     lag: int
     """The lag in ticks (EV17)."""

@@ -22,11 +22,11 @@ class Steps:
     before: int
     """The watermark in front of the batch."""
     places: np.ndarray
-    """Per step the number of tuples in front of it."""
+    """For each step, the number of tuples before it."""
     values: np.ndarray
-    """Per step the watermark from there on; strictly ascending."""
+    """For each step, the watermark from there on; strictly ascending."""
     marks: np.ndarray
-    """Per step its position among the watermarks of the batch."""
+    """For each step, its position among the watermarks of the batch."""
 
     @classmethod
     def of(cls, watermarks: Watermarks | None, before: int) -> Steps:
@@ -48,7 +48,7 @@ class Steps:
 
     @property
     def last(self) -> int:
-        """The watermark behind the batch."""
+        """The watermark after the batch."""
         return int(self.values[-1]) if len(self.values) else self.before
 
     def seen(self, count: int) -> np.ndarray:

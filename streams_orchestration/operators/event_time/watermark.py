@@ -32,7 +32,7 @@ class OperatorWatermark:
     """The watermark of an operator in an event-time graph, kept from batch to batch."""
 
     def __init__(self, role: EventTimeRole, connections: Iterable[str]) -> None:
-        """Make the watermark of an operator that has got none.
+        """Make the watermark of an operator, which has not received any yet.
 
         Args:
             role: the role of the operator.

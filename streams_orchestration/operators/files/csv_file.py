@@ -83,7 +83,7 @@ class CsvFile:
         Args:
             schema: the schema of the tuples.
             names: the column names; None takes those of the header line.
-            begin: the byte offset of the first row; behind the header if `names` is given.
+            begin: the byte offset of the first row; after the header if `names` is given.
 
         Raises:
             DataError: a row does not fit; the message names the line and the column.

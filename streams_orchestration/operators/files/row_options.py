@@ -27,11 +27,11 @@ class RowOptions:
     Attributes:
         compression: the compression of the file; None goes by the file's name.
         encoding: the encoding of texts.
-        eol: the marker behind each line; None stands for a line feed, with or without a carriage return.
+        eol: the marker after each line; None stands for a line feed, with or without a carriage return.
         header_lines: the number of lines to skip.
         defaults: the value of each attribute that is missing in a row.
         required: the attributes that are never null.
-        ignore_extra: ignore values behind the last attribute.
+        ignore_extra: ignore values after the last attribute.
         has_delay: each row begins with a number of seconds.
         block_size: the bytes of a block; None reads the whole file as one.
     """

@@ -333,7 +333,7 @@ class Aggregate(ClockOperator):
             self.ticks.end()
 
     def _close_all(self, evicted: Sequence[int] | np.ndarray = ()) -> None:
-        """Close the windows of all partitions, behind those of evicted ones; without any, submit a marker."""
+        """Close the windows of all partitions, after those of evicted ones; without any, submit a marker."""
         closed = np.r_[np.array(evicted, np.int64), self.tumbling.close()]
         if self.eviction is not None:
             self.eviction.emptied()

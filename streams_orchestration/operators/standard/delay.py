@@ -190,7 +190,7 @@ class Delay(WaitingOperator):
                 self.submit(TupleBatch.bearing(rests, self.context.inputs[0]))
 
     def _least_at_marks(self, moments: Moments, places: np.ndarray, came: np.ndarray) -> np.ndarray:
-        """Return for each watermark of a batch the least time of a tuple that still waits behind it (EV62)."""
+        """Return for each watermark of a batch the least time of a tuple that still waits after it (EV62)."""
         if moments.watermarks is None:
             return np.zeros(0, np.int64)
         arrived = np.full(len(places), -1)

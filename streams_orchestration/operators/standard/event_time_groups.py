@@ -1,4 +1,4 @@
-"""The windows of event time of an Aggregate: results of panes and the watermarks behind them (EV21, EV28-EV37)."""
+"""The windows of event time of an Aggregate: results of panes and the watermarks after them (EV21, EV28-EV37)."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class EventTimeGroups:
             self.cells.forget_keys()
 
     def _fire(self, due: Due, steps: Steps) -> None:
-        """Submit the groups of panes, and the watermarks that made them fire behind them."""
+        """Submit the groups of panes, each followed by the watermark that made it fire."""
         discards = self.groups.refinement == "discarding"
         groups = self.cells.read(due.ranges, only_fresh=discards)
         firsts = groups.firings()
@@ -246,7 +246,7 @@ class EventTimeGroups:
 
 
 class _Sender:
-    """Submits results with window markers, and each watermark behind the firings that it caused (EV21, EV35)."""
+    """Submits results with window markers, and each watermark after the firings that it caused (EV21, EV35)."""
 
     def __init__(self, operator: Operator, role: EventTimeRole) -> None:
         self._operator = operator

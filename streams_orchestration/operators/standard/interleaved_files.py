@@ -222,7 +222,7 @@ class _Piece:
     others: list[tuple[int, TupleBatch]]
     """Batches of malformed rows, each with the number of the output port for them."""
     behind: Offset
-    """The offset behind the tuples in the file."""
+    """The offset after the tuples in the file."""
 
 
 class _File:
@@ -275,7 +275,7 @@ class _File:
 
         Args:
             bound: the greatest time of the other file.
-            behind: True if a tuple of this file comes behind the other file's at equal times.
+            behind: True if a tuple of this file comes after the other file's at equal times.
         """
         return int(np.searchsorted(self.keys(), bound, side="left" if behind else "right"))
 

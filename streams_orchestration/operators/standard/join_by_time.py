@@ -66,7 +66,7 @@ class TimedJoin:
             for schema, own, wait, kept in zip(operator.context.inputs, keys, waits, outer, strict=True)
         ]
         self._later_by = max([0, *(side.wait for side in self.sides if side.outer)])
-        """Ticks by which watermarks behind the Join are less, since unmatched tuples have waited so long."""
+        """Ticks by which watermarks downstream of the Join are less, since unmatched tuples have waited so long."""
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Pair arriving tuples with the other side's, and submit the pairs and the unmatched tuples that leave."""

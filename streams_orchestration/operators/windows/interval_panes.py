@@ -3,7 +3,7 @@
 A pane that is not complete keeps nothing of its own: all partitions with cells in its slices fire when it is. Only
 panes that have fired and are still open keep the number of firings of each partition.
 
-A *straggler* is a tuple in a pane that was complete before it came. Only stragglers can come behind a firing of their
+A *straggler* is a tuple in a pane that was complete before it came. Only stragglers can come after a firing of their
 pane within a batch, so a batch is cut in front of these, and each piece is added at once before its panes fire.
 """
 
@@ -124,8 +124,8 @@ class IntervalPanes:
     def _firing_steps(self, tuples: Arrivals, steps: Steps, early: int) -> np.ndarray:
         """Return the steps that may let panes fire if there are early firings, and the last step.
 
-        They are the steps that pass the end or an early time of any pane, and those behind stragglers. The first step
-        may be behind a straggler of an earlier batch.
+        They are the steps that pass the end or an early time of any pane, and those after stragglers. The first step
+        may be after a straggler of an earlier batch.
         """
         if not len(steps):
             return np.zeros(0, np.int64)

@@ -1,6 +1,6 @@
 """The panes of several old replicas gathered in a new one, without a look-up of their keys.
 
-The function works if no partition has panes in two of the replicas, as behind a splitter by the partition. It raises
+The function works if no partition has panes in two of the replicas, as after a splitter by the partition. It raises
 the numbers of a replica's keys and partitions above the numbers in the replicas before.
 """
 

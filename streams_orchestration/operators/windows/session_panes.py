@@ -1,4 +1,4 @@
-"""Sessions: tuples of a partition that are less than a gap apart, from the first one to a gap behind the last (EV56).
+"""Sessions: tuples of a partition that are less than a gap apart, from the first one to a gap after the last (EV56).
 
 Cells are slices of time as long as the gap. All tuples of a partition in one slice are in one session, so sessions that
 a late tuple joins keep their cells.
@@ -67,7 +67,7 @@ class SessionPanes:
         return beyond if beyond.any() else None
 
     def pieces(self, tuples: Arrivals, steps: Steps) -> list[Piece]:
-        """Cut a batch before late tuples behind a step of their piece: they may join a session that has fired."""
+        """Cut a batch before late tuples after a step of their piece: they may join a session that has fired."""
         late = np.flatnonzero((tuples.seen > 0) & (tuples.times < steps.levels[tuples.seen]))
         seen = tuples.seen[late]
         cuts = late[np.r_[True, seen[1:] != seen[:-1]]].tolist() if len(late) else []

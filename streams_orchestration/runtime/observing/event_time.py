@@ -27,7 +27,7 @@ class OperatorEventTime:
     operator: str
     pe: int
     watermark: float | None
-    """The watermark; None before the first one, and behind the end of the streams."""
+    """The watermark; None before the first one, and after the end of the streams."""
     age: float | None
     """Seconds from the watermark until now; None without a watermark."""
     ended: bool

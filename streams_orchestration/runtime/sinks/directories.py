@@ -7,8 +7,8 @@ get one, so no reset takes the entry back. The directory is marked when three th
 2. No file of these epochs waits to become visible in the directory.
 3. It is still in the catalog.
 
-Writing the mark may be repeated. The entry is removed behind it, unless the directory has got a further file meanwhile:
-then it is marked again when that file is visible.
+Writing the mark may be repeated. The entry is removed afterwards. If the directory has got a further file meanwhile,
+the entry stays, and the directory is marked again when that file is visible.
 """
 
 from __future__ import annotations

@@ -317,7 +317,7 @@ def _least_watermark(position: StoredPosition, operator: str) -> int | None:
 
 
 def watermark_of(connection: Connection, application: str, output: SinkFileRow, *, whole_epoch: bool) -> int | None:
-    """Return the watermark behind an output in microseconds; None without event time, or if its commit was removed.
+    """Return the watermark after an output in microseconds; None without event time, or if its commit was removed.
 
     Args:
         connection: the connection of a transaction.

@@ -86,7 +86,7 @@ class EventTimeCalls:
 
         Args:
             task: the task.
-            position: the position behind the batch.
+            position: the position after the batch.
             instance_of: returns the object of an operator.
             changed: receives the operators whose connections are others than before.
         """

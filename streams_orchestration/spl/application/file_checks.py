@@ -74,5 +74,5 @@ def _check_use(names: FileNames, use: UseDirective, report: Report) -> None:
 
 
 def _behind(directive: tree.Node) -> tree.Node:
-    """Return the place behind the first word of a directive."""
+    """Return the place after the first word of a directive."""
     return tree.Node(min(directive.first + 1, directive.last), directive.last)

@@ -10,7 +10,7 @@ from streams_orchestration.spl.language.definitions import Composite
 def meet(composite: Composite, streams: Sequence[str]) -> bool:
     """Return True if tuples of several streams reach one operator, as far as the text of a composite tells.
 
-    Streams that leave the composite may meet behind it.
+    Streams that leave the composite may meet downstream of it.
     """
     reached: set[object] = set()
     for stream in streams:

@@ -191,7 +191,7 @@ class ExpressionReader(TypeReader):
         return written
 
     def _begins_operand(self, at: int) -> bool:
-        """Return True if tokens behind `(name)` make it a cast."""
+        """Return True if the tokens after `(name)` make it a cast."""
         text, kind = self.texts[at], self.kinds[at]
         if kind in _OPERAND_KINDS or text in _WORDS or text in ("-", "~", "{"):
             return True
@@ -252,7 +252,7 @@ class ExpressionReader(TypeReader):
         return self.refuse("an expression")
 
     def _behind(self, first: int, operand: Expression) -> Expression:
-        """Read calls, attributes, indexes and postfix operators behind an operand."""
+        """Read calls, attributes, indexes and postfix operators after an operand."""
         while True:
             text, height = self.texts[self.at], self.height
             if text == "(":

@@ -1,4 +1,4 @@
-"""A reader of tokens that goes on behind a mistake.
+"""A reader of tokens that goes on after a mistake.
 
 A fault is raised at a token. The nearest list around it catches the fault, and skips to where its next element can
 begin. A missing mark whose place is clear is reported and taken as written, so nothing is skipped.
@@ -21,7 +21,7 @@ BEYOND = frozenset({"composite", "public", "stream", "graph", "@"})
 STATEMENTS = frozenset({"if", "while", "for", "return", "break", "continue", "mutable"})
 """Words that begin a statement."""
 _BEHIND_NAMES = frozenset([",", ">", "=", ";", ")", ":", "as"])
-"""Tokens that show, behind a keyword in the place of a name, that a name was meant."""
+"""Tokens that show, after a keyword in the place of a name, that a name was meant."""
 _OPERANDS = frozenset({"word", "number", "string"})
 _IMPLIED_BEFORE: dict[str, frozenset[str]] = {
     ")": frozenset({"{", ";"}),
@@ -190,7 +190,7 @@ class Reader:
         Args:
             element: reads one element.
             ends: tells that the next token ends the list.
-            stops: words that begin something behind the element in which a fault was found, however nested that is.
+            stops: words that begin something after the element in which a fault was found, however nested that is.
             closers: the marks with which an element can end.
         """
         read: list[_Element] = []
@@ -231,7 +231,7 @@ class Reader:
         self.findings.append(Finding(code, message, *self.tokens.place(index)))
 
     def skip(self, begin: int, stops: frozenset[str], ends: Callable[[], bool], closers: str = ";}") -> None:
-        """Move behind an element that began at a token, to a word that begins something else, or to the list's end."""
+        """Move past an element that began at a token, to a word that begins something else, or to the list's end."""
         level = self.levels[begin]
         while self.kinds[self.at] != "end":
             text, deep = self.texts[self.at], self.levels[self.at] - level

@@ -63,7 +63,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens of a file; the last one is of kind `end` and stands behind the text.
+    """The tokens of a file; the last one is of kind `end` and is after the text.
 
     Attributes:
         text: the text of the file.
@@ -71,7 +71,7 @@ class Tokens:
         texts: each token as it is written.
         offsets: the offset of each token's first character, from 0.
         findings: mistakes that are no token.
-        suspects: indexes of tokens behind such a mistake; a fault at one of them is its consequence.
+        suspects: indexes of tokens after such a mistake; a fault at one of them is its consequence.
     """
 
     text: str

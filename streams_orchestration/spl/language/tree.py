@@ -185,7 +185,7 @@ class Prefix(Node):
 
 @dataclass(frozen=True, slots=True)
 class Postfix(Node):
-    """One of `++`, `--`, `!` and `??` behind its operand."""
+    """One of `++`, `--`, `!` and `??` after its operand."""
 
     operator: str
     operand: Expression

@@ -84,7 +84,7 @@ class TypeReader(Reader, ABC):
     def _tuple_body_behind(
         self, first: int, written: Type
     ) -> tuple[tuple[AttributeDeclaration, ...], tuple[Type, ...]]:
-        """Read attributes, or types that are joined, behind the first type; one of the two is empty."""
+        """Read attributes, or types that are joined, after the first type; one of the two is empty."""
         if self.kinds[self.at] != "word" and isinstance(written, NamedType | TupleType):
             return (), self._bases(written)
         attributes = [self._attribute(first, written)]
@@ -124,7 +124,7 @@ class TypeReader(Reader, ABC):
         return NamedType(first, end - 1, name, parts[-1] if len(parts) > colons + 2 else "")
 
     def end_of_type_name(self, at: int) -> int | None:
-        """Return the token behind the name of a type, or None if none begins here."""
+        """Return the token after the name of a type, or None if none begins here."""
         kinds, texts = self.kinds, self.texts
         if kinds[at] != "word":
             return None

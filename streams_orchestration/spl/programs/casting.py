@@ -145,7 +145,7 @@ def _between_structures(source: Type, target: Type) -> Function:
 
 
 def bounded(target: Collection, cast: Function) -> Function:
-    """Return a cast to a collection that fails if the collection exceeds its bound."""
+    """Return a cast that also fails if its result has more elements than the bound of the collection type."""
     bound = target.bound
     if bound is None:
         return cast

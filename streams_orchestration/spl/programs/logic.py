@@ -221,7 +221,7 @@ def read_logic(
         inputs: names and types of the input ports.
         outputs: names and types of the output ports.
         run: the surroundings.
-        expressions: for each input port the expressions that are evaluated behind its logic, each with the number of
+        expressions: for each input port the expressions that are evaluated after its logic, each with the number of
             its condition among them.
         submits: True if the logic may submit.
         natives: the native functions that are called.

@@ -52,7 +52,7 @@ class NativeDefinitions(BuiltinDefinitions):
 def called(
     native: NativeFunction, types: tuple[Type, ...], call: typed.Call
 ) -> tuple[Callable[..., Any], tuple[int, ...]]:
-    """Return the function of a call over values of SPL, and the positions of arguments to which it gives new values.
+    """Return the function of a call over values of SPL, and the positions of the arguments that it changes.
 
     Raises:
         ProgramError: values of a type cannot be given to Python.

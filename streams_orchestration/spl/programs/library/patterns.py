@@ -74,7 +74,7 @@ def _replacement(new: str, special: re.Pattern[str]) -> Replacement:
 
     Args:
         new: the text of the replacement.
-        special: the parts with a meaning: the number of a group, `$&`, or a character behind a sign.
+        special: the parts with a meaning: the number of a group, `$&`, or a character after a sign.
     """
     parts, at = list[str | int](), 0
     for found in special.finditer(new):
@@ -90,7 +90,7 @@ def _replacement(new: str, special: re.Pattern[str]) -> Replacement:
 
 
 def _group(match: re.Match[str], number: int) -> str:
-    """Return a group of a match; a group that is not there, or took no part, is empty."""
+    """Return the text of a group of a match; it is empty if the group does not exist or matched nothing."""
     return (match[number] or "") if number <= match.re.groups else ""
 
 
@@ -110,7 +110,7 @@ _REPETITIONS = re.compile(r"[*+?]+")
 
 
 def _rewritten(pattern: str, *, is_posix: bool) -> str:
-    """Rewrite classes of characters in brackets, and what POSIX takes otherwise than Python."""
+    """Rewrite a pattern for Python's `re`: character classes, and the syntax to which POSIX gives another meaning."""
     out, at = list[str](), 0
     while at < len(pattern):
         repeated = _REPETITIONS.match(pattern, at) if is_posix else None
@@ -131,7 +131,7 @@ def _rewritten(pattern: str, *, is_posix: bool) -> str:
 
 
 def _repetition(signs: str) -> str:
-    """Return the one sign that repeats as several ones in a row, since POSIX has no lazy repetitions."""
+    """Return one sign of repetition with the meaning of several in a row, since POSIX has no lazy repetitions."""
     return signs[0] if len(set(signs)) == 1 else "*"
 
 

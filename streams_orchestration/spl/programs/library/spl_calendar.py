@@ -57,19 +57,19 @@ def _zone(name: str) -> ZoneInfo:
 
 @plain("time", when=lambda types: len(types) == 2, run=True, assigns=(1,))
 def local_time(run: Any, timestamp: int, _: Any) -> tuple[None, dict[str, Any]]:
-    """Give the local time of a timestamp to the second argument."""
+    """Assign the local time of a timestamp to the second argument."""
     return None, tm_of(moment_of(timestamp, run.zone))
 
 
 @plain("time", when=lambda types: len(types) == 3, assigns=(2,))
 def time_in_zone(timestamp: int, zone: str, _: Any) -> tuple[None, dict[str, Any]]:
-    """Give the time of a timestamp in a zone to the last argument."""
+    """Assign the time of a timestamp in a zone to the last argument."""
     return None, tm_of(moment_of(timestamp, _zone(zone).key))
 
 
 @plain("gmtime", assigns=(1,))
 def gmtime(timestamp: int, _: Any) -> tuple[None, dict[str, Any]]:
-    """Give the time of a timestamp in UTC to the second argument."""
+    """Assign the time of a timestamp in UTC to the second argument."""
     return None, tm_of(moment_of(timestamp, "UTC"))
 
 
@@ -98,7 +98,7 @@ def timestamp_of_tm(run: Any, tm: dict[str, Any], default_zone: bool = False) ->
 
 
 def _named_zone(name: str, local: str) -> ZoneInfo:
-    """Return a zone by its name; the abbreviation of the local zone, such as CET, stands for the local zone."""
+    """Return a zone by its name; for an unknown or empty name, such as an abbreviation, return the local zone."""
     try:
         return ZoneInfo(name or local)
     except (ZoneInfoNotFoundError, ValueError):
@@ -122,7 +122,10 @@ def format_tm(tm: dict[str, Any], form: str) -> str:
 
 @plain("strptime", assigns=(2, 3))
 def strptime(text: str, form: str, tm: dict[str, Any], _: int) -> tuple[None, dict[str, Any], int]:
-    """Give the time that a text begins with to `tm`, and the number of characters read, or 0 if there is none."""
+    """Assign the time that a text begins with to `tm`, and the number of characters read to the last argument.
+
+    If the text begins with no time, `tm` keeps its value, and the number is 0.
+    """
     found = parse_tm(text, form)
     return (None, tm, 0) if found is None else (None, *found)
 
@@ -192,7 +195,7 @@ def time_string(run: Any, date: str, hours: str, *rest: Any) -> int:
 
 @plain("toTimestamp", when=lambda types: len(types) == 2 and isinstance(types[1], Enumeration))
 def timestamp_of_ticks(ticks: int, resolution: str) -> int:
-    """Return the timestamp that is a number of ticks behind 1970."""
+    """Return the timestamp that is a number of ticks after the beginning of 1970."""
     return checked(ticks * _TICKS[resolution])
 
 

@@ -194,8 +194,8 @@ def slice_of(values: list[Any], start: int, count: int, skip: int = 0, tape: int
         values: the list.
         start: the index of the first group. If it is negative, the groups in front of the list are left out.
         count: the number of groups; a negative number gives an empty list.
-        skip: how many elements are left out behind each group.
-        tape: how many elements a group has behind its first one.
+        skip: how many elements are left out after each group.
+        tape: how many elements a group has after its first one.
     """
     if skip < 0 or tape < 0:
         message = f"slice: {'skip' if skip < 0 else 'tape'} is negative"
@@ -236,7 +236,7 @@ def select_from_list(chosen: list[bool], one: list[Any], other: list[Any]) -> li
 
 @plain("appendM", when=blobs_first, assigns=(0,))
 def append_bytes(data: bytes, more: int | list[int]) -> tuple[None, bytes]:
-    """Give a blob with a byte or several bytes behind it."""
+    """Return None, the result of the function, and the blob with a byte or several bytes appended."""
     return None, data + bytes([more] if isinstance(more, int) else more)
 
 

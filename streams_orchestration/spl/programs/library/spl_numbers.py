@@ -32,7 +32,7 @@ _GROUPED = re.compile(r"(?P<number>-?(?:[0-9][0-9,]*(?:\.[0-9]*)?|\.[0-9]+)(?:E[
 def leading_integer(text: str, base: int) -> tuple[int, int, bool]:
     """Return the integer that a text begins with, the number of characters read, and if the base is one of C's.
 
-    The base 0 is 16 behind `0x`, 8 behind `0`, and 10 elsewhere. Without digits, number and length are 0.
+    The base 0 is 16 after `0x`, 8 after `0`, and 10 elsewhere. Without digits, number and length are 0.
     """
     if base != 0 and not 2 <= base <= _WIDEST_BASE:
         return 0, 0, False
@@ -52,7 +52,10 @@ def leading_integer(text: str, base: int) -> tuple[int, int, bool]:
 
 
 def _converted(text: str, base: int, *, signed: bool) -> tuple[int, int, bool]:
-    """Return an integer within 64 bits, the number of characters read, and if it had to be cut."""
+    """Convert the integer that a text begins with, as C does for 64 bits.
+
+    Return the integer, the number of characters read, and True if the integer is out of range or the base is invalid.
+    """
     value, end, valid = leading_integer(text, base)
     least, most = (-(2**63), 2**63 - 1) if signed else (1 - 2**64, 2**64 - 1)
     if not least <= value <= most:
@@ -131,7 +134,7 @@ def _format_number(types: tuple[Type, ...], _: Type) -> Callable[..., str]:
 
 
 def format_float(value: float, width: int = 0, precision: int | None = None, scientific: bool = False) -> str:  # noqa: FBT001, FBT002
-    """Return a float as C formats it: with `%g`, or with a width and a number of digits behind the point."""
+    """Return a float as C formats it: with `%g`, or with a width and a number of digits after the point."""
     if precision is None:
         return f"{value:g}"
     return f"{value:{width}.{precision}{'e' if scientific else 'f'}}".rjust(width)

@@ -33,7 +33,7 @@ _UPPER = str.maketrans({chr(code + 32): chr(code) for code in range(ord("A"), or
 
 
 def decoded(data: bytes) -> str:
-    """Return bytes as the string that carries them; raise RunError if they are not UTF-8."""
+    """Decode the bytes of an rstring; raise RunError if they are not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -173,7 +173,7 @@ def tokenize_to(
     of_characters: bool,  # noqa: FBT001
     _: list[str],
 ) -> tuple[None, list[str]]:
-    """Give the parts between delimiters to the last argument; the delimiter is one of the characters, or the string."""
+    """Assign the parts between delimiters to the last argument; a delimiter is one of the characters, or the string."""
     if of_characters or not delimiter:
         return None, tokenize(text, delimiter, keep_empty)
     return None, [part for part in text.split(delimiter) if part or keep_empty]

@@ -199,7 +199,7 @@ def set_metric(run: Any, name: str, value: int) -> int:
 
 @plain("getCustomMetricValue", run=True, assigns=(1,))
 def metric_value(run: Any, name: str, _: int) -> tuple[None, int]:
-    """Give the value of a metric of the operator to the second argument."""
+    """Assign the value of a metric of the operator to the second argument."""
     if name not in run.metrics:
         message = f"the operator has no metric {name!r:.60}"
         raise RunError(message)

@@ -54,7 +54,7 @@ def _integers(writer: Writer, operator: str, type_: Primitive, left: PythonCode,
 
 
 def _cut(writer: Writer, type_: Primitive, code: PythonCode) -> PythonCode:
-    """Return an integer within its type."""
+    """Return an expression that wraps an integer to its type, unless its range shows that it fits."""
     low, high = range_of(type_)
     if low <= code.low and code.high <= high:
         return code

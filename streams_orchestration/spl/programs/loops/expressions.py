@@ -121,7 +121,7 @@ class Expressions:
         return self.code(expression).node
 
     def code(self, expression: typed.Expression) -> PythonCode:
-        """Return an expression of Python with the value, and its range."""
+        """Return the Python expression for a typed expression, and the range of its value."""
         before, self.writer.line = self.writer.line, expression.span.line
         written = self._code(expression)
         self.writer.line = before
@@ -227,13 +227,13 @@ class Expressions:
                 return self.default(expression.type)
 
     def _within_bound(self, literal: ast.expr, type_: Type) -> ast.expr:
-        """Return a literal that fails where it has more elements than its type allows."""
+        """Return a literal whose evaluation fails if it has more elements than its type allows."""
         if not isinstance(type_, Collection) or type_.bound is None:
             return literal
         return self.writer.call(bounded(type_, same), literal, hint="bound")
 
     def default(self, type_: Type) -> ast.expr:
-        """Return the default value of a type."""
+        """Return a Python expression for the default value of a type."""
         value = default_of(type_)
         if not is_compound(type_):
             return self.writer.constant(value)
@@ -244,7 +244,7 @@ class Expressions:
         return self.writer.call(lambda: default_of(type_), hint="default")
 
     def key(self, expression: typed.Expression, type_: Type) -> ast.expr:
-        """Return the key of a value in sets and maps."""
+        """Return a Python expression for the key by which sets and maps hold a value."""
         freeze = freezing(type_)
         node = self.node(expression)
         return node if freeze is same else self.writer.call(freeze, node, hint="key")
@@ -322,7 +322,7 @@ class Expressions:
         return self.writer.call(function, *self.arguments(expression), hint=f"f_{expression.signature.name}")
 
     def function(self, expression: typed.Call) -> tuple[Any, tuple[int, ...]]:
-        """Return the function of a call, and the positions of arguments to which it gives new values."""
+        """Return the Python function of a call, and the positions of the arguments that it changes."""
         signature = expression.signature
         if signature in self.scope.functions:
             changed = tuple(at for at, each in enumerate(signature.parameters) if each.mutable)
@@ -352,7 +352,7 @@ class Expressions:
 
 
 _KEEPS = frozenset(("insertM", "insert", "appendM", "append", "concat"))
-"""Functions that keep their arguments behind the first one in their result, or in the first one."""
+"""Functions that keep their arguments after the first one in their result, or in the first one."""
 
 
 def _bound(function: Callable[..., Any], run: Run) -> Callable[..., Any]:

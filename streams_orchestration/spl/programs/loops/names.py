@@ -34,7 +34,7 @@ class Names:
         return next(scope[name] for scope in reversed(self.scopes) if name in scope)
 
     def enter(self) -> None:
-        """Begin a block."""
+        """Begin a block, in which further names may hide outer ones."""
         self.scopes.append({})
 
     def leave(self) -> None:

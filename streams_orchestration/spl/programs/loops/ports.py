@@ -48,7 +48,7 @@ class Environment:
         functions: the functions of the program.
         natives: the native functions that it calls.
         ordered: True if the order of tuples is kept over all output ports.
-        pausing: True if the program stops behind each submission, and for each pause.
+        pausing: True if the program stops after each submission, and for each pause.
     """
 
     inputs: Sequence[tuple[str, Tuple]] = ()
@@ -105,7 +105,7 @@ class PortProgram:
             raise self._failed(error) from error
 
     def steps(self, state: State, outputs: Sequence[PortOutput]) -> Iterator[float | None]:
-        """Run a pausing program; yield None behind each submission, and the seconds of each pause.
+        """Run a pausing program; yield None after each submission, and the seconds of each pause.
 
         Raises:
             FailedError: an operation has no value.

@@ -73,11 +73,11 @@ class Writer:
         return [filling.visit(copy.deepcopy(each)) for each in _statements(text)]
 
     def name(self, name: str) -> ast.expr:
-        """Return a name that is read."""
+        """Return a Python expression that reads a variable."""
         return self.placed(ast.Name(name, ast.Load()))
 
     def constant(self, value: Any) -> ast.expr:
-        """Return a constant."""
+        """Return a Python expression for a constant."""
         return self.placed(ast.Constant(value))
 
     def let(self, name: str, value: ast.expr) -> ast.expr:

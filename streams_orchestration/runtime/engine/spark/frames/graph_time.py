@@ -38,7 +38,7 @@ _PARTS = "waiting", "event time"
 
 
 class OutputMarks(NamedTuple):
-    """The watermarks behind the results of a batch at one output port."""
+    """The watermarks after the results of a batch at one output port."""
 
     operator: int
     port: int
@@ -53,7 +53,7 @@ class _SentMarks:
         self.idle = False
 
     def following(self, value: int | None, *, idle: bool) -> Watermarks | None:
-        """Return the watermarks to send behind a batch; None if nothing is new.
+        """Return the watermarks to send after a batch; None if nothing is new.
 
         Args:
             value: the watermark of the results; None without one.
@@ -202,7 +202,7 @@ class QueryTime:
             ended: True if nothing follows the input of the batch.
 
         Returns:
-            The tuples for each port with `eventTime`, by its key `operator:port`, and the watermarks behind the batch.
+            The tuples for each port with `eventTime`, by its key `operator:port`, and the watermarks after the batch.
 
         Raises:
             OperatorError: a tuple has no event time.
@@ -230,7 +230,7 @@ class QueryTime:
         return passed, marks
 
     def _pass_on(self, deliveries: Sequence[Delivery], marks: Watermarks) -> None:
-        """Note watermarks for operators of the query behind an output port."""
+        """Note watermarks for operators of the query downstream of an output port."""
         for way in deliveries:
             if isinstance(way, Direct):
                 name = self._program.operators[way.operator].entries.get(way.connection)
@@ -266,7 +266,7 @@ class QueryTime:
             yield from each.step(each.watermark.end())
 
     def _reached(self, each: _OperatorTime, delay: OutputDelay) -> int | None:
-        """Return the watermark behind the results of a batch; None without any."""
+        """Return the watermark after the results of a batch; None without any."""
         value = END if self._ended else each.watermark.value
         if value in (None, END):
             return value if self._ended or not delay.waits else None

@@ -88,7 +88,7 @@ class FramePlanner(Planner):
             self.scratch.fail(f"PE {program.pe}: {error}", permanent=True)
             raise
         self._marks: list[OutputMarks] = []
-        """The watermarks behind the results of the planned batch."""
+        """The watermarks after the results of the planned batch."""
 
     def start(self) -> int:
         """Return the number of the last committed batch."""

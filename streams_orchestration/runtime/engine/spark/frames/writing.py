@@ -117,7 +117,7 @@ def _deliver(outbox: Outbox, delivery: Delivery, ddl: str | None, tuples: TupleB
 
 
 def mark_segments(program: PeProgram, directories: Directories, marks: Iterable[OutputMarks]) -> tuple[Segment, ...]:
-    """Write the watermarks behind a batch as one segment for each stream that gets any, to every channel (EV26)."""
+    """Write the watermarks after a batch as one segment for each stream that gets any, to every channel (EV26)."""
     outbox = Outbox(program, directories, _no_sender, NoMeter(program))
     for operator, port, watermarks in marks:
         source = program.operators[operator]
