@@ -1,11 +1,16 @@
-"""Holds on units: a redeploy holds units so that they begin nothing new. A hold expires, since its redeploy may die."""
+"""Holds on units: a redeploy holds units so that they begin nothing new. A hold expires, since its redeploy may die.
+
+Processes may differ about the time, as after the clock of the catalog was set. So what a redeploy relies on is not that
+its hold has not expired, but that nobody has taken it away.
+"""
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import ColumnElement, Connection, select, update
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 
 
 def is_held(until: float | None) -> bool:
@@ -26,3 +31,20 @@ def held_units(connection: Connection, application: str) -> tuple[str, ...]:
     """Return the units of an application that are held, in order of their names."""
     u = tables.unit
     return tuple(connection.scalars(select(u.c.name).where(u.c.application == application, held()).order_by(u.c.name)))
+
+
+def end_expired_holds(catalog: Catalog, application: str) -> bool:
+    """Take expired holds away, and return True if no unit is held any more.
+
+    A redeploy that finds its hold taken away does not switch, so its files may be removed.
+    """
+    u = tables.unit
+    mine = (u.c.application == application, u.c.held_until.is_not(None))
+    ends = select(u.c.held_until).where(*mine)
+    with catalog.read() as connection:
+        holds = connection.scalars(ends).all()
+    if not holds or any(is_held(until) for until in holds):
+        return not holds
+    with catalog.write() as connection:
+        connection.execute(update(u).where(*mine, ~held()).values(held_until=None))
+        return not connection.scalars(ends).all()

@@ -39,6 +39,7 @@ from streams_orchestration.runtime.redeployment.trying import await_trial, start
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files
+from streams_orchestration.runtime.units.holding import hold
 
 log = logging.getLogger("streams.redeploy")
 WITHIN_SECONDS = 120.0
@@ -177,6 +178,7 @@ class PlanChange:
             self._rehearse()
             with held(self.catalog, self.application, changed):
                 while (garbage := self._try_switch(within)) is None:
+                    hold(self.catalog, self.application, changed)  # it may have expired
                     # hosts are needed only now: if all units were at cuts, the switch would have succeeded without them
                     launch(self.home, self.application)
                     if rest := drain(self.catalog, self.application, self.programs, changed, until):

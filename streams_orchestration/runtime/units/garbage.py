@@ -12,7 +12,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.holds import held_units
+from streams_orchestration.runtime.catalog.holds import end_expired_holds
 from streams_orchestration.runtime.sinks.outputs import unpublished_files
 from streams_orchestration.runtime.storage.home import Home, data_of
 from streams_orchestration.runtime.storage.store import Store, StoreError, remove_files
@@ -270,6 +270,8 @@ def sweep(
         log.warning("files that no commit names are looked for later: %s", error)
         found, states = [], []
     found += [(program.pe, str(path)) for program in programs for path in unpublished_files(home, program)]
+    if states and end_expired_holds(catalog, application):
+        found += states
     with catalog.read() as connection:
         foreign = frozenset[int]() if owner is None else _foreign(connection, application, {*numbers}, *owner)
         s = tables.segment
@@ -277,8 +279,6 @@ def sweep(
         named |= state_files(connection, application)
         f = tables.sink_file
         pending = set(connection.scalars(select(f.c.pending).where(f.c.application == application)))
-        if not held_units(connection, application):
-            found += states
     candidates = [address for pe, address in found if pe not in foreign]
     titles = {str(path_of(store, address)) for address in pending}  # what a publisher of this machine has taken
     titles |= {store.title(address) for address in named | pending}
@@ -319,8 +319,8 @@ def unknown_pes(catalog: Catalog, home: Home, application: str) -> tuple[int, ..
         return ()
     numbers = {int(name) for file in files if (name := file.split("/")[3].removeprefix("pe-")).isdecimal()}
     p = tables.pe
+    if not numbers or not end_expired_holds(catalog, application):
+        return ()
     with catalog.read() as connection:
-        if held_units(connection, application):
-            return ()
         deployed = connection.scalars(select(p.c.id).where(p.c.application == application))
         return tuple(sorted(numbers - set(deployed)))

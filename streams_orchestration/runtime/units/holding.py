@@ -15,10 +15,16 @@ from streams_orchestration.runtime.limits import HOLD_SECONDS
 from streams_orchestration.runtime.units.watch import observe
 
 
-def hold(catalog: Catalog, application: str, units: Collection[str]) -> None:
+def hold(catalog: Catalog, application: str, units: Collection[str], *, anew: bool = True) -> None:
     """Hold units for `HOLD_SECONDS`: their sources and foreign inputs deliver nothing new.
 
     Units that are at a cut stay there. A temporary run of the application is prolonged for as long.
+
+    Args:
+        catalog: the catalog.
+        application: the name of the application.
+        units: the names of the units.
+        anew: False to prolong holds only; one that was taken away meanwhile stays away.
     """
     u, a = tables.unit, tables.application
     until = clock.now() + HOLD_SECONDS
@@ -28,6 +34,7 @@ def hold(catalog: Catalog, application: str, units: Collection[str]) -> None:
         there = connection.scalars(select(u.c.name).where(u.c.application == application, u.c.name.in_(units))).all()
         still = [name for name in there if at_cut(connection, application, name)]
         mine = (u.c.application == application, u.c.name.in_(units))
+        mine = mine if anew else (*mine, u.c.held_until.is_not(None))
         connection.execute(update(u).where(*mine).values(held_until=until))
         periods = (u.c.application == application, u.c.name.in_(still), u.c.timer == "period")
         connection.execute(update(u).where(*periods).values(deadline=until))

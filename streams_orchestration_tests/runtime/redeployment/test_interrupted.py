@@ -10,8 +10,12 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.holds import end_expired_holds
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.observing.reading import read_status
@@ -54,6 +58,28 @@ def test_without_room_for_the_states_nothing_is_changed(local: LocalApplication,
     assert written
     assert not any(path.exists() for path in written)
     monkeypatch.undo()
+    finish(local)
+
+
+def test_states_are_written_again_if_the_hold_counted_as_expired_for_a_process_that_sweeps(
+    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
+):
+    """The clocks of processes differ for some seconds after the clock of the catalog was set."""
+    carry, free = carrying.Carrier.carry, list[bool]()
+
+    def carried(carrier: carrying.Carrier, redeployment: Redeployment) -> carrying.Carried:
+        result = carry(carrier, redeployment)
+        if len(free) < 2:  # the rehearsal, and the first attempt
+            with monkeypatch.context() as patch:
+                patch.setattr(clock, "now", lambda: world.now() + 3_600.0)
+                free.append(end_expired_holds(local.catalog, local.name))
+        else:
+            free.append(end_expired_holds(local.catalog, local.name))
+        return result
+
+    monkeypatch.setattr(carrying.Carrier, "carry", carried)
+    begin(local)
+    assert free == [True, True, False]
     finish(local)
 
 
