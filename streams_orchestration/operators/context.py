@@ -92,7 +92,8 @@ class OperatorContext:
     submit: Callable[[int, TupleBatch], None] = _drop
     punctuate: Callable[[int, Punctuation], None] = _drop_punctuation
     unheeded: Callable[[int], bool] = _may_heed_marks
-    """Return True if no operator downstream of an output port handles window marks, so that counting them is enough."""
+    """Returns True if window marks of an output port reach no operator that handles them, so counting them is enough.
+    """
     count_marks: Callable[[int, int], None] = _counts_no_marks
     """Count window marks that are not sent to an output port, since the port is `unheeded`."""
     time_zone: str = "UTC"

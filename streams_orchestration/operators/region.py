@@ -16,7 +16,7 @@ class RegionRole:
     trigger: bool = False
     """True for the start operator of an operator-driven region, which ends its epochs."""
     end: bool = False
-    """True if no operator of the region reads from this one (A32)."""
+    """True if no operator of the region reads from this operator (A32)."""
     autonomous_ports: frozenset[int] = frozenset()
     """The input ports that nothing in the region feeds (A33)."""
 

@@ -79,7 +79,7 @@ class PrintedLines:
         self._line = ""
 
     def print(self, text: str) -> None:
-        """Print the lines that end in a text; keep the rest."""
+        """Print the complete lines of a text, and keep an incomplete last line until its end is printed."""
         *lines, self._line = (self._line + text).split("\n")
         for line in lines:
             self._logger.info("%s", line, extra={"printed": True})

@@ -201,7 +201,7 @@ class NotDeployableError(StreamsRuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class OperatorFailure:
-    """The exception that an operator raised, in parts, and its place, as exactly as it is known."""
+    """The parts of an exception that an operator raised: its type and message, and its place as far as it is known."""
 
     operator: str
     """The physical name of the operator."""

@@ -36,7 +36,7 @@ class Deployable:
 
 
 def with_findings_of_operators(error: CompileError) -> ApplicationError:
-    """Return the errors of an application that does not compile, together with what its operators find.
+    """Return the errors of an application that does not compile, together with those that its operators find.
 
     Findings of operators that the errors make doubtful are left out.
     """

@@ -24,7 +24,7 @@ class RegionEntry(NamedTuple):
     way: tuple[object, ...]
     """The key that distinguishes this splitter from others on the same output port (rule 10)."""
     splitter: tuple[object, ...]
-    """The logical splitter: the region's port and the connection that enters there."""
+    """The logical splitter: the region's port, and the connection that enters the region at this port."""
 
     @property
     def routing(self) -> Routing:

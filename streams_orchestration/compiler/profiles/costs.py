@@ -31,7 +31,7 @@ class MeasuredCosts:
     sizes: Mapping[Port, float]
     """Output port -> bytes of a tuple in memory; ports without a measurement are missing."""
     arriving: Mapping[Port, float]
-    """Input port -> tuples a second that arrive there."""
+    """Input port -> the tuples that arrive at it in a second."""
     transport: Transport
     overhead: float = 0.0
     """Processors that a PE keeps busy besides its operators and streams, as a mean of the measured PEs."""

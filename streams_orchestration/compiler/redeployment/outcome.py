@@ -172,7 +172,7 @@ class Redeployment:
 
     @property
     def sentence(self) -> str:
-        """The verdict in words, with what another time zone or another event-time graph changes."""
+        """The verdict in words, with the effects of another time zone or another event-time graph."""
         zone = "" if self.zone is None else self.zone.sentence
         return " ".join(filter(None, (_SENTENCES[self.verdict], zone, event_time_sentence(self.event_time))))
 

@@ -27,11 +27,11 @@ class ThreadOrigins:
     manual: frozenset[int]
     """Operators under the manual model, which are called by the producer's thread only."""
     dynamic: frozenset[int]
-    """Operators under the dynamic model, whose ports are served by a pool: threads stop in front of them."""
+    """Operators under the dynamic model. A pool serves their ports, so other threads stop before them."""
     sources: frozenset[int]
     """Operators without inputs: a thread each."""
     never_single: frozenset[int]
-    """Operators with a thread of their own behind them, whatever enters (rule 72)."""
+    """Operators whose model says that they submit from a thread of their own, whatever enters (rule 72)."""
     queued: frozenset[tuple[int, int]]
     """Input ports with a queue: a thread each."""
     remote: frozenset[tuple[int, int]]

@@ -27,9 +27,9 @@ class Entering:
 
     operators: list[int]
     queues: dict[tuple[int, int], int]
-    """Threads that put tuples into a queue."""
+    """(operator, input port) -> the number of threads that put tuples into the port's queue."""
     submitting: list[int]
-    """Threads that submit to the output ports of an operator, its own among them."""
+    """For each operator, the number of threads that submit to its output ports, including its own threads."""
 
 
 def count_threads(

@@ -25,7 +25,7 @@ NOTHING = object()
 _PARTS = re.compile(
     r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)*)'|(?P<infinite>[-+]INF\b|\+Infinity\b)", re.DOTALL
 )
-"""Strings, and infinite numbers outside of them that Python does not know."""
+"""Strings, and the infinite numbers outside of strings that Python's parser does not know."""
 _UNUSUAL = re.compile(r"[-+]INF|\+Inf")
 _FLOATING = ("NaN", "Infinity", "+Infinity", "-Infinity", "+INF", "-INF")
 """Texts that are numbers."""

@@ -109,7 +109,7 @@ class LakeSource(SourceOperator):
         self._hold_up = HoldUp(self.context)
         self._measured = float("-inf")
         self._reached: Offset = {}
-        """The position from which the next call continues if this one fails."""
+        """The position from which the next call continues if the current call fails."""
 
     def available(self, offset: Offset) -> Offset | None:
         """Return the newest version, or None if the table cannot be reached."""

@@ -58,7 +58,8 @@ class RegisteredSchema(NamedTuple):
     """The format in lower case; may be neither Avro nor Protobuf."""
     text: str
     references: Mapping[str, str]
-    """The texts of referenced schemas by the names that refer to them, each after its own references."""
+    """Maps names to the texts of the schemas that they refer to; a schema comes after those that it refers to itself.
+    """
 
 
 class Registry:

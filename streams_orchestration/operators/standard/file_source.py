@@ -120,13 +120,13 @@ class FileSource(SourceOperator):
         self.storage = storage_of(self.parameters.file, self.context.base, self.parameters.storage)
         self.remote = is_address(self.parameters.file)
         self.missing = self.parameters.ignore_open_errors and not (self.context.base / self.parameters.file).exists()
-        """True if there is no file, and none is needed."""
+        """True if the file does not exist, and the parameters allow that."""
         self.path = self.storage.file(self.parameters.file) if self.remote or self.missing else self._files()[0]
         self.several: bool | None = None if self.remote else self._pattern_names_several()
         """True if the parameter names a directory or a pattern; None while that is unknown for an object store."""
         self.hold_up = HoldUp(self.context)
         self.reached: Offset | None = None
-        """The position from which the next call continues if this one fails; None means the current position."""
+        """The position from which the next call continues if the current call fails; None for the current one."""
         self.schema, self.delays = file_schema(self.context, self.parameters), Delays()
         required = self.context.required_at() if self.parameters.parsing == "permissive" else ()
         self.read_as = with_required(self.schema, required)

@@ -98,7 +98,7 @@ class HttpSink(EpochSink):
         self.taken: tuple[str, int] = self.__dict__.get("taken") or ("", 0)
         """The last delivery that was started, and the number of its requests that the receiver accepted."""
         self.refused: list[Undeliverable] = self.__dict__.get("refused") or []
-        """The tuples of those requests that the receiver refused."""
+        """The tuples that the receiver refused in the requests that `taken` counts."""
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
         """Post the delivery. Requests that an earlier attempt of this object completed are not posted again."""

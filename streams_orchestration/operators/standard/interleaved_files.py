@@ -90,7 +90,7 @@ class InterleavedFiles(FileSource):
             return ProducedTo(offset, exhausted=False)
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the sizes of all files that are there; None if the store cannot be reached."""
+        """Return the sizes of all files that exist; None if the store cannot be reached."""
         try:
             return {"sizes": {self._name(file): file.stat().st_size for file in self._files()}}
         except StorageRefusedError as error:
@@ -220,7 +220,7 @@ class _Piece:
     tuples: TupleBatch
     before: np.ndarray
     others: list[tuple[int, TupleBatch]]
-    """Batches of malformed rows, each with the number of the output port for them."""
+    """Batches of malformed rows, each with the number of the output port to which it goes."""
     behind: Offset
     """The offset after the tuples in the file."""
 

@@ -196,7 +196,7 @@ class TimedSide:
         return Leaving(at, bounds, places)
 
     def _index(self, tuples: pa.RecordBatch) -> np.ndarray:
-        """Return the index row of each tuple's key; -1 if a part of it is null."""
+        """Return the index row of each tuple's key; -1 if a part of the key is null."""
         keys = [tuples.column(name) for name in self.keys]
         rows, known = np.full(tuples.num_rows, -1), known_keys(keys)
         rows[known] = self.index.add(key_batch(keys, known))

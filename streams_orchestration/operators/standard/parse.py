@@ -161,7 +161,7 @@ class Parse(Operator):
         self.submit(TupleBatch(decoded.batch))
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Submit the rest as a row, and forward a window marker."""
+        """Submit the bytes that are left as a row, and forward a window marker."""
         self._parse(b"", ended=True)
         if mark is Punctuation.WINDOW:
             self.punctuate(mark)

@@ -69,7 +69,7 @@ class IntervalPanes:
         self._slices = np.zeros(0, np.int64)
         """The slices of all cells, ascending; for panes that are added to by themselves, the panes."""
         self._stragglers = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        """The rows of `open` that got stragglers in this piece, and the step that fires them."""
+        """The rows of `open` that got stragglers in the current piece, and for each row the step at which it fires."""
         self._any_fresh = False
 
     def clear(self) -> None:

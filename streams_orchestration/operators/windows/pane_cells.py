@@ -89,7 +89,7 @@ class PaneCells:
         self.cells = KeyedState(number_schema("slice", "key"), pa.schema({"fresh": pa.bool_()} | running))
         """Maps (slice, number of the key) to the running values, and to True if tuples came since the last firing."""
         self.keys = KeyedState(key_schema(keys.types), number_schema("number", "partition"))
-        """Maps each key to its number and that of its partition."""
+        """Maps each key to its number and to the number of its partition."""
         self.partitions = KeyedState(key_schema(keys.types[: self.width]), number_schema("number"))
         """Maps each partition to its number, if groups are divided within partitions."""
         self.next = 0
@@ -106,7 +106,7 @@ class PaneCells:
         self.partitions.clear()
 
     def number(self, source: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
-        """Return the number of the key of every tuple, and that of its partition. New ones get numbers."""
+        """Return the number of every tuple's key, and of its partition. New keys and partitions get numbers."""
         return self._number([source.column(name) for name in self.names], source.num_rows)
 
     def _number(self, columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -229,7 +229,7 @@ class _Points(NamedTuple):
     partitions: np.ndarray
     times: np.ndarray
     steps: np.ndarray
-    """For each point 1 if a part of a session begins there, and -1 if one ends there."""
+    """For each point in `order`, 1 if a part of a session begins at it, and -1 if a part ends at it."""
 
     @classmethod
     def of(cls, partitions: np.ndarray, starts: np.ndarray, lasts: np.ndarray) -> _Points:

@@ -30,15 +30,15 @@ class _Arrivals(NamedTuple):
     """The partitions that received tuples, with all tuples in their windows, partition by partition."""
 
     places: np.ndarray
-    """The places of these tuples in the log."""
+    """The places of the tuples in the log, partition by partition."""
     bounds: np.ndarray
-    """The start of each partition among them, and the end."""
+    """The start of each partition in `places`, and the end of the last one."""
     new: np.ndarray
-    """The indexes of the new tuples among them."""
+    """The indexes of the new tuples in `places`."""
     owners: np.ndarray
-    """The partition of each new tuple."""
+    """For each new tuple, the index of its partition in `bounds`."""
     news: np.ndarray
-    """The start of each partition among the new tuples, and the end."""
+    """The start of each partition in `new`, and the end of the last one."""
 
 
 class SlidingWindows:

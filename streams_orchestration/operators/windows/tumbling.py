@@ -41,7 +41,7 @@ class AssignedWindows(NamedTuple):
     closed: np.ndarray
     """The closed windows, in order of closing."""
     at: np.ndarray
-    """The position of the tuple that closed each of them."""
+    """For each window in `closed`, the position of the tuple that closed it."""
 
 
 class TumblingWindows:

@@ -27,7 +27,7 @@ class Residents:
     wishes: Mapping[int, HostWish]
     """The wish of each missing or live host of the application."""
     at: Mapping[int, str]
-    """The machine of each live host among them."""
+    """Live host of the application -> its machine."""
     others: Counter[str] = field(default_factory=Counter[str])
     """Number of hosts of other applications on each machine."""
 

@@ -91,7 +91,7 @@ class ImportedStream(NamedTuple):
     shown: str
     """The stream and its application, for messages."""
     timed: bool
-    """True if the stream has event time there."""
+    """True if the stream has event time in the application that exports it."""
 
 
 def event_time_inputs(compilation: Compilation) -> tuple[EventTimeInputs, ...]:
@@ -119,7 +119,7 @@ def event_times(
     imported: Mapping[str, ImportedStream] | None = None,
     clocks: Mapping[str, int] | None = None,
 ) -> tuple[OperatorEventTime, ...]:
-    """Return the watermark of every operator in an event-time graph, with what holds it.
+    """Return the watermark of every operator in an event-time graph, with the cause that holds it back.
 
     Args:
         inputs: the operators with their connections.

@@ -29,7 +29,7 @@ from streams_orchestration.operators.watermarks import IDLE, Watermarks
 from streams_orchestration.runtime.tasks.routing import nested_channels
 
 FLOORS = "@floors"
-"""Key in an operator's state for the watermarks of the old channels, with the splitters in front of them."""
+"""Key in an operator's state for the watermarks of the old channels, and for the splitters of these channels."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def hold(catalog: Catalog, application: str, units: Collection[str], *, anew: bo
 
 
 def release(catalog: Catalog, application: str) -> None:
-    """Release all held units of an application."""
+    """End the hold of all held units of an application."""
     u = tables.unit
     held = (u.c.application == application, u.c.held_until.is_not(None))
     with catalog.write() as connection:

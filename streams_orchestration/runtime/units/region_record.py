@@ -55,7 +55,7 @@ class Tries(NamedTuple):
     kind: str
     number: int
     since: float
-    """The time of the first of them, in unix seconds."""
+    """The time of the first of these resets, in unix seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,15 +36,18 @@ class HostStatus:
     launches: int = 0
     """The number of launches in a row that did not come up."""
     machine: str | None = None
-    """The machine that it runs on, or whose agent is to start it; None for the machine that launched it."""
+    """The machine on which the host runs, or whose agent is to start it; None for the machine that launched it."""
     here: bool = True
-    """True if its process can be observed from this process."""
+    """True if the host's process can be observed from this process."""
     storage_error: str | None = None
-    """The error with which it does not reach the storage, with the remedy; None if it does."""
+    """The error because of which the host does not reach the storage, with the remedy; None if it reaches it."""
     storage_failed_at: float | None = None
-    """The time since which it does not reach the storage, in unix seconds; None if it does."""
+    """The unix time since which the host does not reach the storage; None if it reaches it."""
     misplaced: tuple[str, ...] = ()
-    """The reasons why it should not be on its machine, or not together with another host there, one sentence each."""
+    """The reasons why the host should not be on its machine, or not together with another host there.
+
+    Each reason is a sentence without a full stop.
+    """
 
     @property
     def log_place(self) -> str:
@@ -167,7 +170,7 @@ class PeStatus:
     machine: str | None = None
     """The name of its host's machine, if an agent runs there; else None."""
     here: bool = True
-    """True if that is this machine."""
+    """True if the PE's host runs on this machine."""
     kind: str = ""
     """Kind of the error: failures of one kind have the same cause."""
     outside: bool = False

@@ -13,7 +13,7 @@ LOST_REMEDY = "Bring it back from a copy, or start anew with --fresh"
 """The remedy for a missing file that the last cut of a unit needs."""
 
 STABLE_SECONDS, UNSTABLE_RESETS = 600.0, 3
-"""Seconds, and the number of resets after failures within them that make a unit unstable, whatever it does now."""
+"""A unit is unstable if it was reset after a failure so many times (the second number) within so many seconds."""
 
 PHASES = ("failed", "detected", "asked", "began", "done", "committed")
 """The moments of an outage, in their order."""
@@ -96,13 +96,13 @@ class UnitStatus:
     reset_timeout: float = 0.0
     """The seconds until every PE must run again (B8)."""
     since: float = 0.0
-    """The time at which it entered its state, in unix seconds."""
+    """The time at which the unit entered its state, in unix seconds."""
     dirty: bool = False
-    """True if its first start went wrong, so that it waits for a reset."""
+    """True if the unit's first start failed, so that the unit waits for a reset."""
     cause: str | None = None
-    """The reason why it is unhealthy or is being reset; after a reset, its cause until an epoch is complete."""
+    """The reason why the unit is unhealthy or is being reset; after a reset, its cause until an epoch is complete."""
     asked: bool = False
-    """True if the reset that it needs was taken up."""
+    """True if a process has taken up the reset that the unit needs."""
     timer: Timer | None = None
     """Kind of the timer that fires at `deadline`: period, drain or reset."""
     deadline: float | None = None
@@ -179,7 +179,7 @@ class RecentResets:
 
     count: int
     seconds: float
-    """The seconds since the first of them."""
+    """The seconds since the first of the resets."""
     cause: str
     """The cause of the last one."""
 

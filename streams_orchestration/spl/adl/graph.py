@@ -166,4 +166,4 @@ class CompiledApplication:
     sources: tuple[str, ...]
     """The names of the files of SPL that the application was compiled from."""
     pes: tuple[tuple[str, ...], ...] = ()
-    """The names of the operators of each PE, where the file has fused them already."""
+    """The names of the operators of each PE, if the file has fused them already."""

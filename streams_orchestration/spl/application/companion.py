@@ -42,7 +42,7 @@ class Companion:
 
 
 def companion_of(path: Path, options: SplOptions) -> tuple[Companion, list[Diagnostic]]:
-    """Return the companion of an SPL file, with the options of the command line where it gives any.
+    """Return the companion of an SPL file; options of the command line replace its own.
 
     Paths in the companion are relative to its directory.
     """

@@ -53,7 +53,7 @@ def quotient(dividend: int, divisor: int) -> int:
 
 
 def remainder(dividend: int, divisor: int) -> int:
-    """Return the rest, with the sign of the dividend; raise RunError for the divisor 0."""
+    """Return the remainder, with the sign of the dividend; raise RunError for the divisor 0."""
     if divisor == 0:
         message = f"{dividend} % 0 has no value"
         raise RunError(message)

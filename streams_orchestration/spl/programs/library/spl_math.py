@@ -24,7 +24,7 @@ def _of_scalars(types: tuple[Type, ...]) -> bool:
 
 
 def _float_function(name: str, function: Callable[..., float], at_fault: float = math.nan) -> None:
-    """Register a function of floats; where it has no value, C gives NaN or an infinity."""
+    """Register a function of floats; for arguments without a value it returns NaN or an infinity, as in C."""
 
     def make(types: tuple[Type, ...], _: Type) -> Callable[..., float]:
         wrap = wrapper(types[0])
