@@ -26,8 +26,8 @@ from streams_orchestration_tests.sources import (
 pytestmark = READS_SOURCES
 
 FRAGMENT = re.compile(
-    r"(What|Of|That|In which|Where|Those|How|Whether|Which|When|As|With|Without|Is|Are|Do(?! nothing| something| the)"
-    r"|Does|May|Has|Can)\b"
+    r"(What|Of|That|In which|Where|Those|How|Whether|Why|Which|When|As|With|Without|Is|Are"
+    r"|Do(?! nothing| something| the)|Does|May|Has|Can)\b"
 )
 """Openings of relative clauses, fragments and questions."""
 NOUN = re.compile(r"(The|A|An|All|Both|Each|Every|Everything|Its|None|Nothing|One|Some|True|False)\b")
@@ -50,8 +50,8 @@ BUDGETS = {
     "compiler": 50,
     "console": 6,
     "expressions": 5,
-    "model": 12,
-    "operators": 80,
+    "model": 10,
+    "operators": 75,
     "orchestration": 14,
     "runtime": 85,
     "spl": 38,

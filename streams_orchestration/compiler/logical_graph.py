@@ -109,9 +109,9 @@ class EventTimeAnnotation:
     lag: float = 0.0
     minimum_gap: float = 0.1
     idle_after: float | None = None
-    """The time without a tuple after which a source or a partition is idle (EV51); None stands for never."""
+    """The time without a tuple after which a source or a partition is idle (EV51); None means never."""
     max_ahead: float | None = None
-    """The distance from the watermark beyond which a time is suspect (EV53); None stands for no guard."""
+    """The distance from the watermark beyond which a time is suspect (EV53); None means no guard."""
     confirmations: int = 3
     """The number of suspect times in a row that move the watermark (EV53)."""
     ahead_of: str | None = None
@@ -196,7 +196,7 @@ class LogicalOperator:
 
 
 class LogicalConnection(NamedTuple):
-    """A stream from an output port to an input port, composites seen through."""
+    """A connection from an output port to an input port of primitive operators, through ports of composites."""
 
     source: int
     source_port: int

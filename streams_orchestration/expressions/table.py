@@ -242,7 +242,7 @@ def misfit(function: SqlFunction, operands: Sequence[Operand]) -> tuple[str, int
 
 
 def _is_exact(resolved: Resolved, operands: Sequence[Operand]) -> bool:
-    """Return True if no argument but NULL needs a conversion."""
+    """Return True if every argument has the type of its parameter, or is NULL."""
     pairs = zip(resolved.arguments, operands, strict=True)
     return all(operand.type in (kind, VOID) for kind, operand in pairs)
 

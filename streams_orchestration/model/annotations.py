@@ -125,11 +125,11 @@ class EventTimeSettings(Element):
     minimum_gap: Number = 0.1
     """The least distance between two watermarks (EV18)."""
     idle_after: Number | None = None
-    """The time without a tuple after which a source or a partition is idle (EV51); None stands for never."""
+    """The time without a tuple after which a source or a partition is idle (EV51); None means never."""
     max_ahead: Number | None = None
-    """The distance from the watermark beyond which a time is suspect (EV53); None stands for no guard."""
+    """The distance from the watermark beyond which a time is suspect (EV53); None means no guard."""
     confirmations: Integer | None = None
-    """The number of suspect times in a row that move the watermark (EV53); None stands for 3."""
+    """The number of suspect times in a row that move the watermark (EV53); None means 3."""
     ahead_of: Annotated[Text, Field(min_length=1)] | None = None
     """The attribute from which the distance is measured in place of the watermark (EV53)."""
     on_null: Literal["fail", "ignore"] = "fail"

@@ -370,7 +370,10 @@ class SourceOperator(Operator):
         return offset
 
     def brings(self, port: int) -> bool:
-        """Return True. A source that only names data for another operator to read returns False."""
+        """Return True, since a source reads its tuples from outside the application.
+
+        A source that only names data for another operator to read returns False.
+        """
         return True
 
     def confirm(self, offset: Offset) -> None:

@@ -123,7 +123,7 @@ class _Tick:
     """True to look at every deployed application, including those without a memory of an earlier look."""
     events: list[Event] = field(default_factory=list[Event])
     away: str = ""
-    """Why the catalog cannot be used; empty when it can."""
+    """The reason why the catalog cannot be used; empty if it can be used."""
     records: bool = False
     """True if there is something to record, or a run to request."""
     unreadable: dict[str, str] = field(default_factory=dict[str, str])

@@ -117,7 +117,7 @@ class WatchedSpec:
     application: str
     files: tuple[Path, ...]
     problem: str = ""
-    """Why the application cannot be built, and what to do; empty if no problem is known."""
+    """The reason why the application cannot be built, and the remedy; empty if no problem is known."""
     keys: AssetKeys = field(default_factory=AssetKeys, compare=False)
     """The keys that the application's definitions give its assets."""
 

@@ -45,7 +45,7 @@ class Memory:
     """The mark of the application's pulse at that look; another mark is news."""
     looked_at: float = 0.0
     remark: str = ""
-    """Why no reset is due; empty if nothing has failed."""
+    """The reason why no reset is due; empty if nothing has failed."""
     state: str = ""
     """The state of the application, followed by the failed units without an attempt left."""
     changed_at: float = 0.0

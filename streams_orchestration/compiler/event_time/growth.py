@@ -55,17 +55,17 @@ class EventTimeImport(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """All that annotations and Imports with one attribute, type and resolution reach."""
+    """The part of the logical graph that event time of one attribute, type and resolution reaches."""
 
     time: TimeAttribute
     starts: tuple[EventTimeStart, ...]
     imports: tuple[EventTimeImport, ...]
-    """The Imports that bring watermarks into it."""
+    """The Imports that bring watermarks into this part."""
     operators: frozenset[int]
     ports: frozenset[Port]
-    """The output ports in it."""
+    """The output ports in this part of the graph."""
     connections: tuple[Ends, ...]
-    """The connections in it, in the order of the logical graph (EV6)."""
+    """The connections in this part, in the order of the logical graph (EV6)."""
     left_out: tuple[Ends, ...]
     """The connections that would close a loop (EV12)."""
     lags: Mapping[int, float]

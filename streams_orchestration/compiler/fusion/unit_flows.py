@@ -31,7 +31,7 @@ class UnitFlows:
 
 
 def unit_flows(units: Sequence[FusableUnit], logical: LogicalGraph, physical: PhysicalGraph, rates: Rates) -> UnitFlows:
-    """Return the connections between units."""
+    """Return the traffic between units: for each unit, the units downstream and upstream of it, with the weights."""
     unit_of = [0] * len(physical.operators)
     for number, unit in enumerate(units):
         for operator in unit.operators:

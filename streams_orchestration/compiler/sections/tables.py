@@ -108,7 +108,7 @@ class RecordCell:
 
 
 class Extended:
-    """A cell whose tuple is written as an object with one more key; its last two items are that key's value."""
+    """A cell that writes a tuple as an object with one more key, to which the last two items of the tuple go."""
 
     def __init__(self, cell: Cell, key: str, more: Cell) -> None:
         self._cell = cell

@@ -49,9 +49,9 @@ class EventTimeRole:
     on_null: OnNull = "fail"
     """The policy for a tuple without a time (EV54)."""
     idle_after: float | None = None
-    """The seconds without a tuple after which a source or a partition is idle (EV51); None stands for never."""
+    """The seconds without a tuple after which a source or a partition is idle (EV51); None means never."""
     max_ahead: int | None = None
-    """The ticks beyond the watermark up to which a time is trusted (EV53); None stands for no guard."""
+    """The ticks beyond the watermark up to which a time is trusted (EV53); None means no guard."""
     confirmations: int = 3
     """The number of times far ahead in a row that move the watermark (EV53)."""
     ahead_of: str | None = None

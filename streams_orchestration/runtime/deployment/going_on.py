@@ -34,9 +34,9 @@ class RunKind(NamedTuple):
     """The kind of run that begins when an application is deployed."""
 
     bounded: bool = False
-    """The run reads only the input that exists now, and stops at a cut. The next run continues from that cut."""
+    """True if the run reads only the input that exists now, and stops at a cut, from which the next run continues."""
     reopens: bool = False
-    """The run continues an application that is complete. A bounded run always does."""
+    """True if the run may continue an application that is complete. A bounded run always may."""
 
 
 ENDLESS = RunKind()

@@ -200,7 +200,7 @@ def _beside(place: Path) -> Generator[Path]:
 
 
 def partial_of(place: Path) -> Path:
-    """Return the path of a directory while it is being made."""
+    """Return the path that a directory has while it is being made or removed."""
     return place.parent / f".{place.name}{_PARTIAL}"
 
 

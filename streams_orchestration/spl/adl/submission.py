@@ -81,7 +81,7 @@ def _literal(text: str, type_: str) -> Any:
 
 
 def annotations_of(instance: AdlInstance, submission: AdlSubmission) -> dict[str, Any]:
-    """Return the annotations of an instance as the key `annotations` holds them; `parallel` is not among them.
+    """Return the annotations of an instance, but not `parallel`, in the form of the key `annotations` of a spec.
 
     Raises:
         AdlError: a value is not of the type that its key has.

@@ -79,7 +79,7 @@ class RowSender:
 
 
 def take_over(payload: bytes, take: Callable[[bytes], pa.Buffer]) -> pa.Buffer:
-    """Return the Arrow IPC stream of a payload; to be called once for each payload.
+    """Return the Arrow IPC stream of a payload; call this once for a payload, since its file is then removed.
 
     Args:
         payload: the payload of the row.
