@@ -27,7 +27,7 @@ class SolverAnswer(NamedTuple):
     bound: float
     """The lower bound on every solution, in the unit of the problem."""
     outcome: Literal["running", "optimal", "stopped", "infeasible"]
-    """`optimal` means within the wanted gap."""
+    """The state of the solver; `optimal` means that the solution is within the wanted gap of the bound."""
 
 
 def solve_exactly(task: SolverTask, report: Callable[[SolverProgress], None]) -> None:

@@ -57,7 +57,7 @@ class OperatorAction(NamedTuple):
     remedy: str = ""
     """The way to keep the state, or to allow its loss; empty if it is kept or its loss is allowed."""
     converted: str = ""
-    """The attributes of its state that get a wider type, as `n from int to bigint`."""
+    """The attributes of the operator's state that get a wider type, as `n from int to bigint`."""
 
     @property
     def text(self) -> str:

@@ -45,7 +45,7 @@ from streams_orchestration.spl.typing.typed import (
 
 
 class LiteralTyping(CallTyping):
-    """A typing of literals and of parts of values."""
+    """The typing of literals, and of attributes, elements and slices of values."""
 
     def literal(self, written: tree.Literal, expected: Type | None) -> Expression:
         """Return the typed tree of a literal; `expected` is the type that the context wants, if any."""

@@ -32,7 +32,7 @@ KINDS = {
     "==": "equatable",
     "!=": "equatable",
 }
-"""The classes of types that operators take."""
+"""Maps each operator to the class of the types that it takes."""
 _WORDS = {
     "addable": "numbers, timestamps or strings",
     "subtractable": "numbers or timestamps",

@@ -54,7 +54,7 @@ class NoCastError(Exception):
 
 
 class OperationTyping(LiteralTyping):
-    """A typing of operations."""
+    """The typing of operations: it finds their types, folds constants, and reports operands that do not fit."""
 
     def convert(self, value: Expression, target: Type, written: tree.Node) -> Expression:
         """Return a value as one of a type; a cast that would be needed is a mistake."""

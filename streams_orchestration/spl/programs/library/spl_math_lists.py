@@ -82,7 +82,7 @@ def _avg_of(element: Type) -> Callable[[Numbers], Any]:
 
 
 def _division(element: Type) -> Callable[[Any, int], Any]:
-    """Return the division of a number by a count that is cast to the type of the number."""
+    """Return a function that divides a number by a count, after casting the count to the type of the number."""
     wrap = wrapper(element)
     if element in INTEGERS:
         return lambda value, count: wrap(quotient(value, wrap(count)))

@@ -18,13 +18,13 @@ class PythonVariable:
 
 @dataclass
 class Names:
-    """The variables that are known at a place of a program; an inner one hides an outer one of the same name."""
+    """The variables of the blocks that are open; an inner variable hides an outer one of the same name."""
 
     scopes: list[dict[str, PythonVariable]] = field(default_factory=lambda: [{}])
     count: int = 0
 
     def declare(self, name: str, type_: Type, *, mutable: bool) -> PythonVariable:
-        """Return the variable for a new name."""
+        """Make a Python variable for a new name in the innermost block."""
         self.count += 1
         slot = PythonVariable(f"v{self.count}_{name}", type_, mutable)
         self.scopes[-1][name] = slot
