@@ -94,8 +94,8 @@ def explain() -> None:
 def diff() -> None:
     """Show what changes if parallel regions get other widths, without running anything.
 
-    The other options describe the application as it runs now. Operators that stay keep their numbers, and only PEs with
-    changed operators are restarted.
+    The other options describe the application as it runs now. Operators that stay keep their numbers. A PE is
+    restarted only if its operators or its host change, or if operators that it exchanges tuples with are in another PE.
     """
 
 

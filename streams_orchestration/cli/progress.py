@@ -60,7 +60,7 @@ class RateMeter:
 def progress_table(
     status: api.ApplicationStatus, rates: Mapping[int, float], now: float, reported: Collection[str] = ()
 ) -> RenderableType:
-    """Return a line on the application, one for each unit of recovery, and a table with a row for every PE.
+    """Return a line on the application, lines on regions and failed units, a row for every PE, and the errors.
 
     Args:
         status: the status of the application.

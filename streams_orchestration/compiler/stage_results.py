@@ -83,7 +83,7 @@ class EventTimeOperator:
     lag: float
     """The greatest lag that reaches it, in seconds (EV8)."""
     minimum_gap: float
-    """The greatest least distance of watermarks that reaches it, in seconds (EV8)."""
+    """The largest `minimumGap` of the annotations upstream of the operator, in seconds (EV8)."""
     connections: tuple[int, ...]
     """The numbers of the event-time connections into it in the physical graph (EV6)."""
     outputs: tuple[int, ...]

@@ -6,7 +6,7 @@ from typing import Any, TypeGuard
 
 
 def is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
-    """Return True for a mapping, whose keys are then known to be texts."""
+    """Return True for a dict. Type checkers then take its keys for texts, which is not checked."""
     return isinstance(value, dict)
 
 

@@ -47,7 +47,7 @@ class Element(BaseModel):  # noqa: PLW1641  pydantic hashes what is frozen
 
     @classmethod
     def _without_empty_keys(cls, data: Any) -> Any:
-        """Read an empty value, as in `parameters:`, as an empty mapping, list or text."""
+        """Leave out keys without a value if their default is a mapping, tuple, text or element."""
         if not is_mapping(data) or None not in data.values():
             return data
         empty = {

@@ -155,9 +155,10 @@ def evaluate(flow: Dataflow, outputs: Sequence[int]) -> Evaluation:
 def _sends(
     flow: Dataflow, executes: Sequence[int], outputs: Sequence[int]
 ) -> Iterator[tuple[tuple[float, float], int, dict[int, list[int]]]]:
-    """Yield for every producer that sends: the loads of sending and of receiving, the sender, and the receivers.
+    """Yield each send to other machines: the loads of sending and of receiving it once, the sender, and the receivers.
 
-    Each receiver comes with the nodes that receive there; the first of them names the send.
+    Each receiving machine comes with a node for every receipt: the tee that is written in the application, or else the
+    producer. The first node names the send.
     """
     for number, node in enumerate(flow.nodes):
         if node.kind not in (*SINKS, "tee", "net_self") and outputs[number] != executes[number]:

@@ -152,7 +152,7 @@ class _Checks:
                 yield _at(operator, "SO0806", message, "interleave")
 
     def has_attribute(self, operator: int, port: int, reach: Reach) -> bool:
-        """Return True if all streams at an input port have the attribute."""
+        """Return True if every stream at an input port has the event-time attribute, with the type that it has."""
         sources = (each[:2] for each in self.index.incoming(operator) if each.target_port == port)
         schemas = [self.logical.operators[source].outputs[number].schema for source, number in sources]
         schemas += (link.schema for link in self.logical.imports if (link.operator, link.port) == (operator, port))

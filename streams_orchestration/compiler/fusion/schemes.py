@@ -24,7 +24,7 @@ class Class:
 
 @dataclass(frozen=True, slots=True)
 class Allotment:
-    """The number of PEs of every class."""
+    """The number of PEs that each class of units gets, and the units that get a PE of their own."""
 
     classes: tuple[Class, ...]
     sizes: tuple[int, ...]

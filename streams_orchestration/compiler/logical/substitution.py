@@ -84,7 +84,7 @@ class Substitution:
         return value
 
     def _logic(self, value: dict[str, Any], element: Element, *path: str | int, operator: str) -> dict[str, Any]:
-        """Return logic, or an expression, of SPL with the submission-time values among its constants."""
+        """Return SPL logic, or an SPL expression; references in its constants become submission-time values."""
         constants = value.get(CONSTANTS)
         if constants is None:
             return value

@@ -60,7 +60,7 @@ class Operators:
 
     @cached_property
     def feeds(self) -> Feeds:
-        """The feeds of the parallel regions."""
+        """The ways into the channels of each parallel region: splitters, Imports, and sources within it."""
         return Feeds(self.logical)
 
     def model(self, identity: str) -> LogicalOperator:

@@ -38,7 +38,10 @@ def patterned(signature: str) -> Callable[[Sequence[Operand]], Resolved | None]:
 
 
 def saturated(seconds: float) -> int | None:
-    """Convert seconds since 1970 to a timestamp; values out of range become the first or last timestamp."""
+    """Convert seconds since 1970 to a timestamp; NaN and infinite values become NULL.
+
+    Finite values out of range become the first or the last timestamp.
+    """
     return min(max(int(seconds * SECOND), -(2**63)), 2**63 - 1) if math.isfinite(seconds * SECOND) else None
 
 

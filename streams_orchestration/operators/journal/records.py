@@ -59,7 +59,7 @@ class JournalRecord:
         return self.first + len(self.arrival.values)
 
     def messages(self, begin: int, limit: int) -> list[JournalMessage]:
-        """Return up to `limit` messages, beginning with a number."""
+        """Return up to `limit` messages of this record, from the message with the number `begin`, or from the first."""
         at, arrival = max(begin - self.first, 0), self.arrival
         return [
             JournalMessage(number, value, arrival.origin, arrival.received)

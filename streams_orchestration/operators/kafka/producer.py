@@ -282,10 +282,10 @@ class TransactionalProducer:
 
 
 def producer_name(key: DeliveryKey, topic: str) -> str:
-    """Return the transactional id of a sink's channel, which is also the group of its mark.
+    """Return the transactional id of a sink's channel for one topic.
 
-    It contains the installation, since two installations may have an application of the same name on one cluster and
-    would fence each other.
+    It is also the consumer group whose committed offset records the last delivery. It contains the installation, since
+    two installations may have an application of the same name on one cluster and would fence each other.
     """
     return f"streams.{key.installation}.{key.application}.{key.operator}.{key.channel}.{topic}"
 

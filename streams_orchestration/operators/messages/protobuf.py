@@ -291,7 +291,7 @@ def _is_map(field: Any) -> bool:
 
 
 def shown(field: Any) -> str:
-    """Return the type of a field as a schema writes it."""
+    """Return the type of a field in words for a message, such as `int64` or `an enum pkg.Color`."""
     if field.message_type is not None:
         return f"a message {field.message_type.full_name}"
     if field.enum_type is not None:

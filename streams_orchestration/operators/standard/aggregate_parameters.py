@@ -149,8 +149,9 @@ class AggregateParameters(ExpressionParameters):
     def sharding(self) -> Sharding:
         """Return whether and by which keys the state can be divided among channels.
 
-        Partitions are divided by their keys, unless windows count or give up partitions within a channel. Windows that
-        punctuation or the clock closes can be divided in any way. A window over all tuples cannot be divided.
+        Partitions are divided by their keys, unless these are expressions, or windows count or give up partitions
+        within a channel. Windows that punctuation or the clock closes, and windows of event time without partitions,
+        can be divided in any way. Any other window without partitions cannot be divided.
         """
         window = aggregate_window(self.window)
         if has_expressions(self.partition_by):

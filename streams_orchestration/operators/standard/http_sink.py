@@ -96,7 +96,7 @@ class HttpSink(EpochSink):
         self.target: HttpTarget | None = HttpTarget(self.parameters)
         self.patience: RetryAfter = self.__dict__.get("patience") or RetryAfter()
         self.taken: tuple[str, int] = self.__dict__.get("taken") or ("", 0)
-        """The last delivery that was started, and the number of its requests that the receiver accepted."""
+        """The last delivery that was started, and the number of its requests that were accepted or set aside."""
         self.refused: list[Undeliverable] = self.__dict__.get("refused") or []
         """The tuples that the receiver refused in the requests that `taken` counts."""
 

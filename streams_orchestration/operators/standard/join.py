@@ -305,9 +305,11 @@ class Join(ClockOperator):
         return pa.RecordBatch.from_arrays([*left.columns, *right.columns], schema=self.joined)
 
     def _send(self, left: np.ndarray, right: np.ndarray, watermarks: Watermarks | None = None) -> bool:
-        """Submit pairs of places in the two logs, -1 for none, with the watermarks among them.
+        """Submit the joined tuples at pairs of positions in the two logs, with the watermarks among them.
 
-        Returns True if anything was submitted.
+        A position of -1 stands for no partner. A tuple without a partner goes to the port of its side, if that exists.
+
+        Returns True if any tuple was submitted.
         """
         if not len(left) and watermarks is None:
             return False

@@ -39,7 +39,7 @@ class NamedFiles(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileParameters) -> None:
-        """Raise ValueError if no attribute can name files, or the format cannot represent the output's attributes."""
+        """Raise ValueError unless one attribute names the file, and the format and the ports suit the attributes."""
         cls._attribute(context)
         schema = file_schema(context, parameters)
         output_logic(context, parameters)

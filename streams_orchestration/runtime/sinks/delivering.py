@@ -40,7 +40,7 @@ class Deliverer:
         self._open = False
 
     marks = False
-    """False, since a delivery needs outputs."""
+    """False, since such a sink marks no complete directories and so has nothing to do without outputs."""
 
     def ready(self, rows: Sequence[DueOutput]) -> bool:
         """Return True if one of these outputs of the sink, which `publishing.due` returns, can be delivered."""

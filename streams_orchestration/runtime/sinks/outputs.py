@@ -22,7 +22,7 @@ from streams_orchestration.runtime.tasks.instances import operator_context
 
 
 def unpublished_files(home: Home, program: PeProgram) -> list[Path]:
-    """Return the files that the operators of a PE have written and that never became visible."""
+    """Return the files that the operators of a PE have written and not published; a commit may name some of them."""
     return [
         path
         for _, operator, context, parameters in operators_of(home, program)

@@ -28,7 +28,7 @@ class Known:
     number: int = 0
     """The number of resets requested in this generation."""
     tries: int = 0
-    """The number of these resets that were requested for exactly this failure."""
+    """The number of resets in this generation that were requested for exactly this failure."""
     asked_at: float = 0.0
     """The time of the last request in unix seconds."""
 

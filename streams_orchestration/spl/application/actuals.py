@@ -85,7 +85,7 @@ def say_where(mistakes: list[Mistake], first: int, source: Source, within: str) 
 
 
 def node_of(actual: Actual) -> tree.Node:
-    """Return the text of an actual."""
+    """Return the syntax-tree node of an actual, the first one if it has several values."""
     return actual.values[0] if isinstance(actual.values, tuple) else actual.values
 
 
