@@ -132,9 +132,9 @@ def test_without_a_name_it_is_called_by_the_time(local: LocalApplication):
 def test_the_application_is_held_for_as_long_as_it_takes(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):
     holds, renewed = [0], threading.Event()
 
-    def hold(*arguments: Any) -> None:
+    def hold(*arguments: Any, **named: Any) -> None:
         holds[0] += 1
-        draining_hold(*arguments)
+        draining_hold(*arguments, **named)
         if holds[0] > 1:
             renewed.set()
 
