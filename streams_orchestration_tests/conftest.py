@@ -9,12 +9,12 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-from streams_orchestration_tests import files_in_memory, write_turns
+from streams_orchestration_tests import write_turns
 from streams_orchestration_tests.examples import register_profiles
 
 if TYPE_CHECKING:
@@ -34,10 +34,6 @@ JAVA_GROUPS = {"kafka": "kafka", "no_host_stays": "hosts"}
 CATALOG_MODULES = {f"streams_orchestration.runtime.catalog.{name}" for name in ("postgresql", "sqlite")}
 GARBAGE_THRESHOLDS = (20_000, 20, 20)
 """Of the three generations: tests leave little garbage, so that it may be looked for less often than by default."""
-DIRECTORY = pytest.StashKey["Path | None"]()
-"""The directory of temporary files, if they are in memory."""
-OWN_DIRECTORY = pytest.StashKey["Path | None"]()
-FAILED = pytest.StashKey[bool]()
 MOST_WORKERS = 4
 """More would need more memory than a machine for tests has."""
 
@@ -52,25 +48,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     gc.disable()
     _read_yaml_quickly()
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        config.stash[DIRECTORY] = files_in_memory.begin()
     write_turns.watch()
     if not config.getoption("numprocesses", 0):  # its children are the processes of the tests, which watch themselves
         write_turns.watch_children()
     atexit.register(_end, os.getpid())
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-
-
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Keep the files of tests that failed."""
-    if exitstatus == pytest.ExitCode.TESTS_FAILED:
-        session.config.stash[DIRECTORY] = None
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove the files of tests, which take memory, unless one has failed."""
-    if (directory := config.stash.get(DIRECTORY, None)) is not None:
-        files_in_memory.remove(directory)
 
 
 def _read_yaml_quickly() -> None:
@@ -114,26 +96,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items.sort(key=lambda item: kind(item) == "quick")
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Remove the files of a test that has passed, if they take memory, once its fixtures have ended."""
-    result = yield
-    if (own := item.stash.get(OWN_DIRECTORY, None)) is not None and not item.stash.get(FAILED, False):
-        files_in_memory.remove(own)
-    return result
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note that a test has failed."""
-    report = yield
-    item.stash[FAILED] = report.failed or item.stash.get(FAILED, False)
-    return report
-
-
-def pytest_runtest_teardown(item: pytest.Item) -> None:
+def pytest_runtest_teardown() -> None:
     """Forget the secrets of a test, which may be words of the next one's messages."""
-    item.stash[OWN_DIRECTORY] = getattr(item, "funcargs", {}).get("tmp_path")
     if (secrets := sys.modules.get("streams_orchestration.model.secrets")) is not None:
         secrets._Known.secrets = ()
 
