@@ -57,7 +57,7 @@ def test_the_variables_of_logic_survive_restarts_beside_the_state_of_the_operato
 def test_every_operator_may_have_logic(name: str):
     kind = kind_of(name)
     assert "spl" in kind.Parameters.model_fields
-    assert "spl" in kind.free_parameters or name in ("Beacon", "Custom")
+    assert "spl" in kind.free_parameters or name in ("Beacon", "Custom", "FileSource")
     if kind.Parameters.model_fields.keys() != import_operator(STANDARD[name]).Parameters.model_fields.keys():
         assert f"{kind.__module__}:{kind.__qualname__}" == f"{STANDARD[name]}{LOGIC_SUFFIX}"
 

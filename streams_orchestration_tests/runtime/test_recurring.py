@@ -73,7 +73,7 @@ def test_a_hold_is_renewed_after_an_unexpected_error(monkeypatch: pytest.MonkeyP
     renewed = Reached(fails=3)
     first = iter([True])
     monkeypatch.setattr(draining, "HOLD_SECONDS", 0.003)
-    monkeypatch.setattr(draining, "hold", lambda *_: None if next(first, None) else renewed())
+    monkeypatch.setattr(draining, "hold", lambda *_, **__: None if next(first, None) else renewed())
     monkeypatch.setattr(draining, "release", lambda *_: None)
     with draining.held(None, "app", ["region-0"]):  # type: ignore[arg-type]
         assert renewed.is_reached()

@@ -328,7 +328,7 @@ WRONG = [
     ({"journalLimit": 5}, "greater than or equal to"),
     ({"metadata": {"n": "weather"}}, "weather is none of number, received, sender"),
     ({"metadata": {"k": "number"}}, "number is a bigint"),
-    ({"onBadTuple": "stream"}, "go together"),
+    ({"onBadTuple": "stream"}, "needs a second output port"),
     ({"separator": ";"}, "separator goes with format csv only"),
 ]
 

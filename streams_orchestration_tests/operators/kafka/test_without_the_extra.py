@@ -51,7 +51,7 @@ def test_an_application_compiles_and_its_deployment_names_the_extra(tmp_path: Pa
         ("topic: a", "topic: a, startAt: '2026-01-01T00:00:00'", "has no zone"),
         ("topic: a", "topic: a, metadata: {n: weather}", "weather is none of key"),
         ("topic: a", "topic: a, metadata: {n: key}", "n is bigint; key is a string or binary"),
-        ("topic: a", "topic: a, onBadTuple: stream", "onBadTuple: stream and a second output port"),
+        ("topic: a", "topic: a, onBadTuple: stream", "onBadTuple: stream needs a second output port"),
     ],
 )
 def test_what_is_wrong_is_said_before_it_runs(tmp_path: Path, before: str, after: str, wanted: str):
