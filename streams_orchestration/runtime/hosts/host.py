@@ -297,7 +297,7 @@ class Host:
         return self.queries.match(rows) or news
 
     def _clear(self, units: Collection[str]) -> None:
-        """Remove the garbage of complete units, and the leftovers of processes that died: no query will do so."""
+        """Remove the garbage of complete units, whose queries start no more, and what killed processes have left."""
         programs = self.queries.programs
         collect_garbage(self.catalog, self.application, programs.values(), units, self.plan)
         mine = {pe: program for pe, program in programs.items() if program.unit in units}

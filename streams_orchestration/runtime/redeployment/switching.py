@@ -88,7 +88,7 @@ def switch(connection: Connection, programs: Sequence[PeProgram], new: NewPlan, 
     u = tables.unit
     rows = {row.name: row for row in UnitRow.all(connection, select(u).where(u.c.application == application))}
     if free := sorted(name for name in changed & rows.keys() if rows[name].held_until is None):
-        message = f"the hold on {free[0]} has expired, so its states may have been removed"
+        message = f"the hold on {free[0]} has expired, so the states of the new plan may have been removed"
         raise NotDrainedError(message)
     before = read_plan(connection, application, changed, redeployment.formers)
     counters = read_counters(connection, application, [each.pe for each in programs if each.unit in changed])

@@ -210,7 +210,10 @@ class Gatherer:
         return None if gone else replace(merged, final=final)
 
     def _enter(self, rows: Sequence[DueOutput], merged: DueOutput, final: str | None) -> bool:
-        """Replace the rows of files by that of the merged one; return False if another process has changed them."""
+        """Enter the merged file in place of its parts, or the final name of a single file.
+
+        Return False, and change nothing, if another process has changed the rows.
+        """
         f = tables.sink_file
         mine = (f.c.application == self.application, f.c.pending.in_([row.pending for row in rows]))
         with self.catalog.write_unit(self.application, rows[0].unit) as connection:

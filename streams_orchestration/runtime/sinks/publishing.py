@@ -35,7 +35,7 @@ from streams_orchestration.runtime.sinks.directories import unmarked_units
 from streams_orchestration.runtime.sinks.retraction import Output, retract
 from streams_orchestration.runtime.sinks.sinks import count_output, show_early
 from streams_orchestration.runtime.storage.store import Store
-from streams_orchestration.runtime.storage.waiting import path_of, remove_merged, take_away, taken
+from streams_orchestration.runtime.storage.waiting import path_of, remove_abandoned, take_away, taken
 
 ADDRESSES = "%://%"
 """Final names in object stores, which their sinks publish themselves (`gathering.py`)."""
@@ -259,7 +259,7 @@ def complete(catalog: Catalog, application: str, sweep: Callable[[], object] = l
     done = waiting - unfinished
     if done:
         if done == waiting:
-            remove_merged(catalog.store, application, _pending_directories(catalog, application))
+            remove_abandoned(catalog.store, application, _pending_directories(catalog, application))
             sweep()
         with catalog.write() as connection:
             connection.execute(

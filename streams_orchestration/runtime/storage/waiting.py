@@ -5,13 +5,16 @@ They are paths of this machine, unless STREAMS_STORAGE names a place that machin
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from streams_orchestration.operators.storage.local import files_below
 from streams_orchestration.runtime.storage.home import data_of
-from streams_orchestration.runtime.storage.store import Store, remove_files
+from streams_orchestration.runtime.storage.store import Store, StoreError, remove_files
+
+log = logging.getLogger("streams.files")
 
 MERGED = "merged"
 """Prefix of the names of files into which a publisher has merged several."""
@@ -27,21 +30,30 @@ def waiting_of(application: str, pe: int) -> str:
     return f"{data_of(application)}/{_KIND}/pe-{pe}"
 
 
-def remove_merged(store: Store, application: str, directories: Iterable[Path]) -> None:
-    """Remove merged files of a completed application, in which no commit names one any more, and begun copies.
+def remove_abandoned(store: Store, application: str, directories: Iterable[Path]) -> None:
+    """Remove the files that killed publishers of an application have left: merged files, and copies they had begun.
+
+    Call this only if all outputs are published, so that no commit can name a merged file any more.
 
     Args:
         store: the store of the application.
         application: the name of the application.
         directories: the directories of this machine in which its sinks keep pending files.
     """
-    with suppress(OSError):
-        for directory in directories:
-            for path in (*files_below(directory, f"{MERGED}-*"), *files_below(directory, BEGUN)):
-                path.unlink(missing_ok=True)
-        for address in store.below(f"{data_of(application)}/{_KIND}") if store.address else ():
-            if address.rpartition("/")[2].startswith(MERGED):
-                forget_file(store, address)
+    left = [
+        str(path)
+        for directory in directories
+        for pattern in (f"{MERGED}-*", BEGUN)
+        for path in files_below(directory, pattern)
+    ]
+    if store.address:
+        try:
+            waiting = store.below(f"{data_of(application)}/{_KIND}")
+        except StoreError as error:
+            log.warning("files that killed publishers have left stay: %s", error)
+        else:
+            left += [address for address in waiting if address.rpartition("/")[2].startswith(MERGED)]
+    remove_files(store, left)
 
 
 def hand_over(store: Store, path: Path, directory: str) -> str:

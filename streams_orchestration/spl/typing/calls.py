@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import cast
+from typing import TypeVar, cast
 
 from streams_orchestration.spl.functions.overloads import choose
 from streams_orchestration.spl.functions.signatures import Parameter, Signature, builtin
@@ -47,6 +47,8 @@ from streams_orchestration.spl.typing.typed import (
     Typed,
     Variable,
 )
+
+_M = TypeVar("_M", bound=Meaning)
 
 _UINT32 = Primitive("uint32")
 
@@ -318,7 +320,7 @@ class CallTyping(Naming):
     def _check_number(self, written: tree.Call, value: Expression, port: Constant, *, is_marker: bool) -> None:
         """Report the number of an output port that is not there, or that takes other tuples."""
         what, where = written.arguments
-        ports = {each.number: each.port for each in _outputs(self.scope)}
+        ports = {each.number: each.port for each in _all_of(OutputName, self.scope)}
         found = ports.get(int(str(port.value)))
         if ports and found is None:
             self.report("CDISP9272E", f"there is no output port {port.value}", where)
@@ -356,7 +358,8 @@ class CallTyping(Naming):
                 meaning = self.scope.find(target.name)
                 return isinstance(meaning, VariableName) and meaning.mutable
             case PortAttribute() | PortTuple():
-                return any(port.port.label == target.port and port.port.mutable for port in _ports(self.scope))
+                ports = _all_of(PortName, self.scope)
+                return any(each.port.label == target.port and each.port.mutable for each in ports)
             case Member(operand=operand):
                 return isinstance(written, tree.Member) and self._changes(written.operand, operand)
             case Index(operand=operand):
@@ -377,19 +380,11 @@ def _meanings(scope: Scope, name: str) -> list[Meaning]:
     return found
 
 
-def _outputs(scope: Scope) -> list[OutputName]:
-    found: list[OutputName] = []
+def _all_of(kind: type[_M], scope: Scope) -> list[_M]:
+    """Return all meanings of a kind in a scope and its enclosing scopes, the nearest first."""
+    found: list[_M] = []
     around: Scope | None = scope
     while around is not None:
-        found += [each for each in around.names.values() if isinstance(each, OutputName)]
-        around = around.parent
-    return found
-
-
-def _ports(scope: Scope) -> list[PortName]:
-    found: list[PortName] = []
-    around: Scope | None = scope
-    while around is not None:
-        found += [each for each in around.names.values() if isinstance(each, PortName)]
+        found += [each for each in around.names.values() if isinstance(each, kind)]
         around = around.parent
     return found
