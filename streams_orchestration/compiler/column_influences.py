@@ -43,7 +43,7 @@ _OF_PORTS: Mapping[str, Mapping[str, ColumnUse]] = {
     "Merge": {"orderBy": SORT},
     "Pair": {"partitionBy": JOIN},
 }
-"""Parameters that name attributes of all input ports, or have a list or a name for each port."""
+"""Operator -> its parameters that name attributes of every input port: one name for all ports, or one for each."""
 
 
 def column_influences(

@@ -22,7 +22,7 @@ class Origin:
     """The origin of a column."""
 
     columns: Uses[tuple[str, str]]
-    """(node of the lineage, column of it) -> the ways in which the column depends on it."""
+    """(lineage node, name of a column of that node) -> the ways in which the column depends on it."""
     whole_rows: bool = False
     """True if a function of whole rows is involved; `columns` may then have columns that are not used."""
 
@@ -30,7 +30,7 @@ class Origin:
 Origins = Mapping[str, Origin]
 """Column -> its origin."""
 Influences = Uses[tuple[str, str]]
-"""(node of the lineage, column of it) -> the ways in which the column decides which tuples exist."""
+"""(lineage node, name of a column of that node) -> the ways in which that column decides which tuples exist."""
 
 
 def reference_node(operator: str, name: str) -> str:
@@ -63,7 +63,7 @@ class ColumnOrigins:
         self._influences: dict[int, Influences] = {}
 
     def of_output(self, operator: int, port: int) -> Origins:
-        """Return the origins of an output port's columns, without columns whose origin no expression shows."""
+        """Return the origin of each column of an output port; columns whose origin no expression shows are left out."""
         if (operator, port) not in self._known:
             self._known[operator, port] = {}  # what comes back to it by a loop adds nothing
             self._known[operator, port] = self._origins(operator, port)
@@ -87,7 +87,7 @@ class ColumnOrigins:
     def influences_on_output(self, operator: int) -> Influences:
         """Return the columns that decide which tuples an operator submits, by conditions and keys within its PE.
 
-        What code of a user's own decides is not known.
+        Decisions that user-written code makes are unknown, and left out.
         """
         if operator not in self._influences:
             self._influences[operator] = {}  # what comes back to it by a loop adds nothing

@@ -37,7 +37,7 @@ class Compilation:
     """The columns of operators that are Spark queries; empty until Spark analyses them for a deployment."""
 
     def with_columns_of(self, deployed: Compilation) -> Compilation:
-        """Return the compilation with the columns of those queries that another compilation has unchanged."""
+        """Return the compilation with query columns taken from an earlier one, for Spark queries that are unchanged."""
         before = {each.name: each for each in deployed.logical.operators}
         same = {
             each.name
@@ -69,7 +69,7 @@ class Progress:
         """The compilation, with the deployment plan if it exists.
 
         Raises:
-            ValueError: a stage before that one is missing.
+            ValueError: a stage other than the deployment stage has not run.
         """
         return Compilation(
             logical=need(self.logical),

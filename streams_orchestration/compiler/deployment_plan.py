@@ -9,10 +9,10 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, RestartPolicy
 
 AUTONOMOUS_ATTEMPTS = 5
-"""Consecutive resets that a PE outside of regions may need; the default of a region (A1)."""
+"""The most resets in a row of a PE outside of regions before it fails; it equals the default of a region (A1)."""
 
 DEFAULT_TIMEOUT = 180.0
-"""Seconds that a drain or a reset may take (A1)."""
+"""The default time limit of a drain or a reset, in seconds (A1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class Unit:
     """The index of the region, or of the first of several; None for a PE outside of regions."""
     pes: tuple[int, ...]
     starts: tuple[int, ...]
-    """The PEs that hold a start operator; for an autonomous unit, its PE."""
+    """The PEs that hold a start operator of the region; for a unit outside of regions, its only PE."""
     period: float | None
-    """The period in seconds; None where an operator drives the region, and outside of regions."""
+    """The time between two cuts in seconds; None if an operator triggers the cuts, and outside of regions."""
     max_attempts: int
     drain_timeout: float = DEFAULT_TIMEOUT
     """Seconds from the trigger until the epoch must be complete (B8)."""
@@ -49,7 +49,7 @@ class DeployedPe:
 
 @dataclass(frozen=True, slots=True)
 class HostWish:
-    """The machines on which a host may run, by the configs of its operators (rules 36, 37, 51, 53)."""
+    """The requirements on the machine of a host, from the configs of its operators (rules 36, 37, 51, 53)."""
 
     host: int
     machine: str | None
@@ -57,9 +57,9 @@ class HostWish:
     tags: tuple[str, ...]
     """Tags that the machine must have, from the host pool."""
     exlocation: tuple[str, ...] = ()
-    """Tags of `hostExlocation` that another host has, too."""
+    """The `hostExlocation` tags of this host that some other host has, too."""
     isolated: bool = False
-    """True if `hostIsolation` keeps it away from all other hosts."""
+    """True if `hostIsolation` keeps all other hosts off the machine."""
 
     def apart_from(self, other: HostWish) -> str | None:
         """Return the config that keeps two hosts on different machines; None if they may share one."""
@@ -87,7 +87,7 @@ class Sink:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentPlan:
-    """Programs of the PEs, units of recovery, hosts, sinks and initial positions; or why there are none."""
+    """Programs of the PEs, units of recovery, hosts, sinks and initial positions; or only the reason of a refusal."""
 
     pes: tuple[DeployedPe, ...] = ()
     """The PEs, in the order of the fusion plan."""
@@ -96,7 +96,7 @@ class DeploymentPlan:
     sinks: tuple[Sink, ...] = ()
     """The sinks, in the order of the physical graph."""
     wishes: tuple[HostWish, ...] = ()
-    """The wishes of the hosts that have any, ascending."""
+    """The placement wishes of the hosts that have any, in ascending order of host numbers."""
     refusal: str = ""
     """The reason why the application cannot run here, with the remedy. All other fields are empty then."""
 
@@ -107,7 +107,7 @@ class DeploymentPlan:
 
     @property
     def hosts(self) -> tuple[int, ...]:
-        """The hosts that the PEs are on, ascending."""
+        """The numbers of the hosts that run PEs, ascending."""
         return tuple(sorted({pe.host for pe in self.pes}))
 
     def wish_of(self, host: int) -> HostWish:

@@ -35,7 +35,7 @@ def identity(compilation: Compilation) -> dict[str, Any]:
 
 
 def _event_time(operator: LogicalOperator) -> dict[str, Any]:
-    """Return the annotation of event time, without its place in the spec."""
+    """Return an operator's `eventTime` annotation without its location in the spec."""
     annotation = operator.event_time
     return {} if annotation is None else {"eventTime": asdict(replace(annotation, location=None))}
 
@@ -74,7 +74,7 @@ def difference(old: Compilation, new: Compilation) -> str:
 
 
 def _widths(old: Compilation, new: Compilation) -> Iterator[str]:
-    """Name each parallel region that has another width in each of two plans, with both widths."""
+    """Name each parallel region whose width differs between two plans, with both widths."""
     before = {region.name: region.width for region in old.logical.regions}
     for region in new.logical.regions:
         if before.get(region.name, region.width) != region.width:

@@ -1,4 +1,4 @@
-"""Fingerprints of fused applications: a decoupling decision fits only an application with the same one (rule Q12)."""
+"""Fingerprints of fused applications; a decoupling decision fits only an application with an equal one (rule Q12)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streams_orchestration.compiler.stage_results import FusionPlan
 
 
 def fusion_fingerprint(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan) -> str:
-    """Return a hash of operators, connections and PEs, 16 hexadecimal digits: the same before and after decoupling.
+    """Return a hash of operators, connections and PEs, in 16 hexadecimal digits, which decoupling does not change.
 
     Parameters do not count: when they change, a decision stays valid, though perhaps not the best.
     """

@@ -40,7 +40,7 @@ def implementation_name(operator: LogicalOperator) -> str:
 
 
 def _special(operator: LogicalOperator) -> dict[str, str]:
-    """Return the classes of kinds that have another one for an operator with such ports and parameters."""
+    """Return kinds of standard operators whose class depends on ports and parameters, with the class to use."""
     if operator.inputs:
         return TO_DEVICES if operator.parameters.get("file") in DEVICES else WITH_INPUTS
     if has_process(operator.parameters):

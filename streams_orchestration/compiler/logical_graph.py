@@ -14,7 +14,7 @@ from streams_orchestration.model.location import Location
 from streams_orchestration.model.operators import WatermarkMode
 
 Mutates = tuple[str, ...] | None
-"""Attributes that a mutating input port changes; None stands for all of them."""
+"""The attributes that a mutating input port changes; None means all attributes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,9 @@ class OutputPort:
 
 
 SingleThreaded = Literal["Always", "Never"]
-"""`Always` if one thread at a time submits the tuples of an invocation whenever one thread enters it (rule 72).
+"""`Always` if one thread at a time submits the output tuples whenever one thread enters the operator (rule 72).
 
-In an operator model the answer may depend on the window of the invocation; here it is decided.
-"""
+An operator model may make this depend on the window of the invocation; here the dependence is resolved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +66,9 @@ class Tag:
 
     kind: Literal["plain", "byChannel", "byReplica"]
     text: str
-    """The tag itself when plain (may hold channel intrinsics), else the introducing operator's logical name."""
+    """The tag itself if it is plain, perhaps with channel functions; else the introducing operator's logical name."""
     level: int = -1
-    """byChannel: number of parallel regions around the introducing operator, itself included, minus 1."""
+    """For `byChannel`: the number of parallel regions around the introducing operator, including its own, minus 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ class Threading:
 
     model: Literal["manual", "automatic", "dynamic", "dedicated"] | None = None
     explicit: bool = False
-    """True when an annotation says so, False when the submission or the default does."""
+    """True if an annotation sets the model, False if an option or the default does."""
     threads: int | None = None
     elastic: bool | None = None
     introducer: str = field(default="", compare=False)
@@ -100,10 +99,13 @@ class Threading:
 
 @dataclass(frozen=True, slots=True)
 class EventTimeAnnotation:
-    """`@eventTime` of an operator, with submission-time values in place (EV1, EV2). Times are in seconds."""
+    """The `eventTime` annotation of an operator, with submission-time values in place (EV1, EV2).
+
+    Times are in seconds.
+    """
 
     attribute: str
-    """The event-time attribute; `a.b` for the field b of a."""
+    """The event-time attribute; `a.b` names the field b of the struct a."""
     resolution: Literal["Milliseconds", "Microseconds", "Nanoseconds"] | None = None
     """The resolution as written; None stands for the default of the attribute's type."""
     lag: float = 0.0
@@ -115,11 +117,11 @@ class EventTimeAnnotation:
     confirmations: int = 3
     """The number of suspect times in a row that move the watermark (EV53)."""
     ahead_of: str | None = None
-    """The attribute from which the distance is measured in place of the watermark (EV53)."""
+    """The attribute from which `max_ahead` is measured instead of from the watermark (EV53); None for the watermark."""
     on_null: Literal["fail", "ignore"] = "fail"
     """The treatment of tuples without a time (EV54)."""
     max_drift: float | None = None
-    """The distance from the least watermark of the graph beyond which a source is not read (EV65)."""
+    """The distance in seconds from the least watermark of the graph beyond which a source is not read (EV65)."""
     location: Location | None = field(default=None, compare=False)
 
 
@@ -131,15 +133,15 @@ class LogicalOperator:
     name: str
     """The full logical name, as in `Out.A`."""
     kind: str
-    """The operator named by the invocation: standard, declared or `package.module:Class`."""
+    """The kind of operator that the invocation names: standard, declared or `package.module:Class`."""
     implementation: str | None
-    """`package.module:Class`; None = compile only, or a standard operator (known by its kind)."""
+    """The `package.module:Class`; None for a compile-only operator, and for a standard one, whose kind decides."""
     inputs: tuple[InputPort, ...]
     outputs: tuple[OutputPort, ...]
     parameters: dict[str, Any]
-    """Submission values substituted; channel intrinsics still as text."""
+    """The parameters, with submission-time values in place and channel functions still as text."""
     standard: bool = True
-    """False when the application declares the operator, even if it takes the place of a standard one."""
+    """False if the application declares the operator, even if its name is that of a standard operator."""
     regions: tuple[int, ...] = ()
     """Indexes of the enclosing parallel regions, outermost first, its own `@parallel` last."""
     composites: tuple[str, ...] = ()
@@ -162,23 +164,24 @@ class LogicalOperator:
     checkpoint: Literal["periodic", "operatorDriven"] | None = None
     checkpoint_period: float | None = None
     uncommitted: bool = False
-    """Operators outside of its region see its output streams before an epoch is complete (B33)."""
+    """True if readers outside of the operator's region see its output before an epoch is complete (B33)."""
     complete_within: float | None = None
-    """Seconds by which the event time up to which a sink is complete may be behind now; None for no bound."""
+    """For a sink, the most seconds by which the event time up to which it is complete may lag behind now; None without
+    bound."""
     atomic: str | None = None
     submits: tuple[bool, ...] = ()
     """Per input port of a Custom operator: True if its logic submits tuples (rules 39, A35)."""
     location: Location | None = None
     parameter_locations: tuple[tuple[str, Location], ...] = field(default=(), compare=False)
-    """The locations of parameters, each unequal to the location of the operator."""
+    """The locations of those parameters that are not at the location of the operator."""
     engine: EngineKind = "tuples"
     event_time: EventTimeAnnotation | None = None
     watermark_mode: WatermarkMode | None = None
-    """The mode that its model declares; None for the mode of its kind."""
+    """The watermark mode that the operator model declares; None for the default of the operator's kind."""
     uid: str = ""
-    """The uid that the spec declares for it or for a composite around it; empty without one."""
+    """The uid that the spec declares for the operator or for a composite around it; empty without one."""
     expressions: tuple[tuple[str, str, str], ...] = field(default=(), compare=False)
-    """Parameter, text and canonical text of every expression, once the operator has been checked; see `noted`."""
+    """(parameter, text, canonical text) of every expression; empty until the operator is checked (see `noted`)."""
 
     def location_of(self, parameter: str) -> Location | None:
         """Return the location of a parameter, or by default the location of the operator."""
@@ -191,7 +194,7 @@ class LogicalOperator:
 
     @property
     def identity(self) -> str:
-        """The name that identifies it in all redeploys, unique in the application."""
+        """The name that identifies the operator in all redeploys, unique in the application."""
         return self.uid or self.name
 
 
@@ -218,12 +221,12 @@ class ParallelRegion:
     parents: tuple[int, ...]
     """The indexes of the enclosing regions, outermost first."""
     routing: dict[str, Routing]
-    """Input port of the region, by name -> its routing; a port that is not mentioned is routed round robin."""
+    """Name of an input port of the region -> its routing. A port without an entry is routed round robin."""
     replicate_host_tags: tuple[str, ...] = ()
     width_submission: str = ""
     """Name of the submission-time value that gave the width, empty for a literal or an override (A.7, CDISP0839W)."""
     uid: str = ""
-    """The identity that survives a renaming, see `LogicalOperator.uid`; empty if the name is the identity."""
+    """The identity that survives a renaming (see `LogicalOperator.uid`); empty if the name is the identity."""
 
     @property
     def identities(self) -> tuple[str, ...]:
@@ -241,7 +244,7 @@ class Routing:
 
 @dataclass(frozen=True, slots=True)
 class ConsistentAnnotation:
-    """`@consistent` or `@autonomous` on an invocation (A1, A2). It keeps the names of submission-time values."""
+    """A `consistent` or `autonomous` annotation on an invocation (A1, A2), with the names of submission-time values."""
 
     kind: Literal["consistent", "autonomous"]
     scope: str
@@ -249,21 +252,21 @@ class ConsistentAnnotation:
     composite: bool
     trigger: Literal["periodic", "operatorDriven"] | None = None
     values: dict[str, float | int] = field(default_factory=dict[str, float | int])
-    """The values that the spec has, resolved: period, drainTimeout, resetTimeout, maxConsecutiveResetAttempts,
-    restart.pause, restart.limit."""
+    """The resolved values of the keys that the spec sets: period, drainTimeout, resetTimeout,
+    maxConsecutiveResetAttempts, restart.pause, restart.limit."""
     submission: dict[str, str] = field(default_factory=dict[str, str])
-    """Key -> the name of the submission-time value from which its value came (A29.3)."""
+    """Key -> the name of the submission-time value that gave its value (A29.3)."""
     location: Location | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ImportExport:
-    """An `Import` or `Export` invocation, no node of the graph (rules 34, A11)."""
+    """An `Import` or `Export` invocation, which is not a node of the graph (rules 34, A11)."""
 
     kind: Literal["import", "export"]
     name: str
     operator: int
-    """The logical operator to which it belongs."""
+    """The logical operator that reads the Import, or whose stream is exported."""
     port: int
     parameters: dict[str, Any]
     """The parameters, with channel functions still as text."""
@@ -302,8 +305,8 @@ class LogicalGraph:
     submission: dict[str, Any] = field(default_factory=dict[str, Any])
     description: str = ""
     plan_only: str = ""
-    """The reason why the application compiles and does not run; empty for one that can run."""
+    """The reason why the application compiles but cannot run; empty if it can run."""
     file: str = ""
-    """The spec; what it names is imported from its directory, too. Empty for an application built in Python."""
+    """The path of the spec, whose directory is searched for classes, too; empty for an application built in Python."""
     time_zone: str = "UTC"
     """The time zone of expressions and queries, an IANA name."""

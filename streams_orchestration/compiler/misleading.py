@@ -9,7 +9,7 @@ from streams_orchestration.model.diagnostics import Diagnostic, errors_of
 
 Subject = Literal["values", "types", "parallel", "regions", "time", "placement", "threads"]
 """The subject of findings: values, tuple types, parallel regions and punctuation, consistent regions, event time, PEs,
-threads."""
+or threads."""
 
 Subjects = frozenset[Subject]
 
@@ -51,11 +51,11 @@ _NEED_TYPES = frozenset(("CDISP0824E", "SO0304", "SO0306"))
 _NEED_ALL = frozenset(("CDISR3035W", "SO0620", "SO0621", "SO0622", "SO0623", "SO0624", "SO0625"))
 """Findings on the number of PEs and on a decoupling decision: any error of the application makes them doubtful."""
 _NEED_PORTS = frozenset(("CDISP0823E", "SO0111", "SO0207", "CDISP0838E", "CDISP0839W", "CDISR1359E"))
-"""Findings that also depend on the streams, ports and parallel regions, or on which parts of the spec are used."""
+"""Findings that also depend on the streams, ports and parallel regions, or on which elements of the spec are used."""
 _LEAVE_TYPES_UNKNOWN = frozenset(("SO0101", "SO0102"))
 """Errors that leave the type of a stream unknown; no stream gets a wrong type through them."""
 _LEAVE_PARAMETERS_WRONG = frozenset(("SO0201", "CDISP0116E"))
-"""Errors after which the logical graph holds another value of a parameter than the spec."""
+"""Errors after which a parameter in the logical graph may differ from the spec."""
 _NEED_PARAMETERS = frozenset(("SO5003", "SO5004"))
 """Findings of operators that depend on their parameters."""
 _NEED_SCHEMAS = frozenset(("SO5004", "SO5005", "SO5006"))
@@ -80,7 +80,7 @@ def in_doubt(subject: Subject | None, wrong: Subjects, *, errors: bool) -> bool:
     Threads depend on everything else. A stage without findings runs only if there are no errors.
 
     Args:
-        subject: what the findings are about, None for a stage without findings.
+        subject: the subject of the findings; None for a stage without findings.
         wrong: the subjects that errors make impossible to judge.
         errors: True if there are errors.
     """
@@ -94,7 +94,7 @@ def trusted(findings: Iterable[Diagnostic], subject: Subject | None, wrong: Subj
 
     Args:
         findings: the findings of the stage.
-        subject: what they are about.
+        subject: the subject of the findings.
         wrong: the subjects that errors make impossible to judge.
     """
     if subject in wrong:
@@ -142,7 +142,7 @@ def _own_name(error: Diagnostic) -> str:
 
 
 def _of_path(error: Diagnostic) -> Subjects:
-    """Return the subjects that an error makes doubtful; they follow from the place of the error in the spec."""
+    """Return the subjects that an error makes doubtful, judged by the error's path in the spec."""
     keys = [step for step in error.path or () if isinstance(step, str)]
     if error.code == "SO0008" and not keys:
         return _NOTHING  # specVersion or application

@@ -18,7 +18,7 @@ class Options:
     """Name of the application; None keeps the name in the spec."""
     submission: dict[str, str] = field(default_factory=dict[str, str])
     widths: tuple[tuple[str, int], ...] = ()
-    """(pattern of logical region names, width), first match wins (rule 6)."""
+    """(pattern of logical region names, width); the first matching pattern decides (rule 6)."""
     fusion: Literal["legacy", "manual", "automatic"] = "automatic"
     pes: int | None = None
     pe_capacity: float = 0.8
@@ -28,14 +28,15 @@ class Options:
     threading: Literal["manual", "automatic", "dynamic", "dedicated"] | None = None
     faithful: bool = False
     profile: Profile | None = None
-    """Measured rates of streams, stronger than declared ones (rule 55), and what operators cost (rule 56)."""
+    """A profile with measured rates of streams, which precede declared ones (rule 55), and costs of operators (rule
+    56)."""
     decoupling: Assignment | None = None
     """A decoupling decision, which assigns the operators of a PE to several machines."""
 
     def with_widths(self, widths: Iterable[tuple[str, int]]) -> Options:
-        """Return the options with these widths first, so that they win over all others.
+        """Return the options with these widths in front, so that they take precedence over all others.
 
-        An earlier entry of the same pattern is removed.
+        An earlier entry with an equal pattern is removed.
         """
         new = tuple(widths)
         if not new:

@@ -14,7 +14,7 @@ from streams_orchestration.operators.region import RegionRole
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """A call within the task (rule 82)."""
+    """A delivery by a direct call within the task (rule 82)."""
 
     operator: int
     port: int
@@ -22,7 +22,7 @@ class Direct:
     mutable: bool
     attributes: tuple[str, ...] | None
     connection: int
-    """Number of the connection in the physical graph, by which copies are counted."""
+    """The number of the connection in the physical graph; copies are counted by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,10 @@ Delivery = Direct | Exchange | Remote | SplitDelivery
 
 @dataclass(frozen=True, slots=True)
 class OperatorProgram:
-    """One operator as a task runs it. Schemas are Spark DDL."""
+    """One operator as a task runs it. Schemas are in Spark's DDL."""
 
     index: int
-    """Number in the physical graph."""
+    """The operator's number in the physical graph."""
     name: str
     implementation: str
     parameters: dict[str, Any]
@@ -84,16 +84,16 @@ class OperatorProgram:
     ports: tuple[str, ...] = ()
     """Names of the input ports."""
     query: tuple[str, ...] = ()
-    """The operators of its PE if they are one Spark query, whose state they share; else empty."""
+    """The names of all operators of the PE if it is one Spark query, since they share its state; else empty."""
     pe: int = 0
-    """The number of the PE that the operator reports: that of the PE before decoupling."""
+    """The number that the operator reports as its PE: the PE's number before decoupling."""
     time_zone: str = "UTC"
     """Time zone of its expressions or its query, an IANA name."""
     event_time: EventTimeRole | None = None
-    """Its role in an event-time graph; None outside of such graphs."""
+    """The operator's role in an event-time graph; None outside of such graphs."""
     entries: dict[int, str] = field(default_factory=dict[int, str])
-    """The numbers of its event-time connections -> the names of their streams in the transport, which are the names of
-    the connections in its state."""
+    """Number of an event-time connection into the operator -> the name of its stream in the transport. These names
+    identify the connections in the operator's state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +106,18 @@ class InputStream:
     operator: int
     port: int
     foreign: bool
-    """True if the producer is not in the reader's unit of recovery; its epochs then mean nothing to the reader."""
+    """True if the stream's producer is in another unit of recovery; the producer's epochs then mean nothing to the
+    reader."""
     uncommitted: bool = False
     """True for a foreign stream that is read before its epoch is complete, in whole batches of the producer (B33)."""
     exporter: str | None = None
     """The other application that writes the stream, for a connection that is made at run time."""
     source: str = ""
-    """The name of the stream in that application; `stream` is its name in the positions of the reader."""
+    """The name of the stream in the exporting application; `stream` is its name in the reader's positions."""
     first: int = 0
     """The first segment to read."""
     last: int | None = None
-    """The number after the last segment to read, once the stream is no longer exported to this Import."""
+    """The number after the last segment to read; None while the stream is still exported to this Import."""
     filter: str | None = None
     """The filter of the Import: an expression that selects tuples."""
     event_time: bool = False
@@ -135,11 +136,13 @@ class Task:
     sources: tuple[int, ...]
     inputs: tuple[InputStream, ...]
     imports: tuple[tuple[int, int], ...] = ()
-    """(operator, port) of Imports; the catalog knows their streams."""
+    """(operator, port) of each Import; the catalog knows which streams it reads."""
     owns: tuple[int, ...] = ()
-    """The operators that this task drains and sends final punctuation; other tasks may call stateless ones too."""
+    """The operators that this task drains, and to which it sends final punctuation.
+
+    Stateless operators may also be called by other tasks, but each operator has one owner."""
     forwards: bool = False
-    """True if the task only reads streams on behalf of a task of a later level."""
+    """True if the task runs no operator, and only reads streams for a task of a later level."""
 
 
 @dataclass(frozen=True)
@@ -149,11 +152,11 @@ class PeProgram:
     application: str
     pe: int
     unit: str
-    """The name of its unit of recovery."""
+    """The name of the PE's unit of recovery."""
     starts: bool
     """True if the PE holds a start operator of its region, or is in no region."""
     autonomous: bool
-    """True if the PE is in no region; then every batch is a cut."""
+    """True if the PE is in no consistent region; every batch then ends with a cut."""
     operators: dict[int, OperatorProgram]
     tasks: tuple[Task, ...]
     """The tasks, sorted by level and partition."""
@@ -166,7 +169,7 @@ class PeProgram:
     uncommitted_exports: tuple[str, ...] = ()
     """The written streams that Imports may read before the epoch is complete."""
     engine: EngineKind = "tuples"
-    """The engine of its operators. With `dataframe` they are one Spark query and one task."""
+    """The engine of the operators; with `dataframe`, all operators are one Spark query in one task."""
 
     @cached_property
     def levels(self) -> tuple[tuple[Task, ...], ...]:
@@ -202,20 +205,26 @@ class PeProgram:
 
     @cached_property
     def drifting(self) -> dict[str, EventTimeRole]:
-        """The roles of the sources that are not read while they are too far ahead of their graph (EV65), by name."""
+        """Name of a source with `maxDrift` -> its event-time role.
+
+        Such a source is not read while too far ahead (EV65).
+        """
         sources = (self.operators[index] for index in self.sources)
         roles = ((each.name, each.event_time) for each in sources)
         return {name: role for name, role in roles if role is not None and role.max_drift is not None}
 
     @cached_property
     def awaited_sources(self) -> frozenset[str]:
-        """The sources of other PEs for which the sources of this one may have to wait (EV65)."""
+        """The names of sources in other PEs for which sources of this PE may have to wait (EV65)."""
         own = {self.operators[index].name for index in self.sources}
         return frozenset(peer for role in self.drifting.values() for peer in role.peers) - own
 
     @property
     def imports(self) -> tuple[tuple[int, int], ...]:
-        """(operator, port) of its Imports. A PE with Imports never ends: more may be exported later (rule 24)."""
+        """(operator, port) of each Import of the PE.
+
+        A PE with Imports never ends, since further streams may be exported to it later (rule 24).
+        """
         return tuple(port for task in self.tasks for port in task.imports)
 
     @cached_property
@@ -230,7 +239,7 @@ class PeProgram:
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """The numbers of its source operators."""
+        """The numbers of the PE's source operators."""
         return tuple(source for task in self.tasks for source in task.sources)
 
 

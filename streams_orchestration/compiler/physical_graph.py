@@ -71,7 +71,7 @@ class Splitter:
 
 @dataclass(frozen=True, slots=True)
 class PortLink:
-    """An import or export of one replica, intrinsics resolved (rule 34)."""
+    """An Import or Export of one replica, with channel functions replaced (rule 34)."""
 
     kind: Literal["import", "export"]
     name: str

@@ -24,7 +24,10 @@ def plan_document(compilation: Compilation) -> Document:
 
 
 def plan_text(compilation: Compilation) -> Iterator[str]:
-    """Yield the whole plan as JSON, in pieces: the document of a large plan would take longer than all stages."""
+    """Yield the whole plan as JSON text, in pieces.
+
+    For a large plan, building one document would take longer than all stages together.
+    """
     yield from tables.text(_plan(compilation))
     yield "\n"
 
@@ -53,5 +56,5 @@ def compile_error_document(application_name: str, diagnostics: Iterable[Diagnost
 
 
 def section(stage: Stage, stages: Stages) -> Document | None:
-    """Return the section of a stage, None if it has none; later stages need not have run."""
+    """Return the section of a stage in the plan document; None if it has none. Later stages need not have run."""
     return tables.document(stage.section(stages, Terms(stages.physical)))

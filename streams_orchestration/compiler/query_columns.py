@@ -11,12 +11,12 @@ from streams_orchestration.compiler.logical_graph import LogicalOperator
 
 @dataclass(frozen=True, slots=True)
 class ColumnOrigin:
-    """The attributes that one column of an output port is made from: none for a constant or a count of rows."""
+    """The attributes from which one column of an output port is computed; empty for a constant or a count of rows."""
 
     inputs: tuple[tuple[int, str], ...] = ()
     """The attributes as (input port, attribute), sorted."""
     whole_rows: bool = False
-    """True if a function over whole rows makes the column; `inputs` are then all its arguments."""
+    """True if a function over whole rows computes the column; `inputs` then holds all attributes of these rows."""
 
 
 QueryInfluences = frozenset[tuple[int, str, ColumnUse]]
@@ -33,7 +33,7 @@ class OperatorColumns:
 
     @classmethod
     def of(cls, ports: Iterable[tuple[Mapping[str, ColumnOrigin], QueryInfluences]]) -> OperatorColumns:
-        """Return the columns of an operator from the columns and influences of each of its output ports."""
+        """Return the columns of an operator, given the columns and influences of each output port."""
         several = list(ports)
         together = frozenset[tuple[int, str, ColumnUse]]().union(*(influences for _, influences in several))
         return cls(tuple(columns for columns, _ in several), together)
@@ -51,7 +51,7 @@ class QueryColumns:
 
 
 def is_same_query(one: LogicalOperator, other: LogicalOperator) -> bool:
-    """Return True if two operators are the same query, so that the columns of one hold for the other."""
+    """Return True if two operators are equal Spark queries, so that the analysed columns of one apply to the other."""
     return _query(one) == _query(other)
 
 

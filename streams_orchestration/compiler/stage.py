@@ -23,7 +23,7 @@ DEPLOYMENT = "deployment_plan"
 
 @dataclass(frozen=True, slots=True)
 class SummaryRows:
-    """A table of a summary."""
+    """A table in the summary of a stage's result."""
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[object, ...]]
@@ -39,36 +39,36 @@ class Stage:
 
     name: str
     field: str
-    """The field of its result in `Progress` and `Compilation`."""
+    """The field of the stage's result in `Progress` and `Compilation`."""
     result: type
     inputs: tuple[str, ...]
-    """Names of the stages whose results it reads; the first stage reads the application."""
+    """Names of the stages whose results this stage reads; the first stage reads the application."""
     description: str
     compute: Callable[[Progress], tuple[Any, list[Diagnostic]]]
     """The function from the results of the stages in `inputs` to the result and the findings."""
     subject: Subject | None
-    """The subject of its findings; None for a stage without findings, which runs only if there are no errors."""
+    """The subject of the findings; None for a stage without findings, which runs only if there are no errors."""
     invariant: Callable[[Stages], Iterator[str]]
     """The check of the result against the inputs. It yields a sentence for each contradiction, which is a bug of the
     compiler. Its name, and the first line of its docstring, are shown to users as the name of the condition."""
     summary: Callable[[Stages], Summary]
     key: str
-    """The key of its section in the plan document."""
+    """The key of the stage's section in the plan document."""
     place: int
-    """The position of its section in the plan document."""
+    """The position of the stage's section in the plan document."""
     section: Callable[[Stages, Terms], Section | None]
-    """The function to the section of the plan document; it returns None if the stage has no section."""
+    """The function that makes the stage's section of the plan document; it returns None if the stage has no section."""
     empty: Document | None
-    """The section of an application with errors."""
+    """The stage's section in the plan document of an application with errors."""
     decisive: bool = False
     """True if no later stage runs after an error of this one."""
 
     @property
     def invariant_name(self) -> str:
-        """The name of the condition that its result must meet."""
+        """The name of the condition that the stage's result must meet."""
         return self.invariant.__name__
 
     @property
     def invariant_description(self) -> str:
-        """The condition in a sentence."""
+        """The condition that the stage's result must meet, in a sentence."""
         return (self.invariant.__doc__ or "").partition("\n")[0]

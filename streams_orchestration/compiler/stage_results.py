@@ -26,13 +26,13 @@ class RegionMap:
 class RestartPolicy:
     """The policy for resets with a cause outside of the application, such as a missing service. Times are in seconds.
 
-    Such resets do not count as attempts.
+    Resets of this kind do not count towards the limit of consecutive attempts.
     """
 
     pause: float = 60.0
     """The longest pause between two resets; the first ones are shorter."""
     limit: float = 86_400.0
-    """The time after which such resets end if no epoch completes."""
+    """The time without a complete epoch after which the unit is no longer reset, and fails."""
 
 
 DEFAULT_RESTART = RestartPolicy()
@@ -68,9 +68,9 @@ class EventTimeGraph:
     sources: tuple[int, ...]
     """The annotated operators of the logical graph."""
     operators: tuple[int, ...]
-    """The operators of the logical graph with a connection or an output port in it."""
+    """The operators of the logical graph that have a connection or an output port in this event-time graph."""
     imports: tuple[str, ...] = ()
-    """The names of the Imports that bring watermarks into it (EV48)."""
+    """The names of the Imports that bring watermarks into the graph (EV48)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +81,15 @@ class EventTimeOperator:
     graph: int
     mode: EventTimeMode
     lag: float
-    """The greatest lag that reaches it, in seconds (EV8)."""
+    """The greatest lag of an annotation that reaches the operator, in seconds (EV8)."""
     minimum_gap: float
     """The largest `minimumGap` of the annotations upstream of the operator, in seconds (EV8)."""
     connections: tuple[int, ...]
-    """The numbers of the event-time connections into it in the physical graph (EV6)."""
+    """The numbers of the event-time connections into the operator, in the physical graph (EV6)."""
     outputs: tuple[int, ...]
-    """Its output ports in the graph."""
+    """The operator's output ports that are in the event-time graph."""
     imports: tuple[int, ...] = ()
-    """The numbers of the Imports in the physical graph that bring it watermarks (EV48)."""
+    """The numbers, in the physical graph, of the Imports that bring watermarks to the operator (EV48)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +129,13 @@ class ProcessingElement(NamedTuple):
     origin: int = -1
     """The fused PE that decoupling divided, whose number its operators still report; -1 for none."""
     machine: int = -1
-    """The machine that the decision assigned to it."""
+    """The number of the machine that the decoupling decision assigns to the PE."""
     compiled: int = -1
-    """Its number in the compilation, if it runs under an older number after a redeploy; else -1."""
+    """The PE's number in the compilation, if it runs under an older number after a redeploy; else -1."""
 
     @property
     def original(self) -> int:
-        """The number of the PE that its operators report: the number from fusion."""
+        """The PE number that the operators report: the number of the fused PE."""
         if self.origin >= 0:
             return self.origin
         return self.compiled if self.compiled >= 0 else self.id
@@ -176,7 +176,7 @@ class Queue(NamedTuple):
     congestion_policy: str
     queue_size: int
     single_producer: bool = False
-    """True if at most one thread puts tuples into it, which then needs no mutex (rules 65, 75)."""
+    """True if at most one thread puts tuples into the queue, which then needs no mutex (rules 65, 75)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ class CopyPlan:
     connections: tuple[Passing, ...]
     """The passing of each connection, in the order of the physical graph."""
     order: tuple[int, ...]
-    """Connection numbers in serving order (rule 90); the physical order when --faithful."""
+    """The numbers of the connections in serving order (rule 90); with `--faithful`, in physical order."""
     sender_copies: int
     enqueue_copies: int
     eliminated: int

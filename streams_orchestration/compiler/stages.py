@@ -16,7 +16,7 @@ STAGES = (
     *(LOGICAL_STAGE, PARALLEL_STAGE, REGIONS_STAGE, EVENT_TIME_STAGE),
     *(FUSION_STAGE, THREADS_STAGE, COPIES_STAGE, DEPLOYMENT_STAGE),
 )
-"""All stages; each stands after those whose results it reads."""
+"""All stages, in an order in which each stage comes after the stages whose results it reads."""
 
 WITHOUT_DEPLOYMENT = tuple(stage for stage in STAGES if stage.name != DEPLOYMENT)
 """The stages that import no operator of the application."""

@@ -82,12 +82,12 @@ def before(name: str) -> Progress:
 
 
 def station(stage: Stage) -> str:
-    """Return the docstring of the module that holds a stage."""
+    """Return a stage's station of the tour: the docstring of the stage's module."""
     return sys.modules[stage.invariant.__module__].__doc__ or ""
 
 
 def tour_page() -> str:
-    """Return the page as Markdown: a section for each stage, with its prose and its example."""
+    """Return the page of the tour as Markdown: a section for each stage, with its prose and its example."""
     sections = ["\n".join(_section(number, stage)) for number, stage in enumerate(STAGES, 1)]
     return "\n".join([_HEAD.format(spec=SPEC), *sections, _TAIL])
 

@@ -11,7 +11,7 @@ Successors = Mapping[int, Iterable[int]]
 
 
 def reached(starts: Iterable[int], successors: Successors) -> set[int]:
-    """Return some nodes and all nodes that are reachable from them."""
+    """Return the start nodes and all nodes that are reachable from them."""
     nodes = set(starts)
     pending = list(nodes)
     while pending:

@@ -12,7 +12,7 @@ _SHOWN = 5
 
 
 class EventTimeChange(NamedTuple):
-    """The event time of one operator before and after, in words; empty for none."""
+    """The event time of one operator in the old and the new plan, in words; empty if the operator has none."""
 
     operator: str
     before: str
@@ -20,7 +20,7 @@ class EventTimeChange(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The change in words."""
+        """The event time in both plans, as `old -> new`, with `none` for no event time."""
         return f"{self.before or 'none'} -> {self.after or 'none'}"
 
     def document(self) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def event_time_sentence(changes: Sequence[EventTimeChange]) -> str:
 
 
 def _words(compilation: Compilation) -> dict[str, str]:
-    """Return the event time of each operator in words, by its identity; replicas have the same."""
+    """Map the identity of each logical operator to its event time in words, which all its replicas share."""
     logical, physical = compilation.logical.operators, compilation.physical
     found: dict[str, str] = {}
     for each in compilation.event_time.operators:

@@ -22,7 +22,7 @@ class PeChange:
     """The changes of PEs, by their run-time numbers."""
 
     ids: tuple[int, ...]
-    """For each PE of the new plan, its run-time number: that of the old PE which it continues, or a fresh one."""
+    """PE of the new plan -> its run-time number: the number of the old PE that it continues, or a fresh one."""
     next: int
     """The smallest number that no PE ever had."""
     kept: tuple[int, ...]

@@ -139,13 +139,13 @@ def width_change(old: Compilation, new: Compilation, numbering: Numbering | None
     """Return what changes when the running plan `old` becomes the plan `new` of the same application.
 
     An operator of both plans is changed if its own facts differ (name, channels, widths, values in the spec) or the
-    splitters and producers at its ports do. This is rule 41 for any number of regions at once. Operators of both
-    plans keep their numbers, new ones get fresh numbers.
+    splitters and producers at its ports do. This is rule 41 for any number of regions at once. Operators of both plans
+    keep their numbers, new ones get fresh numbers.
 
     Args:
         old: the plan that runs.
         new: the plan that is to run.
-        numbering: run-time numbers of the old operators after the previous change; by rule 5 if there was none.
+        numbering: run-time numbers of the old operators after the last width change; None for the numbers of rule 5.
     """
     numbering = numbering or first_numbering(old)
     before, after = replicas(old), replicas(new)
@@ -231,7 +231,10 @@ def _facts(compilation: Compilation, operators: Sequence[Replica]) -> list[_Fact
 
 
 def _splitter_keys(physical: PhysicalGraph) -> list[tuple[object, ...]]:
-    """Return splitters without the numbers and names that a width shifts, parents before children."""
+    """Return for each splitter the facts that a width change does not shift, with those of the splitters around it.
+
+    The splitter's own number and names are left out. Splitters are in their physical order, parents before children.
+    """
     keys: list[tuple[object, ...]] = []
     for each in physical.splitters:
         parent = keys[each.parent] if each.parent >= 0 else ()

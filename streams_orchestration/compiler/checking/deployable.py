@@ -53,7 +53,7 @@ def findings_here(done: Stages, notes: dict[int, list[Noted]] | None = None) -> 
     """Return the errors that keep an application from running here, and the warnings on its operators.
 
     Args:
-        done: its stages, the deployment plan among them.
+        done: the results of the application's stages, including the deployment plan.
         notes: receives the expressions of each operator, by its number.
     """
     # loads the code of operators, which applications that are only compiled do without

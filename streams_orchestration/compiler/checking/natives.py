@@ -31,8 +31,8 @@ def faulty_natives(operator: LogicalOperator, *, deploys: bool) -> list[Diagnost
 
     Args:
         operator: the operator.
-        deploys: True if the application is to run, so that a function without Python is an error. Else it is a warning,
-            which the front-end of SPL gives.
+        deploys: True if the application is to run: a native function without a Python function is then an error. If it
+            is only compiled, that is a warning; for SPL, the front-end has already given this warning.
     """
     found: list[Diagnostic] = []
     place = operator.location
@@ -60,7 +60,7 @@ def varying_natives(operator: LogicalOperator) -> list[Diagnostic]:
 
 
 def _entries(value: Any, at: str) -> Iterator[tuple[NativeEntry, str]]:
-    """Yield the native functions in a value with the places of the programs that call them."""
+    """Yield each native function in a parameter's value, with the place in the SPL source where it is called."""
     if is_mapping(value):
         written = value.get("at")
         at = written if isinstance(written, str) else at

@@ -15,7 +15,9 @@ from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.operators.spl_text import place_of
 
 _CALL = re.compile(r'"(?:[^"\\]|\\.)*"|((?:[\w.]+::)?\w+) ?\(')
-"""A string, or a name in front of a parenthesis, perhaps with a namespace."""
+"""Regular expression that finds calls: it matches the name of a called function, perhaps with a namespace.
+
+String literals match without a name, so that text inside quotes is not taken for a call."""
 _REACHING = frozenset(
     (
         *("setOutputPortExportProperties", "getOutputPortExportProperties", "evalPredicate", "loadAndFormatResource"),
@@ -24,14 +26,14 @@ _REACHING = frozenset(
         *("getOutputPortMetricValue", "getOperatorMetricValue", "getOutputPortCongestionFactor"),
     )
 )
-"""Functions that reach into the run time of Streams."""
+"""Functions of SPL that read or change the connections and metrics of the Streams runtime."""
 _VARYING = frozenset(
     (
         *("random", "srand", "getTimestamp", "getTimestampInSecs", "time", "ctime", "getCPUTime", "getCPUTimestamp"),
         *("getCPUCounterInNanoSeconds", "localtime"),
     )
 )
-"""Functions of the clock and of random numbers."""
+"""Functions whose result depends on the clock or on random numbers."""
 _OUTWARD = frozenset(
     (
         *("block", "abort", "shutdownPE", "fopen", "fclose", "fread", "fwrite", "fwriteString", "fwriteTxt"),
@@ -43,7 +45,9 @@ _OUTWARD = frozenset(
 
 
 def refused_calls(operator: LogicalOperator, regions: RegionMap | None, *, deploys: bool) -> list[Diagnostic]:
-    """Return a finding for each function that the programs of an operator call and that is refused there.
+    """Return a finding for each function that an operator's SPL programs call, but that cannot be called here.
+
+    Some functions never work here, others not in a consistent region. Clock windows in a region are reported, too.
 
     Args:
         operator: the operator.
@@ -69,14 +73,17 @@ def refused_calls(operator: LogicalOperator, regions: RegionMap | None, *, deplo
 
 
 def _called(text: str) -> Iterator[str]:
-    """Yield the names of the functions that a program calls, those of the language without their namespaces."""
+    """Yield the names of the functions that a program calls, without a namespace for functions of SPL itself."""
     for match in _CALL.finditer(text):
         if match[1]:
             yield match[1].rpartition("::")[2] if match[1].startswith("spl.") else match[1]
 
 
 def _defined(value: Any) -> Iterator[str]:
-    """Yield the names of the functions of the application in a value; each hides the language's one of its name."""
+    """Yield the names of the functions that an application defines itself, from a parameter's value.
+
+    A call of such a name is not a call of the SPL function with the same name.
+    """
     if is_mapping(value):
         for key, each in value.items():
             if key == "functions" and is_list(each):
@@ -92,7 +99,7 @@ def _defined(value: Any) -> Iterator[str]:
 
 
 def _call_behind(at: str, name: str) -> str:
-    """Return the place of the first call of a function at or after a place in a file; that place if there is none."""
+    """Return the place of the first call of a function at or after `at`; return `at` if the file has no such call."""
     file, line, column = place_of(at)
     try:
         lines = Path(file).read_text(encoding="utf-8").splitlines()

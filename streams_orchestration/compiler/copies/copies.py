@@ -15,10 +15,10 @@ from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, P
 
 
 def enqueue_copies(physical: PhysicalGraph, enqueued: Iterable[Connection]) -> int:
-    """Return the number of copies in queues if every output port sends one tuple.
+    """Return the number of copies that queues take if every output port sends one tuple.
 
-    A splitter sends the tuple into one of its channels. The channel with the most queues counts, where the queues
-    after inner splitters are added to those of the channel.
+    A splitter sends the tuple into one of its channels, and the channel with the most queues is counted. The queues
+    behind an inner splitter are added to the channel that leads to it.
 
     Args:
         physical: the expanded graph.
@@ -40,7 +40,7 @@ def enqueue_copies(physical: PhysicalGraph, enqueued: Iterable[Connection]) -> i
 
 
 _DIRECT = -1, -1
-"""In place of a splitter and a channel: the connection has none."""
+"""The splitter and the channel of a connection that leaves no splitter."""
 
 
 _SERIALIZED = "the consumer is in another PE and gets a tuple of its own from the transport"
@@ -68,12 +68,12 @@ def plan_copies(
 ) -> CopyPlan:
     """Decide whether a tuple passes each connection by reference, as a copy or through a queue, and in which order.
 
-    `constness` says whether the consuming operator gets a mutable tuple; it does where its input port changes tuples. A
-    consumer that changes tuples gets the original only if the output port does not keep it and serves nobody afterwards
-    (rule 82). Splitters are served last, so on a port with a splitter no consumer gets the original. Unless the options
-    say `faithful`, direct consumers are ordered to save copies (rule 90): first those that only read, queues among
-    them, then those that change the tuple, the most expensive copy last. An input port that names the attributes it
-    changes gets a copy of these only.
+    The passing's `constness` is `mutable` if the consumer's input port changes tuples. A consumer that changes tuples
+    gets the original only if the output port does not keep it and serves nobody afterwards (rule 82). Splitters are
+    served last, so on a port with a splitter no consumer gets the original. Unless the options say `faithful`, direct
+    consumers are ordered to save copies (rule 90): first those that only read, queues among them, then those that
+    change the tuple, the most expensive copy last. An input port that names the attributes it changes gets a copy of
+    these only.
     """
     decisions = _Decisions()
     passings: list[Passing] = []
@@ -93,10 +93,9 @@ def plan_copies(
 
 _WHOLE = 1 << 30
 _REMOTELY, _DIRECTLY, _LAST = 0, 1, 1 << 31
-"""Places in the order in which a port serves its consumers (rule 81).
+"""Positions of the consumers of an output port in its serving order (rule 81).
 
-Other PEs come first, then direct consumers and queues, then splitters.
-"""
+Other PEs come first, then direct consumers and queues, then splitters."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +103,7 @@ class _Way:
     """The manner in which tuples get from an output port to a consumer; equal connections share one object."""
 
     passing: Passing | None
-    """The passing; None if the consumer changes tuples, since then the other consumers decide if it gets a copy."""
+    """The passing of this connection; None if the consumer changes tuples, so that the other consumers decide it."""
     place: int
     """The place in the serving order; a consumer that needs a larger copy has a later place."""
     split: bool = False
@@ -187,7 +186,7 @@ class _Port(NamedTuple):
 
 
 class _Decisions(dict[tuple[Any, ...], _Port]):
-    """Decisions about output ports, remembered so that the ports of replicas are decided once."""
+    """A cache of decisions about output ports, so that equal ports of replicas are decided once."""
 
     def __init__(self) -> None:
         self._copies = {reason: _Copies(reason) for reason in (_KEPT, _SPLITTER, _READ_LATER)}
@@ -209,7 +208,7 @@ class _Decisions(dict[tuple[Any, ...], _Port]):
 
 
 class _Copies(dict[Mutates, Passing]):
-    """The passings as a copy for one reason: a key is the copied attributes, and its passing is made on first use."""
+    """A cache of the passings that copy for one reason: copied attributes -> passing."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason

@@ -18,7 +18,7 @@ _NEAR = 0.9
 """The share of moves that go to the machine of a neighbour."""
 
 Target = Callable[[int], int]
-"""A function that chooses the machine to which a piece moves; it returns the piece's own machine for no move."""
+"""A function that chooses the machine to which a piece moves, or the piece's current machine for no move."""
 
 
 def anneal(
@@ -40,7 +40,7 @@ def anneal(
         steps: the number of moves to try.
         heat: the initial temperature, in energies of one machine with an average load.
         deadline: the end in seconds of `time.monotonic`; without it the result is the same every time.
-        target: chooses the machine of a move; by default mostly that of a neighbour, else any.
+        target: chooses the machine of a move; by default mostly a neighbour's machine, else any machine.
     """
     pieces = assignment.pieces
     movable = [piece for piece, pin in enumerate(pieces.pins) if pin < 0]

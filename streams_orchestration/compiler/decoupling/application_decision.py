@@ -24,7 +24,7 @@ from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """A stream from one part to another that a decision makes cross PEs."""
+    """A stream from one part to another, which a decision thereby makes cross PEs."""
 
     outlet: Outlet
     sender: int
@@ -35,10 +35,10 @@ class Crossing:
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """The operators of a PE, divided into parts that are to be PEs; streams lead to later parts only."""
+    """The division of a PE's operators into parts that become PEs. Streams lead only to later parts."""
 
     parts: tuple[tuple[int, ...], ...]
-    """The operators of each part; a part comes after those that feed it."""
+    """The operators of each part; a part comes after the parts that feed it."""
     loads: tuple[float, ...]
     """The load of each part, in the unit of the problem."""
     crossings: tuple[Crossing, ...]

@@ -33,15 +33,15 @@ class Outlet:
     readers: tuple[int, ...]
     """The names of the readers in the problem."""
     outside: bool
-    """True if an operator outside of the problem reads it, so that it is written in any case."""
+    """True if an operator outside of the problem reads the outlet, so that its stream is written in any case."""
     tuples: float | None
-    """The tuples a second; None if they were not measured. Then the outlet must not be cut (rule Q4)."""
+    """The tuples that leave the outlet in a second; None if unmeasured. An unmeasured outlet is never cut (rule Q4)."""
     size: float
-    """The bytes of a tuple."""
+    """The size of a tuple in bytes."""
     send: float
-    """The load of writing it, in percent of a processor; 0 if it is written in any case."""
+    """The load of writing the stream, in percent of a processor; 0 if it is written in any case."""
     receive: float
-    """The load of reading it, in percent of a processor, for each reader in another PE."""
+    """The load of reading the stream, in percent of a processor, for each reader in another PE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class _Builder:
             self.read_by[_output(each)].append(each)
 
     def outlets(self) -> Iterator[Outlet]:
-        """Yield the outlets that operators of the problem read."""
+        """Yield the outlets that are read by operators of the problem."""
         for output, connections in sorted(self.readers.items()):
             inside = tuple(dict.fromkeys(each.target for each in connections if each.target in self.scope))
             if inside:
@@ -170,13 +170,13 @@ class _Builder:
                 yield Outlet(output, inside, outside, tuples, size, 0.0 if outside else send, receive)
 
     def leaves(self, output: PeOutputPort) -> bool:
-        """Return True if an operator outside of the problem reads an outlet."""
+        """Return True if an operator outside of the problem reads the stream of an outlet."""
         return output in self.exported or any(each.target not in self.scope for each in self.readers[output])
 
     def carried(self, output: PeOutputPort) -> tuple[float | None, float]:
-        """Return the tuples a second, None if they were not measured, and the bytes of a tuple of an outlet.
+        """Return the rate of an outlet in tuples a second, and the bytes of a tuple; the rate is None if unmeasured.
 
-        For a splitter channel, these are the tuples that its reader got, or an even share.
+        For a splitter channel, the rate is the one that its reader measured, or else an even share of the port's rate.
         """
         port = output.operator, output.port
         rate, size = self.costs.tuples.get(port), self.costs.sizes.get(port)

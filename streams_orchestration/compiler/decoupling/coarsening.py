@@ -15,7 +15,7 @@ def coarser(pieces: Pieces, heaviest: float, chance: Random) -> tuple[Pieces, li
     Args:
         pieces: the pieces.
         heaviest: the highest weight of a pair.
-        chance: the random generator for the order in which pieces choose.
+        chance: the random generator for the order in which pieces choose a partner.
 
     Returns:
         The pairs, and for every piece the number of its pair; None if hardly any pieces can be paired.

@@ -54,13 +54,13 @@ class Contraction:
         return self.flow.params.forward
 
     def sent(self) -> Iterator[tuple[int, int]]:
-        """Yield (class of an operator or tee, class of its output) for those whose two classes differ."""
+        """Yield the class of a node and the class of its output, for each operator or tee where the two differ."""
         for node, executes, output in zip(self.flow.nodes, self.executes, self.outputs, strict=True):
             if executes != output and node.kind not in SINKS:
                 yield executes, output
 
     def along_the_flow(self) -> list[int]:
-        """Return the classes in topological order, as far as the graph has no cycles."""
+        """Return the classes in topological order; within a cycle, the order is arbitrary."""
         successors: list[list[int]] = [[] for _ in self.weights]
         for source, target in dict.fromkeys(self.sent()):
             successors[source].append(target)

@@ -18,7 +18,7 @@ LEAST_LOAD = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class FlowNode:
-    """An operator of the document, or an implicit tee."""
+    """An operator of the problem's document, or a tee that is added where a stream has several readers."""
 
     operation: Operation
     """The operator; for an implicit tee, the operator whose stream fans out."""
@@ -27,10 +27,10 @@ class FlowNode:
     cpu: float
     recv_cpu: float
     send: float
-    """The load of sending its output to another machine, without the penalty (rule Q15)."""
+    """The load of sending the node's output to another machine, without the penalty (rule Q15)."""
     receive: float
     stays: str
-    """The reason why its output must stay on its machine, empty if it may be sent (rules Q4, Q13)."""
+    """The reason why the node's output must stay on its machine; empty if it may be sent (rules Q4, Q13)."""
     implicit: bool = False
 
     @property
@@ -62,7 +62,7 @@ class Dataflow:
         return [reader for reader in self.readers[node] if self.nodes[reader].kind == "tee"]
 
     def receives_at_output(self, node: int) -> bool:
-        """Return True if a node receives on the machine of its output, as a network to the same machine does."""
+        """Return True if a node's receiving load falls on the machine of its output: it is a network in one machine."""
         return self.nodes[node].kind == "net_self"
 
     def price(self, node: int) -> tuple[float, float]:

@@ -21,8 +21,8 @@ _SOME_STARTS = 6
 def solve_task(task: SolverTask, report: Callable[[SolverProgress], None]) -> None:
     """Search, prove cheap bounds, then solve the integer program if it is small enough.
 
-    Every better decision or bound is reported at once, since the time may end at any moment. Problems of two machines
-    skip search and bounds: the program alone is faster.
+    Every better decision or bound is reported at once, since the time may end at any moment. For two machines, search
+    and bounds are skipped, since the integer program alone is faster.
     """
     effort = _Effort(task, report)
     if not task.solvable:
@@ -80,7 +80,7 @@ class _Effort:
     def prove_distances(self, seconds: float) -> None:
         """Raise the lower bound with `spreading_bound`.
 
-        It is left as it is if the task needs no bound, or if there is no decision yet or one that is good enough.
+        Nothing happens if the task needs no bound, if there is no decision yet, or if the decision is good enough.
         """
         best, evaluation = self.search.best, self.search.evaluation
         if self._proves and best is not None and not self.close():

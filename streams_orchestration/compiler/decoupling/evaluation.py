@@ -18,7 +18,8 @@ def machine_counts(
 ) -> tuple[int, ...]:
     """Return the number of machines of each group, if groups share a budget of machines (rule Q7).
 
-    The numbers have the smallest peak load plus `epsilon` times the sum of loads, then the smallest sum.
+    The numbers minimise the peak load of a machine plus `epsilon` times the sum over groups of a machine's load. Among
+    equal results, they minimise that sum.
 
     Args:
         loads: the load of each group.
@@ -52,7 +53,10 @@ def machine_counts(
 
 
 def _spend(counts: list[int], loads: Sequence[float], shared: Sequence[int], spare: int) -> None:
-    """Give each spare machine to the group where it lowers the sum most."""
+    """Give each spare machine to the group where it lowers the load of a single machine most.
+
+    Change `counts` in place.
+    """
 
     def gain(number: int) -> float:
         return loads[number] / counts[number] - loads[number] / (counts[number] + 1)
@@ -121,8 +125,8 @@ def executions(flow: Dataflow, outputs: Sequence[int]) -> list[int]:
 def evaluate(flow: Dataflow, outputs: Sequence[int]) -> Evaluation:
     """Compute the loads and the objective of a decision from the rules alone.
 
-    Sources and sinks are charged like all others (rule Q3). The receiving half of a network to oneself is charged where
-    its output goes. A crossing costs both of its machines; an existing network is redirected at no cost.
+    Sources and sinks are charged like all others (rule Q3). The receiving half of a network within one machine is
+    charged where its output goes. A crossing costs both of its machines; an existing network is redirected at no cost.
     """
     params = flow.params
     executes = executions(flow, outputs)

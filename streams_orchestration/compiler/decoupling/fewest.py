@@ -26,21 +26,21 @@ _STEPS = 400
 """The number of moves to try for each class, up to `_MOST` in all."""
 _MOST = 60_000
 _HEAVY = 20
-"""The highest number of classes that are checked for exceeding every machine."""
+"""The highest number of classes for which the compiler checks whether they overload every machine."""
 _SECONDS = 30.0
-"""The seconds for one such check, which solves a linear program."""
+"""The time limit of one such check in seconds; a check solves a linear program."""
 _SAME = 1e-9
-"""The relative difference that counts as rounding."""
+"""The relative difference of two loads that counts as rounding."""
 
 
 def fewest_machines(problem: Problem, capacity: float, *, most: int, solver: SolverChoice = "highs") -> Decision:
-    """Return a decision with the fewest machines among those without a load above the capacity.
+    """Return a decision with the fewest machines such that no machine's load exceeds the capacity.
 
-    With that many machines, it has the smallest peak load, then the smallest sum. Operators that overload any machine
-    count as if they just filled one, so that the others keep within the capacity.
+    Among decisions with that many machines, it has the smallest peak load, then the smallest sum. An operator that
+    overloads any machine counts as if it just filled one, so that the other machines keep within the capacity.
 
     Args:
-        problem: a checked problem; its number of machines does not count.
+        problem: a checked problem; its own number of machines is ignored.
         capacity: the largest load of a machine.
         most: the most machines. If they are not enough, the decision with the smallest peak load is returned.
         solver: HiGHS, or a search.
@@ -106,7 +106,10 @@ def best_use(problem: Problem, *, solver: SolverChoice = "highs") -> Decision:
 
 
 def _approached(problem: Problem, steps: int) -> Decision | None:
-    """Return a good decision by filling machines and then by `steps` moves per class; None if filling finds none."""
+    """Return a good decision, found by filling machines and then trying `steps` moves per class.
+
+    The result is None if filling finds no legal decision.
+    """
     flow = dataflow(problem)
     contraction = contract(flow)
     search = Search(contraction)

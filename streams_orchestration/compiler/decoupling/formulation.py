@@ -14,9 +14,9 @@ from streams_orchestration.compiler.decoupling.evaluation import evaluate
 
 Term = tuple[pulp.LpVariable, float]
 SCALE = 1000.0
-"""The sum of all loads in the program, which makes the solver's tolerances mean the same for every problem."""
-NOTHING = 1e-200
-"""A load that counts as 0."""
+"""The sum to which all loads are scaled, so that the solver's absolute tolerances suit every problem."""
+_LEAST_TOTAL = 1e-200
+"""The least total load by which the program divides, so that a problem without load does not divide by zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,16 @@ class Formulation:
     """The variables and rows of the integer program.
 
     There is one binary variable per class for two machines, else one per class and machine. The objective is the
-    largest load, plus the sum of loads with the weight that the problem gives it. With `at_most` the program instead
-    minimises the sum of loads, with that largest objective: the second step of a lexicographic solution (Q9).
+    largest load, plus the sum of loads with the weight that the problem gives it. If `at_most` is given, the program
+    instead minimises the sum of loads while the objective is at most that value. This is the second step of a
+    lexicographic solution (Q9).
     """
 
     def __init__(self, contraction: Contraction, at_most: float | None = None) -> None:
         self._contraction = contraction
         self._machines = range(len(contraction.machines))
         params = contraction.flow.params
-        self.scale = SCALE / max(sum(contraction.weights), LEAST_LOAD * self._crossing(), NOTHING)
+        self.scale = SCALE / max(sum(contraction.weights), LEAST_LOAD * self._crossing(), _LEAST_TOTAL)
         self.program = pulp.LpProblem("decoupling", pulp.LpMinimize)
         self._rows = 0
         self._place()
@@ -138,9 +139,9 @@ class Formulation:
         return loads
 
     def _fan(self, number: int, fan: Fan, loads: list[list[Term]]) -> None:
-        """Add the load of a send and its receipts.
+        """Add the loads of a send and of its receipts to the machines.
 
-        Its variables become integers if those of the classes are (rule Q5).
+        The variables of the send are integral whenever the variables of the classes are (rule Q5).
         """
         source = self._where[fan.source]
         arrives = [self._variable(f"t{number}_{machine}", most=1) for machine in self._machines]

@@ -102,8 +102,8 @@ class Search:
         machines = len(contraction.machines)
         self._ordered = params.forward or hops is not None or bool(contraction.apart)
         self._usable = machines if hops is None else min(machines, hops + 1)
-        """The number of machines to use; if streams lead to higher machines only, so many cannot exceed the latency
-        budget."""
+        """The number of machines to use. With a latency budget it is at most one more than the allowed hops, so that no
+        path along increasing machines has too many."""
         self._pieces = Pieces(contraction.weights, contraction.pins, contraction.fans, machines, params.tee == "exact")
         self._fillings: list[list[int]] | None = None
         """The best legal fillings, best first; None before they are made."""
@@ -185,7 +185,10 @@ class Search:
         return self._fillings
 
     def _clusters(self, chance: Random) -> tuple[list[Pieces], list[list[int]]]:
-        """Return levels of ever coarser clusters, and the numbers of each level's pieces in the next level."""
+        """Return ever coarser levels of clusters.
+
+        Each level comes with the number of its pieces' clusters in the next one.
+        """
         levels = [self._pieces]
         maps: list[list[int]] = []
         total, machines = sum(self._pieces.weights), self._pieces.machines

@@ -25,9 +25,9 @@ _EXACT = 300
 _CLOSE = 1e-4
 """The default relative gap for larger problems."""
 _HUGE = 3000
-"""The highest number of binary variables, with more than two machines, for which that gap is the default."""
+"""The highest number of binary variables, for more than two machines, up to which `_CLOSE` is the default gap."""
 _ROUGH = 0.01
-"""The default relative gap for even larger problems."""
+"""The default relative gap for problems with more binary variables than `_HUGE`."""
 _SAME = 1e-7
 """Relative difference between objective and bound that counts as rounding of the solver (rule Q16)."""
 
@@ -37,7 +37,7 @@ def solve(
 ) -> Decision:
     """Return the best decision that can be found in time.
 
-    It is never worse than everything on one machine, if that is allowed.
+    It is never worse than placing everything on one machine, if the constraints allow that.
 
     Args:
         problem: a checked problem.

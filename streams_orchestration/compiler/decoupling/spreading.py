@@ -26,8 +26,8 @@ def spreading_bound(
 ) -> float:
     """Return a bound on the objective by a linear program with row generation.
 
-    An edge has length 1 if its ends are on different machines, else 0. The machine of an operator pays for
-    every operator at distance 0 and for every edge that leaves those; that is at most the largest load. All machines
+    An edge has length 1 if its ends are on different machines, else 0. The machine of an operator pays for every
+    operator at distance 0 and for every edge that leaves this set; the sum is at most the largest load. All machines
     together pay all loads and both sides of all sends. With lengths between 0 and 1 and distances along shortest paths,
     this holds for every decision, so the least objective of the relaxation is a bound.
 

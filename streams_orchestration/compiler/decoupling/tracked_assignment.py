@@ -17,7 +17,7 @@ class Pieces:
     fans: Sequence[Fan]
     machines: int
     exact: bool
-    """True if a fan sends once for each destination, False if once in all (rule Q5)."""
+    """True if a fan costs one send for each destination, False if it costs one send in total (rule Q5)."""
 
 
 class TrackedAssignment:

@@ -55,7 +55,7 @@ def build_program(
         compilation: the application.
         pe: one of its PEs.
         units: its units of recovery; computed if None.
-        connections: those of the PE, from `connections_by_pe`; computed if None.
+        connections: the numbers of the PE's connections, from `connections_by_pe`; computed if None.
 
     Raises:
         CannotRunError: an operator has no implementation or no schema, or a loop goes through the PE.
@@ -148,7 +148,7 @@ class _Cut:
     def _reaches(
         self, remote: Mapping[int, list[InputStream]], breaks: set[tuple[int, int]]
     ) -> dict[int, tuple[int, ...]]:
-        """Return the operators that every task runs, by the operator with which the task begins."""
+        """Map each operator with which a task begins to all operators that the task runs."""
         homes = {i for i in self.graph.members if self.graph.is_source(i)} | set(remote) | {o for o, _ in breaks}
         # what nothing feeds is drained and ended nevertheless
         homes |= {i for i in self.graph.members if not self.graph.is_fed(i)}
@@ -156,7 +156,10 @@ class _Cut:
         return {home: producers_first(reached((home,), calls), calls) for home in homes}
 
     def _shared(self, reach: Mapping[int, tuple[int, ...]], breaks: set[tuple[int, int]]) -> set[int]:
-        """Return the stateful operators that several tasks would run, without those downstream of another one."""
+        """Return the stateful operators that several tasks would run.
+
+        Of two such operators on one path, only the upstream one is returned.
+        """
         tasks = Counter(operator for part in reach.values() for operator in part)
         shared = {operator for operator, count in tasks.items() if count > 1 and self.graph.stateful[operator]}
         calls = self._calls(breaks)

@@ -22,7 +22,7 @@ from streams_orchestration.operators.implementation import ImplementationError, 
 
 
 def wishes_of(compilation: Compilation) -> tuple[HostWish, ...]:
-    """Return the wishes of the hosts that have any, ascending (rules 36, 37, 51, 53)."""
+    """Return the placement wishes of the hosts that have any, ascending by host number (rules 36, 37, 51, 53)."""
     pes = compilation.fusion.pes
     wishes = _placed(compilation)
     if len({pe.host for pe in pes}) > 1:
@@ -35,7 +35,10 @@ def wishes_of(compilation: Compilation) -> tuple[HostWish, ...]:
 
 
 def _placed(compilation: Compilation) -> dict[int, HostWish]:
-    """Return the machine or the tags that the operators of a host name; the first one that names any counts."""
+    """Return the machine or the tags that operators require for each host.
+
+    The first operator that names any decides.
+    """
     physical, logical = compilation.physical, compilation.logical
     tags = {pool.name: pool.tags for pool in physical.host_pools}
     wishes: dict[int, HostWish] = {}
@@ -52,7 +55,7 @@ def _placed(compilation: Compilation) -> dict[int, HostWish]:
 
 
 def _shared_tags(compilation: Compilation, tags: Mapping[int, tuple[str, ...]]) -> dict[int, tuple[str, ...]]:
-    """Return the tags of `hostExlocation` of each host that other hosts have, too.
+    """Return for each host the `hostExlocation` tags that some other host has, too.
 
     Args:
         compilation: the application.
@@ -71,9 +74,9 @@ def _shared_tags(compilation: Compilation, tags: Mapping[int, tuple[str, ...]]) 
 
 
 def plan_deployment(compilation: Compilation) -> DeploymentPlan:
-    """Cut the PEs into programs, and find their units of recovery, the sinks, and where sources begin.
+    """Cut the PEs into programs, and find their units of recovery, the sinks, and the initial positions of sources.
 
-    For an application that cannot run here, the plan holds only the reason, since it may be compiled only.
+    For an application that cannot run here, the plan holds only the reason; it can still be compiled and inspected.
     """
     try:
         _check_runnable(compilation.logical)

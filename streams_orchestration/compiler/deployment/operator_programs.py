@@ -18,7 +18,7 @@ class OperatorPrograms:
     """The programs of the operators of one PE that was cut into tasks."""
 
     def __init__(self, graph: PeGraph, streams: PeStreams, breaks: set[tuple[int, int]]) -> None:
-        """Collect what all operators need.
+        """Keep the data from which `of` builds the program of any operator.
 
         Args:
             graph: the graph of the PE.
@@ -71,7 +71,7 @@ class OperatorPrograms:
         return role_in(self.graph.compilation, found)
 
     def _entries(self, index: int) -> dict[int, str]:
-        """Return the numbers of the operator's event-time connections, with the names of their streams."""
+        """Map the number of each event-time connection into an operator to the name of its stream."""
         found = self.graph.event_time.get(index)
         connections = self.graph.physical.connections
         names: dict[int, str] = {}

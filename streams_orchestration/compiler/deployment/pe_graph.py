@@ -16,7 +16,7 @@ from streams_orchestration.operators.implementation import keeps_tuples
 def connections_by_pe(compilation: Compilation) -> dict[int, list[int]]:
     """Map each PE to the numbers of the connections that begin or end in it.
 
-    They are in the order in which output ports serve their consumers (`CopyPlan.order`).
+    The numbers are in the order in which output ports serve their consumers (`CopyPlan.order`).
     """
     by_pe: dict[int, list[int]] = {pe.id: [] for pe in compilation.fusion.pes}
     pe_of = compilation.fusion.pe_of
@@ -38,7 +38,7 @@ class PeGraph:
         Args:
             compilation: the application.
             pe: one of its PEs.
-            connections: those of the PE, from `connections_by_pe`.
+            connections: the numbers of the PE's connections, from `connections_by_pe`.
 
         Raises:
             ImplementationError: an operator cannot be imported.
@@ -87,7 +87,7 @@ class PeGraph:
         return own_state or round_robin or self._keeps_watermark(operator)
 
     def _keeps_watermark(self, operator: int) -> bool:
-        """Return True if the watermark that the operator sends on depends on more than the batch that enters it."""
+        """Return True if the operator's output watermark depends on state, and not only on the batch that arrives."""
         event_time = self.event_time.get(operator)
         if event_time is not None and event_time.imports:
             return True  # any number of streams may be exported to it

@@ -61,12 +61,12 @@ class PeStreams:
         return streams
 
     def _shows_uncommitted(self, operator: int) -> bool:
-        """Return True if operators outside of its region may read an operator's streams before an epoch is complete."""
+        """Return True if readers outside of an operator's region may read its streams before an epoch is complete."""
         logical = self.graph.compilation.logical.operators[self.graph.physical.operators[operator].logical]
         return logical.uncommitted and self.graph.compilation.regions.region_of[operator] >= 0
 
     def uncommitted(self) -> tuple[str, ...]:
-        """Return the written streams that PEs outside of the unit read before the epoch is complete."""
+        """Return the written streams that PEs of other units may read before the epoch is complete."""
         consumers = self.consumers()
         return tuple(
             sorted(

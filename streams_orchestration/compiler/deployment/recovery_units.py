@@ -31,7 +31,7 @@ def recovery_units(compilation: Compilation) -> tuple[Unit, ...]:
 
 
 class _Parts:
-    """Sets of PEs that are reset together, by their numbers in the plan."""
+    """Sets of PEs that are reset together, by the positions of the PEs in the plan."""
 
     def __init__(self, compilation: Compilation) -> None:
         regions, pes = compilation.regions, compilation.fusion.pes
@@ -47,7 +47,7 @@ class _Parts:
                 self.successors[self.place[source]].add(self.place[target])
 
     def regions_of(self, places: Iterable[int]) -> set[int]:
-        """Return the regions that the PEs at some places belong to."""
+        """Return the regions of some PEs, which are given by their positions in the plan."""
         return set[int]().union(*(self.regions[place] for place in places))
 
 
@@ -84,13 +84,13 @@ def _circles(successors: Sequence[Iterable[int]]) -> list[list[int]]:
 
 
 def _driven(compilation: Compilation, numbers: Set[int]) -> list[int]:
-    """Return the operator-driven regions among several regions of one unit; empty if there is only one region."""
+    """Return the operator-driven regions of a unit of several regions; empty for a unit of a single region."""
     driven = [number for number in sorted(numbers) if compilation.regions.expanded[number].trigger == "operatorDriven"]
     return driven if len(numbers) > 1 else []
 
 
 def _unit(compilation: Compilation, parts: _Parts, places: Sequence[int]) -> Unit:
-    """Return the unit of one or several regions, with the shortest period and the largest other values (A29)."""
+    """Return the unit of one or several regions, with their shortest period and their largest other values (A29)."""
     pes = tuple(sorted(parts.ids[place] for place in places))
     regions = [compilation.regions.expanded[number] for number in sorted(parts.regions_of(places))]
     if not regions:

@@ -18,7 +18,7 @@ REGION_TINTS = (
     ("#fde2ec", "#be185d"),
     ("#dcf3f7", "#0e7490"),
 )
-"""(fill, line) of regions 0, 1, ..., repeated."""
+"""The fill and line colours of consistent regions 0, 1, ...; further regions begin with the first colours again."""
 AUTONOMOUS = ("#f4f6f8", "#94a3b8")
 WIRES = {"": "#475569", "reference": "#475569", "copy": "#d9480f", "enqueue": "#b7791f", "serialize": "#0f172a"}
 MEANING = {
@@ -28,7 +28,7 @@ MEANING = {
     "serialize": "over the transport",
 }
 EVENT_TIME = "#0891b2"
-"""The colour of the second, thin line along streams with watermarks, and of clocks."""
+"""The colour of clock signs, and of the thin second line along streams with watermarks."""
 FONT = "ui-sans-serif, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 LEGEND = 26.0
 
@@ -38,8 +38,8 @@ def draw_svg(drawn: Stages, fitted: float | None = None) -> str:
 
     Args:
         drawn: the stages so far.
-        fitted: usual width in pixels of the place where the image is shown. A wider image is scaled down to the place.
-            None keeps the image's own size.
+        fitted: the usual width in pixels of the page area that shows the image. A wider image is scaled down to that
+            area. None keeps the image's own size.
     """
     shown = picture(drawn)
     legend = _legend(drawn, shown)
@@ -164,7 +164,7 @@ def _tint(region: int) -> tuple[str, str]:
 
 
 def _legend(drawn: Stages, shown: Picture) -> list[tuple[float, str]]:
-    """Return the width and the SVG of a legend with every sign of the picture."""
+    """Return each entry of the legend as its width and its SVG; it explains only signs that the picture has."""
     cells: list[tuple[float, str]] = []
 
     def add(symbol: str, text: str) -> None:

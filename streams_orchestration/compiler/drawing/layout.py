@@ -16,7 +16,7 @@ SWEEPS = 24
 
 @dataclass(frozen=True, slots=True)
 class Layout(Generic[Node]):
-    """The positions of all boxes and edges, in the units of the sizes; y grows downwards."""
+    """The positions of all boxes and edges, in the units in which the sizes of boxes are given; y grows downwards."""
 
     corners: dict[Node, Point]
     """Top left corner of every node."""

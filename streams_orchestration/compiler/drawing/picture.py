@@ -27,10 +27,10 @@ class Box:
     height: float
     lines: tuple[str, ...]
     region: int = -1
-    """Consistent region, -1 when autonomous or not known yet."""
+    """The number of the consistent region; -1 for an autonomous operator, or while regions are unknown."""
     tip: str = ""
     clock: bool = False
-    """True for an operator where event time begins."""
+    """True for an operator where event time begins; it is drawn with a clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,16 @@ class Wire:
     points: tuple[Point, ...]
     passing: Literal["", "reference", "copy", "enqueue", "serialize"] = ""
     queue: bool = False
-    """True if it ends in a queue."""
+    """True if the connection ends in a queue."""
     arrow: bool = True
     tip: str = ""
     event_time: bool = False
-    """True if watermarks go along it."""
+    """True if the connection carries watermarks."""
 
 
 @dataclass(slots=True)
 class Picture:
-    """The boxes, wires and signs of a drawing; lengths in pixels."""
+    """The boxes, wires and signs of a drawing; all lengths are in pixels."""
 
     width: float = 0.0
     height: float = 0.0
@@ -96,7 +96,7 @@ class _Painter:
         ]
         timed = drawn.event_time.operators if drawn.event_time and physical else ()
         self.timed = {number for each in timed for number in each.connections}
-        """The event-time connections."""
+        """The numbers of the connections that carry watermarks."""
         queues = drawn.threads.queues if drawn.threads else ()
         self.queued = {(queue.operator, queue.port) for queue in queues}
         pairs = drawn.fusion.networks if drawn.fusion else ()
@@ -224,7 +224,7 @@ class _Painter:
 
 
 class _Group:
-    """One PE laid out by itself; without a fusion plan, the whole graph."""
+    """One PE with its operators, laid out separately. Without a fusion plan, the group is the whole graph."""
 
     def __init__(self, painter: _Painter, members: tuple[int, ...], pe: ProcessingElement | None) -> None:
         self.members = members

@@ -16,7 +16,10 @@ _TICKS = {"Milliseconds": 1_000, "Microseconds": 1_000_000, "Nanoseconds": 1_000
 
 
 class TimeAttribute(NamedTuple):
-    """An event-time attribute with its type and resolution. Graphs merge only if all three are equal (EV8)."""
+    """An event-time attribute with its type and resolution.
+
+    Graphs merge only if name, type and resolution are equal (EV8).
+    """
 
     attribute: str
     type: str

@@ -29,14 +29,14 @@ from streams_orchestration.operators.event_time.clause import (
 )
 
 _TIMELY = re.compile(r"\s*(paneTime|Max)\s*\(", re.IGNORECASE)
-"""Pattern of `paneTime(` and `Max(`. An output with another event time is late downstream of the Aggregate (EV37)."""
+"""Pattern of `paneTime(` and `Max(`, the expressions of an Aggregate whose results are not late downstream (EV37)."""
 _END = re.compile(r"\s*intervalEnd\s*\(")
 _SHOWN = 3
 _MANY_PANES = 10_000
 
 
 def check_event_time(logical: LogicalGraph, reaches: Sequence[Reach]) -> list[Diagnostic]:
-    """Return the findings on the event-time graphs of an application, and on all that needs event time."""
+    """Return the findings on the event-time graphs of an application, and on the parameters that need event time."""
     return list(_Checks(logical, reaches).findings())
 
 
@@ -51,11 +51,14 @@ class _Checks:
         self.using: dict[int, list[EventTimeUse]] = {}
         """The parameters that need event time, by operator."""
         self.faulty: list[int] = []
-        """The operators with a wrong window clause; a correct one might need event time."""
+        """The operators with a wrong window clause. The corrected clause might need event time."""
         self.doubtful = self._behind_faults()
 
     def _behind_faults(self) -> set[int]:
-        """Return the operators that event time might reach if all annotations and Imports were correct."""
+        """Return the operators downstream of faulty annotations and Imports.
+
+        Event time might reach them once corrected.
+        """
         reaches = self.index.reaches
         consumers: dict[int, list[int]] = {operator.index: [] for operator in self.logical.operators}
         for each in self.logical.connections:
@@ -112,7 +115,10 @@ class _Checks:
                 self.using[operator.index] = uses
 
     def need(self, operator: LogicalOperator, use: EventTimeUse) -> Iterator[Diagnostic]:
-        """Check that event time arrives where a parameter needs it, and that its lengths are whole ticks."""
+        """Check that event time arrives where a parameter needs it.
+
+        Also check that the lengths of time in the parameter are whole ticks.
+        """
         entered = self.index.entered.get(operator.index, {})
         wanted = [port for port in use.ports if port not in entered]
         if not entered and operator.index in self.doubtful:
@@ -144,7 +150,7 @@ class _Checks:
                 yield _at(operator, "SO0806", f"completeWithin needs event time, and none arrives: {reason}")
 
     def interleaved(self) -> Iterator[Diagnostic]:
-        """Yield a finding for each source that is told to read files in order of event time, but has no event time."""
+        """Yield a finding for each source that should read files in order of event time, but has no event time."""
         for operator in self.logical.operators:
             reads_files = operator.standard and operator.kind == "FileSource" and not operator.inputs
             if reads_files and is_true(operator.parameters.get("interleave")) and operator.event_time is None:
@@ -152,21 +158,24 @@ class _Checks:
                 yield _at(operator, "SO0806", message, "interleave")
 
     def has_attribute(self, operator: int, port: int, reach: Reach) -> bool:
-        """Return True if every stream at an input port has the event-time attribute, with the type that it has."""
+        """Return True if all streams into a port have the event-time attribute with the type of its annotation."""
         sources = (each[:2] for each in self.index.incoming(operator) if each.target_port == port)
         schemas = [self.logical.operators[source].outputs[number].schema for source, number in sources]
         schemas += (link.schema for link in self.logical.imports if (link.operator, link.port) == (operator, port))
         return all(attribute_type(schema, reach.time.attribute) == reach.time.type for schema in schemas)
 
     def loops(self, reach: Reach) -> Iterator[Diagnostic]:
-        """Yield a warning for each connection that is left out, since it closes a loop (EV12)."""
+        """Yield a warning for each connection that event time does not follow, since it would close a loop (EV12)."""
         for ends in reach.left_out:
             source, target = self.logical.operators[ends.source], self.logical.operators[ends.target]
             message = f"the stream of {source.name} comes back to input port {ends.target_port}, without watermarks"
             yield _at(target, "SO0805", message)
 
     def behind_annotations(self, reach: Reach) -> Iterator[Diagnostic]:
-        """Check for each annotation that operators downstream of it use event time, in time and in few calls."""
+        """Check for each annotation that operators downstream use its event time.
+
+        Also warn about results that would be late, and about operators that would be called for every single tuple.
+        """
         consumers: dict[int, list[int]] = {number: [] for number in sorted(reach.operators)}
         for ends in reach.connections:
             consumers[ends.source].append(ends.target)
@@ -185,7 +194,7 @@ class _Checks:
             yield from self.late_result(self.logical.operators[number], reach)
 
     def late_result(self, operator: LogicalOperator, reach: Reach) -> Iterator[Diagnostic]:
-        """Warn if an Aggregate's results get an event time that the next operators find late (EV37)."""
+        """Warn if the results of an Aggregate get an event time that is late for the operators downstream (EV37)."""
         output, attribute = operator.parameters.get("output", {}), reach.time.attribute
         if operator.kind != "Aggregate" or not operator.standard or operator.event_time or not is_mapping(output):
             return
@@ -207,7 +216,11 @@ class _Checks:
             yield _at(operator, "SO0808", f"minimumGap is 0, and {names} would be called for every single tuple")
 
     def takes_whole_batches(self, operator: LogicalOperator) -> bool:
-        """Return True for Spark queries, for standard sinks without use of event time, and for `places_watermarks`."""
+        """Return True if an operator is called with whole batches, whatever watermarks they hold.
+
+        These are Spark queries, standard sinks that do not use event time, and operators for which `places_watermarks`
+        is true.
+        """
         sink = operator.standard and not operator.outputs and operator.index not in self.using
         return sink or operator.engine == "dataframe" or places_watermarks(operator)
 

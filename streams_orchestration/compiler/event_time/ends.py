@@ -19,7 +19,7 @@ class EventTimeEnd(NamedTuple):
 
 
 class EventTimeIndex:
-    """The reach of annotations, by operator and port."""
+    """An index of the operators and ports that event time reaches from the annotations."""
 
     def __init__(self, logical: LogicalGraph, reaches: Sequence[Reach]) -> None:
         self.logical = logical
@@ -27,7 +27,7 @@ class EventTimeIndex:
         self.of_operator: dict[int, list[Reach]] = {}
         self.of_port: dict[tuple[int, int], list[Reach]] = {}
         self.entered: dict[int, dict[int, Reach]] = {}
-        """For each operator, the input ports that event-time connections enter, with the attribute."""
+        """Operator -> its input ports that event-time connections enter, each with the event-time attribute."""
         self._into: dict[int, list[Ends]] = {}
         for reach in reaches:
             for number in reach.operators:
@@ -89,7 +89,7 @@ class EventTimeIndex:
         return f"it ends at {source.name}: {self.lacking(connection.source, connection.source_port, reach)}"
 
     def lacking(self, operator: int, port: int, reach: Reach) -> str:
-        """Return in words that an output port does not have the attribute with its type."""
+        """Return a phrase that says why an output port lacks the event-time attribute with its type."""
         schema, time = self.logical.operators[operator].outputs[port].schema, reach.time
         if schema is None:
             return f"the tuple type of output port {port} is not known"

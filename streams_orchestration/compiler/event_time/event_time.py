@@ -28,7 +28,7 @@ def map_event_time(logical: LogicalGraph, physical: PhysicalGraph) -> tuple[Even
 
 
 def mode_of(operator: LogicalOperator) -> EventTimeMode:
-    """Return the origin of an operator's watermark (EV17, EV19, EV23, EV62)."""
+    """Return the watermark mode of an operator: the way in which its watermark arises (EV17, EV19, EV23, EV62)."""
     if operator.watermark_mode == "manual":
         return "manual"
     if operator.event_time is not None:
@@ -54,7 +54,10 @@ def _graphs(reaches: Sequence[Reach]) -> tuple[EventTimeGraph, ...]:
 def _operators(
     logical: LogicalGraph, physical: PhysicalGraph, reaches: Sequence[Reach], graphs: Sequence[EventTimeGraph]
 ) -> tuple[EventTimeOperator, ...]:
-    """Return the replicas in graphs: a replica of a connection is in one if its logical connection is (EV11)."""
+    """Return the replicas that are in event-time graphs.
+
+    A physical connection is in a graph if its logical connection is (EV11).
+    """
     if not graphs:
         return ()
     graph_of = {operator: graph.index for graph in reversed(graphs) for operator in graph.operators}

@@ -23,7 +23,7 @@ Port = tuple[int, int]
 
 
 class Ends(NamedTuple):
-    """The two ends of a connection: connections with equal ends are in a graph together, or none of them is."""
+    """The two ends of a connection. Connections with equal ends are either all in a graph, or all outside of it."""
 
     source: int
     source_port: int
@@ -38,7 +38,7 @@ class EventTimeStart:
     operator: int
     time: TimeAttribute
     outputs: tuple[int, ...]
-    """The output ports with the attribute (EV4)."""
+    """The output ports that have the event-time attribute (EV4)."""
     lag: float
     minimum_gap: float
 
@@ -48,7 +48,7 @@ class EventTimeImport(NamedTuple):
 
     name: str
     operator: int
-    """The operator that reads it."""
+    """The operator that reads the Import."""
     port: int
     time: TimeAttribute
 
@@ -67,19 +67,19 @@ class Reach:
     connections: tuple[Ends, ...]
     """The connections in this part, in the order of the logical graph (EV6)."""
     left_out: tuple[Ends, ...]
-    """The connections that would close a loop (EV12)."""
+    """The connections that event time does not follow, since they would close a loop (EV12)."""
     lags: Mapping[int, float]
     """For each operator, the greatest lag that reaches it (EV8); 0 where only Imports bring watermarks."""
     gaps: Mapping[int, float]
-    """For each operator, the greatest least distance of watermarks that reaches it (EV8)."""
+    """For each operator, the largest `minimumGap` of an annotation that reaches it (EV8)."""
     graphs: tuple[tuple[int, ...], ...]
-    """The operators of each graph: what annotations reach together where they meet (EV8)."""
+    """The operators of each graph. Annotations whose operators meet downstream form one graph (EV8)."""
 
 
 def grow(
     logical: LogicalGraph, starts: Iterable[EventTimeStart], imports: Iterable[EventTimeImport] = ()
 ) -> list[Reach]:
-    """Return what annotations and Imports reach: one result for each attribute, type and resolution."""
+    """Return the part of the graph that annotations and Imports reach, for each attribute, type and resolution."""
     by_time: dict[TimeAttribute, tuple[list[EventTimeStart], list[EventTimeImport]]] = {}
     annotated = {operator.index for operator in logical.operators if operator.event_time is not None}
     for start in starts:
@@ -98,7 +98,7 @@ def grow(
 
 
 class _Growth:
-    """The growth of the graphs of one attribute."""
+    """The growth of the graphs of one event-time attribute with its type and resolution."""
 
     def __init__(
         self,
@@ -157,12 +157,12 @@ class _Growth:
         return ports
 
     def streams_of(self, operator: int) -> list[Ends]:
-        """Return the connections from an operator along which event time goes on."""
+        """Return the connections from an operator that carry event time downstream."""
         ports = self.ports_of(operator)
         return list(dict.fromkeys(ends for port in ports for ends in self.following.get((operator, port), ())))
 
     def walk(self) -> dict[int, list[Ends]]:
-        """Return every operator that is reached, with its connections that lead on."""
+        """Map every operator that event time reaches to its connections that carry event time downstream."""
         entered: dict[int, list[Ends]] = {}
         waiting = list(self.first)
         for operator in waiting:
@@ -172,11 +172,10 @@ class _Growth:
         return entered
 
     def without_loops(self, entered: Mapping[int, list[Ends]]) -> tuple[list[Ends], list[Ends]]:
-        """Return the connections that are kept, and those that would close a loop (EV12).
+        """Return the connections that are kept, and the connections that would close a loop (EV12).
 
-        The graph is followed from its starts once more. Connections within a loop into control ports are followed only
-        when nothing else is left, so that they are the ones that come back. A connection to an operator from which its
-        own source is reached already is left out.
+        The graph is followed from its starts once more. Connections within a loop into control ports are followed last,
+        so that these are the ones left out. A connection is left out if its target already leads to its source.
         """
         loop_of = self._loops(entered)
         kept: list[Ends] = []
@@ -226,7 +225,7 @@ class _Growth:
     ) -> dict[int, float]:
         """Return for each operator the greatest value of an annotation that reaches it.
 
-        Annotations go in order of falling values, so the first one that comes to an operator is the greatest.
+        Annotations are followed in order of falling values, so the first one that reaches an operator has the greatest.
         """
         found: dict[int, float] = {}
         origins = [(value(start), start.operator) for start in self.starts]

@@ -34,7 +34,7 @@ def find_imports(logical: LogicalGraph) -> tuple[list[EventTimeImport], list[Dia
 
 
 def _time(link: ImportExport) -> TimeAttribute | tuple[str, str]:
-    """Return the event-time attribute of an Import, or the code and the message of a fault."""
+    """Return the event-time attribute of an Import, or the code and the message of a fault in its parameters."""
     written = link.parameters["eventTime"]
     if not is_mapping(written) or not isinstance(attribute := written.get("attribute"), str):
         return "SO0405", "write {attribute: at}, with `resolution` for a bigint"

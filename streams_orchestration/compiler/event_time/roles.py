@@ -19,8 +19,8 @@ def role_of(
 ) -> EventTimeRole:
     """Return the role of a replica of an operator.
 
-    Tuples without a time are ignored by an annotated operator if its annotation says so, and by all others if one of
-    their graph does (EV54).
+    An annotated operator ignores tuples without a time if its annotation says so. Any other operator ignores them if at
+    least one annotation of its graph says so (EV54).
     """
     graph = graphs.graphs[operator.graph]
     ticks = TimeAttribute(graph.attribute, graph.type, graph.resolution).ticks
@@ -51,10 +51,10 @@ def role_of(
 
 
 def role_in(compilation: Compilation, operator: EventTimeOperator) -> EventTimeRole:
-    """Return the role with which a replica runs: that of `role_of`, without a `maxDrift` for the trigger of a region.
+    """Return the role with which a replica runs: the role of `role_of`, but without `maxDrift` for a region's trigger.
 
-    Only the trigger ends the epochs of its region. If it waited for a source whose consumers wait for such an end,
-    neither would go on (EV65).
+    Only the trigger ends the epochs of its region. If the trigger waited for a source whose consumers wait for the end
+    of an epoch, neither would continue (EV65).
     """
     role = role_of(operator, compilation.event_time, compilation.physical, compilation.logical)
     return replace(role, max_drift=None) if triggers_region(operator.operator, compilation.regions) else role
@@ -109,13 +109,13 @@ def roles_by_operator(
 
 
 def exported_times(compilation: Compilation) -> dict[tuple[int, int], TimeAttribute]:
-    """Return the event time of every output port in an event-time graph, by operator and port."""
+    """Map each (operator, output port) in an event-time graph to its event-time attribute."""
     found = compilation.event_time
     return {(each.operator, port): _time(found, each) for each in found.operators for port in each.outputs}
 
 
 def imported_times(compilation: Compilation) -> dict[int, TimeAttribute]:
-    """Return the event time that Imports take, by the numbers of the Imports in the physical graph."""
+    """Map each Import with event time, by its number in the physical graph, to its event-time attribute."""
     found = compilation.event_time
     return {number: _time(found, each) for each in found.operators for number in each.imports}
 

@@ -41,9 +41,9 @@ from streams_orchestration.compiler.walks import producers_first, reached
 
 
 def event_time_leads_back_to_annotations(done: Stages) -> Iterator[str]:
-    """Check that upstream of each event-time connection an annotation stands, and no connection is missing.
+    """Check that upstream of each event-time connection there is an annotation, and that no connection is missing.
 
-    On the way up, every output port has the attribute with the same type (EV5), no annotated operator is entered
+    On the way upstream, every output port has the attribute with the same type (EV5), no annotated operator is entered
     (EV10), and lags are the greatest (EV8). A connection may be missing only if it would close a loop (EV12).
     """
     logical, physical, result = need(done.logical), need(done.physical), need(done.event_time)
@@ -78,7 +78,7 @@ def event_time_leads_back_to_annotations(done: Stages) -> Iterator[str]:
 
 
 def _wrong_greatest(index: int, found: dict[int, EventTimeOperator], done: Stages) -> Iterator[str]:
-    """Compare lag and gap of an operator with those of its annotation, or of the operators directly before it."""
+    """Yield a contradiction if an operator's lag or gap is not the greatest of its annotation or direct producers."""
     physical, each = need(done.physical), found[index]
     operator = physical.operators[index]
     annotation = need(done.logical).operators[operator.logical].event_time

@@ -38,7 +38,10 @@ def find_starts(logical: LogicalGraph) -> tuple[list[EventTimeStart], list[Diagn
 
 
 def start_of(operator: LogicalOperator, annotation: EventTimeAnnotation) -> EventTimeStart:
-    """Return the start that an annotation makes of its operator. The resolution of a timestamp is its default."""
+    """Return the start of event time at an annotated operator.
+
+    For a timestamp attribute the annotation's resolution is ignored; timestamps always have their default resolution.
+    """
     types = _types(operator, annotation.attribute)
     kind = next(iter(types.values()))
     resolution = None if kind in TIMESTAMPS else annotation.resolution
@@ -113,7 +116,7 @@ def _missing(operator: LogicalOperator, attribute: str) -> tuple[str, str]:
 
 
 def _of_the_guard(operator: LogicalOperator, annotation: EventTimeAnnotation) -> Iterator[tuple[str, str]]:
-    """Check the keys of the guard against times far ahead (EV53)."""
+    """Check `maxAhead` and `aheadOf`, the keys of an annotation that guard against times far in the future (EV53)."""
     if annotation.ahead_of is None:
         if annotation.max_ahead is not None and annotation.max_ahead <= annotation.lag:
             yield (

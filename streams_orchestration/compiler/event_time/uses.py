@@ -35,13 +35,14 @@ class EventTimeUse(NamedTuple):
     ports: tuple[int, ...] = (0,)
     """The input ports whose tuples need the event-time attribute."""
     of_port: bool = False
-    """True if each of these ports needs a stream with watermarks, False if the operator needs one."""
+    """True if each of `ports` needs a stream with watermarks; False if it is enough that one port of the operator has
+    one."""
     window: EventTimeWindow | None = None
     lengths: tuple[tuple[str, Fraction], ...] = ()
-    """Lengths of time that must be whole ticks, by the parameters' names (SO0801)."""
+    """(parameter, length of time in seconds) for each length that must be a whole number of ticks (SO0801)."""
 
     places: bool = True
-    """True if the operator takes batches with watermarks whole."""
+    """True if the operator takes a batch whole, with the watermarks in it, and not in slices between watermarks."""
 
     @property
     def interval(self) -> bool:
@@ -52,7 +53,7 @@ class EventTimeUse(NamedTuple):
         """Check that all lengths are whole ticks.
 
         Raises:
-            WindowClauseError: one is not (SO0801), or is too large (SO0401).
+            WindowClauseError: a length is not a whole number of ticks (SO0801), or is too large (SO0401).
         """
         if self.window is not None:
             self.window.in_ticks(ticks)
@@ -109,7 +110,7 @@ def uses_event_time(operator: LogicalOperator) -> bool:
 
 
 def places_watermarks(operator: LogicalOperator) -> bool:
-    """Return True if a standard operator takes batches with watermarks whole."""
+    """Return True if a standard operator takes a batch whole, with the watermarks in it."""
     if not operator.standard or operator.kind not in PLACES_BY_EVENT_TIME:
         return operator.standard and operator.kind in PLACES_WATERMARKS
     try:
@@ -126,7 +127,7 @@ def windows_in(operator: LogicalOperator) -> list[str]:
 
 
 def may_use(logical: LogicalGraph, operator: LogicalOperator) -> bool:
-    """Return True if an operator may use the watermark, whatever its parameters say: own code, and exported streams."""
+    """Return True if an operator may use the watermark though no parameter says so: user code, exported streams."""
     own = not operator.standard or operator.kind in ("Custom", "JavaOp")
     return own or any(link.operator == operator.index for link in logical.exports)
 
@@ -141,7 +142,7 @@ def _of_query(operator: LogicalOperator, watermarks: Any) -> Iterator[EventTimeU
 
 
 def _lengths(values: Mapping[str, Any], *names: str) -> tuple[tuple[str, Fraction], ...]:
-    """Return the lengths of time in some parameters, exactly as written; other values are left to the operator."""
+    """Return the lengths of time in some parameters, exactly as written; values of other types are skipped."""
     found = ((name, each) for name in names for each in _numbers(values.get(name)))
     return tuple((name, abs(Fraction(repr(each)))) for name, each in found)
 

@@ -22,7 +22,7 @@ def code_explanation(code: str, diagnostics: Iterable[Diagnostic] | None = None)
 
     Args:
         code: a code of `CODES`, in any case.
-        diagnostics: all diagnostics of the application; None where there is none.
+        diagnostics: all diagnostics of the application; None without an application.
 
     Raises:
         UnknownSubjectError: there is no such code.

@@ -40,7 +40,7 @@ def decisions(compilation: Compilation) -> dict[str, tuple[Section, ...]]:
 
 
 def _grouped(decided: Iterable[Decision]) -> Iterator[Section]:
-    """Join the subjects with equal facts."""
+    """Join subjects with equal facts into one section."""
     subjects: dict[tuple[Fact, ...], list[str]] = {}
     more = 0
     for subject, facts in decided:

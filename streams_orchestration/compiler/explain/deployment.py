@@ -10,7 +10,7 @@ from streams_orchestration.compiler.stage import Stage
 
 
 def recovery_facts(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
-    """Yield the unit of recovery of a PE and the reason; nothing for an application that cannot run here."""
+    """Yield the unit of recovery of a PE and the reason for it; nothing for an application that cannot run here."""
     plan = lookup.compilation.deployment
     unit = next((unit for unit in plan.units if pe in unit.pes), None) if plan is not None else None
     if unit is None:

@@ -73,7 +73,7 @@ def _annotation(model: LogicalOperator) -> Fact:
 
 
 def _of_query(model: LogicalOperator) -> Iterator[Fact]:
-    """Say which watermarks a Spark query takes and gives."""
+    """Yield facts about the watermarks that a Spark query waits for, and how far its results may be behind them."""
     taken = [use.ports[0] for use in uses_of(model) if use.of_port]
     if taken:
         names = listed([model.inputs[port].name for port in taken], _SHOWN)
@@ -87,7 +87,7 @@ def _of_query(model: LogicalOperator) -> Iterator[Fact]:
 
 
 def _drift(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
-    """Say how far ahead of its graph a source is read."""
+    """Yield the fact how far a source may be read ahead of the slowest source of its graph, if it has a `maxDrift`."""
     model = lookup.model(operator)
     if model.event_time is None or model.event_time.max_drift is None:
         return
@@ -98,7 +98,7 @@ def _drift(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 
 
 def _reached(lookup: CompilationIndex, model: LogicalOperator, role: EventTimeOperator) -> Iterator[Fact]:
-    """Explain by which path event time reaches an operator, from which annotations, and which lag is the largest."""
+    """Explain by which path and from which annotations event time reaches an operator, and which lag is the largest."""
     operators = lookup.logical.operators
     for number in role.imports:
         name = lookup.physical.imports[number].name

@@ -16,9 +16,9 @@ class Fact:
 
     text: str
     rules: str = ""
-    """Numbers of the rules behind it, `52` or `A16, A17`."""
+    """The numbers of the rules behind the statement, as in `52` or `A16, A17`."""
     location: str = ""
-    """`file:line` in the spec, if that is the cause."""
+    """The `file:line` in the spec that causes the fact; empty if the spec is not the cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The subject of a question, and the answer."""
+    """A question's subject, and the answer as sections of facts."""
 
     question: str
     sections: tuple[Section, ...]
 
     def document(self) -> dict[str, Any]:
-        """Return the explanation as JSON holds it."""
+        """Return the explanation as a JSON document."""
         return {
             "question": self.question,
             "sections": [
@@ -58,12 +58,15 @@ class Explanation:
 
 
 def section(title: str, *facts: Fact | None) -> Section:
-    """Return a section of the facts that are not None."""
+    """Return a section with a title and some facts; facts that are None are left out."""
     return Section(title, tuple(fact for fact in facts if fact is not None))
 
 
 def listed(names: list[str], most: int = 6) -> str:
-    """Return names as `a, b and c`; beyond `most` names, the first ones and the number of the others."""
+    """Return names as `a, b and c`.
+
+    Of more than `most` names, only the first ones are listed and the others counted.
+    """
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

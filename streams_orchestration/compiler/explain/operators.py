@@ -32,7 +32,7 @@ from streams_orchestration.operators.contract import Operator, SourceOperator
 
 
 def operator_explanation(lookup: CompilationIndex, operators: list[int]) -> Explanation:
-    """Explain an operator; of several replicas the first one, with the places of the others."""
+    """Explain an operator. If it has several replicas, explain the first and list the places of the others."""
     operator, *others = operators
     model = lookup.model(operator)
     pe = lookup.fusion.pe_of[operator]
@@ -60,7 +60,7 @@ def operator_explanation(lookup: CompilationIndex, operators: list[int]) -> Expl
 
 
 def width_reason(lookup: CompilationIndex, region: ParallelRegion) -> str:
-    """Return words for the origin of a region's width (rule 6)."""
+    """Return a phrase that names the origin of a parallel region's width (rule 6)."""
     for pattern, _ in lookup.options.widths:
         if width_pattern(pattern).fullmatch(region.name):
             return f"given with --width {pattern}"
@@ -122,7 +122,10 @@ def pair_explanation(lookup: CompilationIndex, first: list[int], second: list[in
 
 
 def _connected(lookup: CompilationIndex, first: list[int], second: list[int]) -> tuple[int, int]:
-    """Return two connected replicas, forwards before backwards; the first ones if none are connected."""
+    """Return a connected pair of replicas of two operators; a connection from the first to the second is preferred.
+
+    If no replicas are connected, return the first replica of each.
+    """
     firsts, seconds = set(first), set(second)
     backwards: tuple[int, int] | None = None
     for each in lookup.physical.connections:
@@ -171,9 +174,9 @@ def port_explanation(lookup: CompilationIndex, operator: int, port: int) -> Expl
 
 
 def state_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
-    """Explain which state an operator keeps, and the effect of a redeploy on it.
+    """Explain which state an operator keeps, and the effect of a redeploy on that state.
 
-    An operator that cannot run has none.
+    Yield nothing for an operator that cannot run here.
     """
     program = _program(lookup, operator)
     if program is None:
@@ -205,7 +208,7 @@ def _program(lookup: CompilationIndex, operator: int) -> OperatorProgram | None:
 def _divided(
     model: LogicalOperator, program: OperatorProgram, kind: type[Operator], levels: tuple[Level, ...], place: int
 ) -> str:
-    """Explain the effect of a changed width on the state, in the words of a preview."""
+    """Return a phrase that says whether an operator's state survives a change of a region's width, and how."""
     if reads_by_channel(model.parameters, kind):
         last = refusal(model.name, OFFSET_WITHOUT_CHANNEL.format("the last one"), CHANNELS)
         return f"each channel continues from its own offset; with fewer channels, {last.text}. {last.remedy}"

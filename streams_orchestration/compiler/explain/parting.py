@@ -10,7 +10,7 @@ from streams_orchestration.compiler.stage_results import Network
 
 
 def part_facts(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
-    """Name the PE that a PE is a part of, and its other parts."""
+    """Yield facts about a PE that decoupling made: the PE that was divided, and the other parts."""
     element = lookup.pes[pe]
     if element.origin < 0:
         return
@@ -56,7 +56,7 @@ def network_facts(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
 
 
 def connection_network(lookup: CompilationIndex, number: int) -> Iterator[Fact]:
-    """Yield the fact about the Network operators on a connection; yield nothing if there are none."""
+    """Yield a fact about the Network operators on a connection; yield nothing if the connection has none."""
     each = lookup.physical.connections[number]
     key = each.source, each.source_port, lookup.fusion.pe_of[each.target]
     if key in lookup.networks:

@@ -14,7 +14,10 @@ from streams_orchestration.compiler.placement.tags import resolve_tag
 
 
 def way_around(lookup: CompilationIndex, first: int, second: int) -> list[int]:
-    """Return the PEs on a path from one PE to another through others, empty if there is none."""
+    """Return the PEs on a path from the first PE to the second through at least one other PE.
+
+    The list is empty without such a path.
+    """
     came = {first: -1}
     waiting = [pe for pe in sorted(lookup.feeds[first]) if pe != second]
     came.update(dict.fromkeys(waiting, first))
@@ -65,12 +68,12 @@ def number_facts(lookup: CompilationIndex) -> Iterator[Fact]:
 
 
 def origin(group: PlacementGroup, operator: str) -> str:
-    """Return the phrase that says whose config sets a placement group."""
+    """Return the phrase that names the owner of a placement group: the operator itself, or a composite around it."""
     return "its own config" if group.introducer in ("", operator) else f"the config of {group.introducer}"
 
 
 def place(group: PlacementGroup) -> str:
-    """Return the place of a placement group in the spec."""
+    """Return the location in the spec of the config that sets a placement group; empty if unknown."""
     return str(group.location or "")
 
 
@@ -106,7 +109,7 @@ def together_or_apart(lookup: CompilationIndex, first: int, second: int) -> Iter
 
 
 def _chain(lookup: CompilationIndex, first: int, second: int) -> Iterator[Fact]:
-    """Yield the colocation tags that lead from one operator to another."""
+    """Yield facts about the chain of colocation tags that joins two operators in one fusable unit."""
     members = lookup.units[lookup.unit_of[first]].operators
     tags = {member: colocation_tags(lookup, member) for member in members}
     holders: dict[str, list[int]] = {}
@@ -148,7 +151,10 @@ def colocation_tags(lookup: CompilationIndex, operator: int) -> tuple[str, ...]:
 
 
 def conflicts(lookup: CompilationIndex, first: int, second: int) -> Iterator[Fact]:
-    """Yield what keeps the units of two operators out of one PE under the manual and automatic schemes (rule 53)."""
+    """Yield the reasons why the units of two operators cannot share a PE under the manual and automatic schemes.
+
+    These are the conditions of rule 53.
+    """
     units = lookup.units[lookup.unit_of[first]], lookup.units[lookup.unit_of[second]]
     one, other = lookup.name(first), lookup.name(second)
     for unit, name in zip(units, (one, other), strict=True):
@@ -216,7 +222,7 @@ def _spec(spec: HostSpec | None) -> str:
 
 
 def _share(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
-    """Say how many PEs the scheme makes of the units that may share a PE with an operator, and why."""
+    """Yield the fact how many PEs the scheme makes of the units that may share PEs with an operator's unit, and why."""
     if lookup.costs is not None:
         yield from number_facts(lookup)
         return
@@ -238,7 +244,7 @@ def _share(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 
 
 def _weights(lookup: CompilationIndex) -> str:
-    """Return words for the source of the connections' traffic."""
+    """Return a phrase that names the source of the traffic on connections: a profile, declared rates, or none."""
     if lookup.options.profile is not None:
         return "the rates of the profile"
     declared = any(port.rate is not None for each in lookup.logical.operators for port in each.outputs)
@@ -246,7 +252,7 @@ def _weights(lookup: CompilationIndex) -> str:
 
 
 def pe_reasons(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
-    """Explain why a PE has its operators."""
+    """Explain why exactly these operators are in a PE."""
     element = lookup.pes[pe]
     yield from part_facts(lookup, pe)
     units = sorted({lookup.unit_of[operator] for operator in element.operators})
@@ -275,7 +281,7 @@ def pe_reasons(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
 
 
 def pe_flags(lookup: CompilationIndex, pe: int) -> Fact:
-    """Explain if a PE is restartable and relocatable."""
+    """Explain whether a PE is restartable and relocatable."""
     element = lookup.pes[pe]
     flags = [("restartable", element.restartable), ("relocatable", element.relocatable)]
     text = ", ".join(name if value else f"not {name}" for name, value in flags)

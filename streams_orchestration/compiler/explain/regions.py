@@ -16,7 +16,7 @@ _SHOWN = 12
 
 
 def membership_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
-    """Explain why an operator is in its region, or in none."""
+    """Explain why an operator is a member of its consistent region, or of none."""
     index = lookup.compilation.regions.region_of[operator]
     if index < 0:
         yield from _autonomous(lookup, operator)
@@ -73,7 +73,7 @@ def _autonomous(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 
 
 def region_explanation(lookup: CompilationIndex, index: int) -> Explanation:
-    """Explain one region of the expanded graph."""
+    """Explain a consistent region of the expanded graph."""
     region = lookup.compilation.regions.expanded[index]
     kinds = [
         section("Where it comes from", *_founding(lookup, region)),
@@ -88,7 +88,7 @@ def region_explanation(lookup: CompilationIndex, index: int) -> Explanation:
 
 
 def _annotations(lookup: CompilationIndex, region: ConsistentRegion) -> list[ConsistentAnnotation]:
-    """Return the annotations that the region was made of, in the order of creation."""
+    """Return the annotations whose regions were merged into a region, in the order of creation."""
     merged = list(lookup.logical_growth[0].merged.values())[region.logical_index]
     return [lookup.starts.created[number] for number in merged]
 

@@ -48,7 +48,7 @@ def _begin(lookup: CompilationIndex, kind: str, operator: int, port: int) -> str
 
 
 def model_fact(lookup: CompilationIndex, operator: int) -> Fact:
-    """Explain the threading model of an operator and its origin."""
+    """Explain the threading model of an operator, and which annotation or option sets it."""
     threading = lookup.model(operator).threading
     model = threading_model(lookup.model(operator), lookup.options)
     if threading.explicit:
@@ -59,7 +59,7 @@ def model_fact(lookup: CompilationIndex, operator: int) -> Fact:
 
 
 def lock_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
-    """Name the threads that enter an operator, and say if it is locked therefore."""
+    """Name the threads that enter an operator, and say whether a lock protects the operator for that reason."""
     threads = lookup.compilation.threads.operators[operator]
     begins = threads_into(lookup, operator)
     if threads.threads < len(begins):

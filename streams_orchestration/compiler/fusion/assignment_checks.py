@@ -90,7 +90,7 @@ class _Checks:
         self._part_of = pes_of_operators(len(physical.operators), parts)
 
     def units(self) -> Iterator[Diagnostic]:
-        """Find parted operators that colocation or host isolation keeps in one PE."""
+        """Yield findings on operators in different parts though colocation or host isolation keeps them in one PE."""
         for members in resolve_placements(self._logical, self._physical).fused.larger_groups():
             if self._parted(members):
                 model = self._logical.operators[self._physical.operators[members[0]].logical]
@@ -100,7 +100,7 @@ class _Checks:
                 )
 
     def groups(self) -> Iterator[Diagnostic]:
-        """Find parted atomic groups."""
+        """Yield findings on atomic groups that the decision would divide."""
         for members in atomic_groups(self._logical, self._physical, self._fusion):
             if self._parted(members):
                 model = self._logical.operators[self._physical.operators[members[0]].logical]
@@ -108,7 +108,11 @@ class _Checks:
                 yield self._finding("SO0624", members, message, str(model.location or ""))
 
     def loops(self) -> Iterator[Diagnostic]:
-        """Find parts that would form a loop: within a region, or where neither operators nor PEs had one."""
+        """Yield a finding for each loop of parts that the decision causes.
+
+        A loop that the fused PEs had before is allowed. So is a loop that the operators form themselves, unless several
+        of its parts have members of one consistent region.
+        """
         edges = [(each.source, each.target) for each in self._physical.connections]
         before = looped_pes(len(self._fusion.pes), self._between(edges, self._fusion.pe_of))
         for loop in looped_pes(len(self._parts), self._between(edges, self._part_of)):
@@ -130,7 +134,7 @@ class _Checks:
         return {(pe_of[source], pe_of[target]) for source, target in edges}
 
     def _within_a_region(self, loop: Sequence[int]) -> bool:
-        """Return True if several of the parts have members of one region."""
+        """Return True if at least two parts of a loop have members of the same consistent region."""
         regions = [{self._regions.region_of[each] for each in self._parts[part]} - {-1} for part in loop]
         return any(sum(region in each for each in regions) > 1 for region in set[int]().union(*regions))
 

@@ -80,9 +80,9 @@ def fuse(
 def _alike(
     logical: LogicalGraph, physical: PhysicalGraph, regions: RegionMap, placements: Placements, options: Options
 ) -> list[list[int]] | None:
-    """Return the operators of every PE if each kind needs only one, None if options or configs may want more.
+    """Return the operators of every PE if one PE for each kind is enough; None if options or configs may require more.
 
-    Most applications are like this, and large ones then need no fusable units.
+    This shortcut covers most applications, and spares large ones the computation of fusable units.
     """
     if options.fusion == "legacy" or options.channel_fusion != "noChannelInfluence" or placements.any:
         return None
@@ -147,10 +147,10 @@ def _packed(
 def _loops(
     physical: PhysicalGraph, regions: RegionMap, pes: Sequence[Sequence[int]], options: Options
 ) -> list[list[int]]:
-    """Return the loops of PEs, under the schemes that avoid loops.
+    """Return the loops of PEs that the scheme must avoid.
 
-    PEs in a loop never end, because each waits for the others. Within a consistent region none could close an epoch,
-    so the manual scheme avoids loops there, too.
+    PEs in a loop never end, because each waits for the others, so the automatic scheme avoids all loops. Within a
+    consistent region, such PEs could not even close an epoch, so the manual scheme avoids loops there, too.
     """
     any_counts = options.fusion == "automatic"
     if len(pes) < 2 or not (any_counts or max(regions.region_of, default=-1) >= 0):
@@ -170,7 +170,7 @@ def _unlooped(
     loops: Sequence[Sequence[int]],
     sharing: Sharing | None,
 ) -> list[list[int]]:
-    """Part the PEs that form loops, except where their operators form the loop themselves."""
+    """Divide the PEs that form loops, and return all PEs; a loop that the operators form themselves stays."""
     if not loops:
         return pes
     successors: list[list[int]] = [[] for _ in physical.operators]

@@ -19,17 +19,17 @@ from streams_orchestration.model.decoupling import Problem
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
 PERCENT = 100.0
-"""Loads are in percent of a processor."""
+"""The load of one processor, since loads are in percent of a processor."""
 _LEAST = 0.5
-"""The smallest part of a PE's capacity that is left for operators."""
+"""The smallest fraction of a PE's capacity that is kept for operators, however large the overhead is."""
 _PAIRS = 2000
-"""The highest number of pairs of units that must be apart for which a class of units is fused by load."""
+"""The highest number of pairs of units in different PEs up to which a class is fused by load."""
 
 
 def costs_of(
     logical: LogicalGraph, physical: PhysicalGraph, options: Options
 ) -> tuple[MeasuredCosts | None, list[Diagnostic]]:
-    """Return the costs that the profile has, and the findings about them.
+    """Return the operators' costs from the profile, and the findings about them.
 
     The costs are None unless fusion is automatic and not `faithful`, and the profile is of this application and has the
     costs of operators and of the transport.
@@ -85,7 +85,10 @@ class LoadFusion:
         return ClassProblem(each.units, problem.model_copy(update={"apart": tuple(apart)}))
 
     def _apart(self, each: Class) -> Iterator[tuple[str, ...]]:
-        """Yield names of operators that different claims keep apart."""
+        """Yield groups of operator names.
+
+        The operators of a group must be in different PEs, since their claims differ.
+        """
         claims: dict[tuple[str, str], dict[int, list[int]]] = {}
         for number in each.units:
             for name, value in dict(self._units[number].claims).items():

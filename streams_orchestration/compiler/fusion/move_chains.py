@@ -1,8 +1,8 @@
-"""Chains of moves on a finished packing, through worse ones to better ones (rule 55).
+"""Chains of moves that improve a finished packing; a chain may pass through worse packings (rule 55).
 
-This is the method of Fiduccia and Mattheyses for several parts. Every unit moves at most once in a chain, and always
-the one that saves most. Then the chain is undone back to its best point. One container at a time may be too large in
-between, so that two moves make a swap, and more moves a rotation.
+This is the method of Fiduccia and Mattheyses for several parts. In a chain every unit moves at most once, and the next
+move is always the one that saves most. Then the chain is undone back to its best point. One container at a time may be
+too large in between, so that two moves make a swap, and more moves a rotation.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from streams_orchestration.compiler.fusion.unit_flows import UnitFlows
 
 _STEPS = 40_000
-"""The most moves that one search considers, or one for each unit of a larger graph: this bounds its time."""
+"""The most moves that one search considers, which bounds its time; a graph with more units gets one move for each."""
 _TRIES = 60
-"""The number of disturbances without a better packing after which the search ends."""
+"""The number of disturbances in a row without an improvement after which the search ends."""
 _PATIENCE = 64
-"""The number of moves without a new best point after which a chain ends."""
+"""The number of moves in a row without a new best point after which a chain ends."""
 _LEAST = 1e-9
 """The least difference that counts as a gain, since sums of rates are not exact."""
 
@@ -48,14 +48,14 @@ class MoveChains:
         self._bound = {container: max(most, size) for container, size in self._operators.items()}
         self._flows = flows
         self._shared: dict[int, dict[int, float]] = {}
-        """The traffic of a unit with every container, kept up to date once it was first asked for."""
+        """Unit -> its traffic with every container, computed on first use and then kept up to date."""
         self._between: dict[int, dict[int, float]] = {}
-        """Traffic of a unit that was moved with every other unit."""
+        """Moved unit -> its traffic with every other unit."""
         self._steps = max(_STEPS, len(units))
         self._border = self._ends_of_crossing_flows(units)
         """Units with traffic to another container: only a move of such a unit can save any."""
         self._near_moves: set[int] = set()
-        """Units near a move, of which `_border` may be out of date."""
+        """Units near a moved unit, for which `_border` may be out of date."""
 
     def improve(self, units: Sequence[int]) -> None:
         """Move `units` for as long as it saves traffic, then disturb the packing and try again."""
@@ -76,7 +76,10 @@ class MoveChains:
                     self._go(unit, container)
 
     def _disturb(self, units: Sequence[int], chance: random.Random) -> float:
-        """Exchange a few units at random, even at a cost; return the traffic saved, which is rarely positive."""
+        """Swap a few random pairs of units, even at a cost.
+
+        Return the traffic that this saves, usually a negative number.
+        """
         gained = 0.0
         for _ in range(chance.randint(1, 3)):
             first, second = chance.choice(units), chance.choice(units)
@@ -140,7 +143,7 @@ class MoveChains:
         return any(home[other] != here and home[other] in self._units for other, _ in self._flows.of(unit))
 
     def _look(self, unit: int) -> dict[int, float]:
-        """Return the traffic of a unit with every container."""
+        """Return the traffic of a unit with every container, from the cache if it is known."""
         known = self._shared.get(unit)
         if known is not None:
             return known
@@ -163,7 +166,7 @@ class MoveChains:
         return between
 
     def _smallest(self) -> int:
-        """Return the container of the fewest operators."""
+        """Return the container that has the fewest operators."""
         return min(self._operators, key=self._operators.__getitem__)
 
     def _offer(self, unit: int, waiting: dict[int, list[tuple[float, int, int]]], smallest: int) -> None:

@@ -17,20 +17,20 @@ from streams_orchestration.compiler.profiles.rates import Rates
 
 
 class Frontier:
-    """The units connected with a container, in the order in which the container should take them.
+    """The queue of units that are connected with a container, in the order in which the container should take them.
 
     The unit with the most traffic to the container comes first. Among equals, downstream units come first, then the
-    latest ones, then the smallest number. There is a stack for every amount of traffic and direction, so only different
-    amounts need a heap.
+    unit that was reached last, then the smallest number. There is a stack for every amount of traffic and direction, so
+    only different amounts need a heap.
     """
 
     def __init__(self, waiting: Collection[int]) -> None:
-        """Keep `waiting`, the units without a container, which the caller updates."""
+        """Begin without units; `waiting` is the set of units without a container, which the caller keeps up to date."""
         self._waiting = waiting
         self._shared: dict[int, float] = {}
         self._stacks: dict[float, tuple[list[int], list[int]]] = {}
         self._amounts: list[float] = []
-        """The amounts that have stacks, negated, as a heap."""
+        """A heap of the negated amounts of traffic that have a stack."""
 
     def reach(self, downstream: Iterable[Flow], upstream: Iterable[Flow]) -> None:
         """Add the neighbours of a unit that was put into the container, largest numbers first."""
@@ -46,9 +46,9 @@ class Frontier:
                     stack[direction].append(unit)
 
     def pop(self) -> int | None:
-        """Remove and return the first unit that still waits; None if no unit waits.
+        """Remove and return the first unit that is still without a container; None if there is none.
 
-        The traffic that a unit shares only grows, so its older entries come out later and may name it again.
+        The traffic of a unit with the container only grows. So its older entries come out later, and are skipped.
         """
         while self._amounts:
             downstream, upstream = self._stacks[-self._amounts[0]]
@@ -67,7 +67,7 @@ _TRIES = 256
 def most_operators(operators: int, containers: int) -> int:
     """Return the highest number of operators that a container may get.
 
-    That is an even share and an eighth of it; with an even share of 4 to 7 operators, it is one operator more.
+    It is an even share plus an eighth; for an even share of 4 to 7 operators, it is one operator more.
     """
     share = -(-operators // containers)
     return share + max(share // 8, share > 3)
@@ -101,7 +101,7 @@ class Packing:
         self._rates = rates
         self._sizes = [len(unit.operators) for unit in units]
         self._bound = {number for number, unit in enumerate(units) if unit.claims or unit.host_set >= 0}
-        """Units that claim a value of their PE, or that must be placed on certain hosts."""
+        """Units that claim a value for their PE, or that must be placed on certain hosts."""
         self._container_of = [-1] * len(units)
 
     @cached_property
@@ -113,10 +113,10 @@ class Packing:
         self._put(self._open(), unit)
 
     def pack(self, members: Sequence[int], count: int) -> None:
-        """Spread units of one kind over `count` new containers, or over more if their claims need more.
+        """Spread units of one kind over `count` new containers, or over more if claims keep too many units apart.
 
         The containers are filled one after the other, each up to an even share of the remaining operators. The first
-        unit of a container follows rule 55. Then always the unit with the most traffic to the container comes next. Of
+        unit of a container follows rule 55. The next unit is always the one with the most traffic to the container. Of
         equal units, a downstream one comes first, then the one that was reached last, so chains stay whole. One unit is
         kept for every container that is still empty.
         """
@@ -186,7 +186,7 @@ class Packing:
         )
 
     def _in_order(self, members: Sequence[int]) -> list[int]:
-        """Sort units by how well they begin a container.
+        """Sort units by how well they suit as the first unit of a container.
 
         First comes one unit for every claimed value, then units by rule 55, then units without connections.
         """

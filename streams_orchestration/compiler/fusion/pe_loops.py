@@ -1,7 +1,7 @@
-"""Removes loops of PEs whose operators form no loop: such PEs would wait for one another's end (rule 56).
+"""Removal of loops of PEs whose operators form no loop: such PEs would wait for one another's end (rule 56).
 
-PEs in a loop are divided into pieces, each of which feeds only later ones. Then pieces are merged again if that makes
-no loop.
+PEs in a loop are divided into pieces, each of which feeds only later ones. Then pieces are merged again as long as no
+loop results.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from streams_orchestration.compiler.disjoint_sets import DisjointSets
 from streams_orchestration.compiler.placement.fusable_units import Sharing
 
 _TRIES = 256
-"""The most parts with which a part is tried."""
+"""The most partners that are tried for one part when parts are merged."""
 _STEPS = 200_000
-"""The most pieces that all searches for paths visit."""
+"""The most pieces that all path searches together may visit."""
 
 
 def looped_pes(count: int, flows: Iterable[tuple[int, int]]) -> list[list[int]]:
@@ -38,13 +38,13 @@ def without_loops(
     successors: Sequence[Sequence[int]],
     sharing: Sharing | None,
 ) -> list[list[int]]:
-    """Part the PEs of one loop until only operators that form a loop themselves are in loops.
+    """Divide the PEs of one loop until the only loops left are loops of the operators themselves.
 
     Args:
         looped: the operators of each of the PEs.
         joined: operators that are never parted.
-        successors: the operators that each of them feeds.
-        sharing: says which operators of different PEs may share one, so that pieces can be merged. None if none may.
+        successors: for each operator, the operators that it feeds.
+        sharing: the rules by which pieces of different PEs may be merged; None to merge only pieces of one PE.
     """
     pe_of = {operator: pe for pe, operators in enumerate(looped) for operator in operators}
     sets: dict[int, list[int]] = {}
@@ -80,7 +80,10 @@ def without_loops(
 
 
 def _ranks(order: Sequence[Sequence[int]], home: Sequence[int]) -> list[list[int]]:
-    """Return three orders of the PEs: by the place in the flow of their first unit, of their last, and on average."""
+    """Return three orders of the PEs.
+
+    They sort by the position in the flow of a PE's first unit, of its last unit, and of all its units on average.
+    """
     places: dict[int, list[int]] = {}
     for place, component in enumerate(order):
         for unit in component:
@@ -98,7 +101,11 @@ def _ranks(order: Sequence[Sequence[int]], home: Sequence[int]) -> list[list[int
 def _parts(
     order: Sequence[Sequence[int]], following: Sequence[Sequence[int]], home: Sequence[int], rank: Sequence[int]
 ) -> dict[tuple[int, int], list[int]]:
-    """Divide units by PE and round. In every round each PE takes its turn, by rank, so no part feeds an earlier one."""
+    """Divide the units of looped PEs into parts, by round and PE.
+
+    In every round each PE takes one turn, in the order of `rank`. A unit is in the earliest turn of its PE that is not
+    before the turns of its producers, so no part feeds an earlier one.
+    """
     round_of = [0] * len(home)
     turn_of = [rank[pe] for pe in home]
     parts: dict[tuple[int, int], list[int]] = {}
@@ -116,7 +123,7 @@ def _parts(
 
 
 class _Pieces:
-    """Parts of PEs and the streams between them; a merged part is empty."""
+    """Parts of PEs, and the streams between the parts; merging empties one of two parts."""
 
     def __init__(self, parts: list[list[int]], following: Sequence[Sequence[int]]) -> None:
         self.parts = parts
@@ -133,11 +140,11 @@ class _Pieces:
         return sum(map(bool, self.parts))
 
     def merge(self, kinds: Sequence[Hashable], may_share: Callable[[int, int], bool], wanted: int) -> None:
-        """Merge parts, small ones first, while there are more than wanted and no loop results.
+        """Merge pairs of parts, small ones first, until `wanted` parts are left or any further merge would form a loop.
 
         Args:
-            kinds: a value for every part; only equal parts are merged, those with None never.
-            may_share: returns True if nothing else keeps two parts apart.
+            kinds: a value for every part; only parts with equal values are merged, and parts with None never.
+            may_share: returns True if two parts of equal kind may be merged.
             wanted: the number of parts at which to stop.
         """
         by_kind: dict[Hashable, list[int]] = {}
@@ -165,12 +172,15 @@ class _Pieces:
         self._following[into].discard(into)
 
     def _loops(self, one: int, other: int) -> bool:
-        """Return True if two parts would form a loop, or one with a third part, or if the search takes too long."""
+        """Return True if merging two parts would form a loop, perhaps with a third part.
+
+        The result is also True if the search takes too long.
+        """
         mutual = other in self._following[one] and one in self._following[other]
         return mutual or self._leads(one, other) or self._leads(other, one)
 
     def _leads(self, one: int, other: int) -> bool:
-        """Return True if a path through a third part leads to the other one, or if the search takes too long."""
+        """Return True if a path leads from `one` to `other` through a third part, or if the search takes too long."""
         waiting = [each for each in self._following[one] if each != other]
         seen = {one, *waiting}
         while waiting:

@@ -18,7 +18,7 @@ class Class:
     units: tuple[int, ...]
     operators: int
     least: int
-    """The number of PEs that their claims require."""
+    """The least number of PEs for this class, since units with different claims must be apart."""
     host: HostSpec | None
 
 
@@ -81,7 +81,7 @@ def classes(units: Sequence[FusableUnit], tags: Mapping[int, Iterable[str]]) -> 
 
 
 def manual_sizes(groups: Sequence[Class], isolated: int, wanted: int) -> list[int]:
-    """Return the number of PEs for each class, from the wanted number of all PEs, less isolated units (rule 55)."""
+    """Share the wanted PEs out among the classes, after one PE for each isolated unit (rule 55)."""
     return _allot(groups, wanted - isolated)
 
 
@@ -103,7 +103,10 @@ def automatic_sizes(
 
 
 def _allot(groups: Sequence[Class], wanted: int) -> list[int]:
-    """Share PEs among classes so that the largest average PE is as small as possible; every class gets its least."""
+    """Share PEs out among classes so that the largest average PE is as small as possible.
+
+    Every class gets its minimum.
+    """
     sizes = [min(each.least, len(each.units)) for each in groups]
     room = [(-each.operators / size, number) for number, (each, size) in enumerate(zip(groups, sizes, strict=True))]
     heapq.heapify(room)

@@ -100,7 +100,7 @@ def _fusion_plan(stages: Stages, terms: Terms) -> Section:
 
 
 def _parts(plan: FusionPlan) -> dict[str, PlanColumn]:
-    """Return two columns for PEs made by decoupling: the PE that was divided, and the machine of the part."""
+    """Return the table columns for PEs that decoupling made: the PE that was divided, and the machine of the part."""
     parts = [(pe.origin, pe.machine) if pe.origin >= 0 else (None, None) for pe in plan.pes]
     return {name: PlanColumn(VALUE, map(itemgetter(place), parts)) for place, name in enumerate(("origin", "machine"))}
 

@@ -1,4 +1,4 @@
-"""The traffic on connections and between fusable units, which fusion avoids to cut (rule 55)."""
+"""The traffic on connections and between fusable units, which fusion tries to keep within PEs (rule 55)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streams_orchestration.compiler.placement.fusable_units import FusableUnit
 from streams_orchestration.compiler.profiles.rates import Rates
 
 Flow = tuple[int, float]
-"""The unit at the other end of a connection, and the traffic on it."""
+"""A connection of a unit: the unit at the other end, and the traffic in tuples a second."""
 _UNIT = itemgetter(0)
 
 

@@ -11,7 +11,7 @@ from streams_orchestration.model.diagnostics import Diagnostic
 
 
 def event_time_annotation(instance: PrimitiveInstance, substitution: Substitution) -> EventTimeAnnotation | None:
-    """Return the annotation of an operator, or None. A value from submission that is below zero is reported."""
+    """Return the annotation of an operator, or None; a negative submission-time value in it is reported."""
     written = instance.invocation.annotations.event_time
     if written is None:
         return None

@@ -21,7 +21,7 @@ from streams_orchestration.model.placement import Config, Placement, ThreadedPor
 
 @dataclass(frozen=True, slots=True)
 class _Introduced:
-    """A config with the operator that introduces it and the number of regions around that, itself included."""
+    """A config, the operator or composite that has it, and the number of parallel regions around and including that."""
 
     config: Config
     introducer: str
@@ -46,7 +46,7 @@ class EffectiveConfig:
 
 
 class Inheritance:
-    """The search for the configs and annotations that reach an operator from around it."""
+    """A search for the configs and annotations that an operator inherits from composites around it."""
 
     def __init__(self, application: Application, options: Options, substitution: Substitution) -> None:
         self.application = application
@@ -111,7 +111,10 @@ class Inheritance:
         )
 
     def _complete_within(self, configs: list[_Introduced], operator: PrimitiveInstance) -> float | None:
-        """Return the seconds by which a sink may be behind; None for an operator with output streams."""
+        """Return the seconds by which a sink's completeness may be behind event time.
+
+        None without bound or with outputs.
+        """
         own = operator.invocation.config
         if operator.invocation.outputs:
             if own.complete_within is not None:
@@ -131,7 +134,7 @@ class Inheritance:
         self.substitution.diagnostics.append(Diagnostic.of(code, message, operator=operator, location=location))
 
     def _queue_size(self, queue: ThreadedPortConfig, operator: str) -> int:
-        """Return the size of a queue in tuples; at least 1, whatever is submitted (rule 64)."""
+        """Return the size of a queue in tuples; a submitted value below 1 counts as 1 (rule 64)."""
         size, origin = self.substitution.annotation(queue.queue_size, queue, "queueSize", operator)
         if size is None:
             return 1
@@ -148,7 +151,7 @@ class Inheritance:
         return None if text is None else str(self.substitution.value(text, placement, key, operator=operator))
 
     def _group(self, configs: list[_Introduced], prefix: str, operator: PrimitiveInstance) -> PlacementGroup:
-        """Return a whole placement group, from the nearest config with any of its members (rule 42)."""
+        """Return a placement group, entirely from the nearest config that sets any member of it (rule 42)."""
         members = tuple(f"{prefix}_{member}" for member in ("isolation", "colocation", "exlocation"))
         for each in configs:
             placement = each.config.placement
@@ -186,7 +189,7 @@ class Inheritance:
         return Tag("plain", str(self.substitution.value(text, placement, key, operator=operator.name)))
 
     def _by_text(self, text: str, member: str, operator: PrimitiveInstance) -> _Introduced | None:
-        """Return the composite to which Streams attributes a placement tag: the innermost one with the same text.
+        """Return the composite that Streams names as a placement tag's origin: the innermost one with an equal tag.
 
         Another config may actually supply the tag.
         """
@@ -208,7 +211,10 @@ class Inheritance:
         return None, None
 
     def _restart(self, configs: list[_Introduced], operator: str) -> tuple[bool, bool]:
-        """Return `restartable` and `relocatable`: by default true; a single one implies or forbids the other (A48)."""
+        """Return `restartable` and `relocatable`, which are true by default (A48).
+
+        If only one of them is set, it implies or forbids the other.
+        """
         flags: list[bool | None] = []
         for key in ("restartable", "relocatable"):
             value, config = self._first(configs, lambda config, key=key: getattr(config, key))

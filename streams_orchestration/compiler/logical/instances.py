@@ -1,4 +1,4 @@
-"""The tree of invocations, with composites opened up and primitive operators numbered in the order of the spec."""
+"""The tree of invocations: composites are opened up, and primitive operators are numbered in the order of the spec."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streams_orchestration.model.signatures import is_standard, output_names, si
 from streams_orchestration.model.standard import NO_NODES
 
 MAX_OPERATORS = 1_000_000
-"""Primitive operators that an application may have, before and after the parallel transformation."""
+"""The most primitive operators that an application may have, before or after the parallel transformation."""
 
 
 @dataclass(slots=True, eq=False)
@@ -24,17 +24,17 @@ class CompositeInstance:
     invocation: Invocation | None = None
     parent: CompositeInstance | None = None
     outputs: tuple[str, ...] = ()
-    """The streams that it produces in the graph of its parent."""
+    """The streams that the invocation produces in the graph of its parent."""
     composites: list[CompositeInstance] = field(default_factory=list["CompositeInstance"])
     primitives: list[PrimitiveInstance] = field(default_factory=list["PrimitiveInstance"])
     producers: dict[str, tuple[CompositeInstance | PrimitiveInstance, int]] = field(
         default_factory=dict[str, tuple["CompositeInstance | PrimitiveInstance", int]]
     )
-    """Streams of its graph: the producer and its output port."""
+    """Stream inside the composite -> its producer and the producer's output port."""
     region: int = -1
-    """Index of the parallel region that the invocation itself is, -1 for none."""
+    """The index of the parallel region that this invocation makes; -1 if it makes none."""
     regions: tuple[int, ...] = ()
-    """All regions around its inside, outermost first, itself included."""
+    """All parallel regions around the operators inside, outermost first, including the region of this invocation."""
 
     @property
     def ports(self) -> tuple[str, ...]:
@@ -53,7 +53,7 @@ class CompositeInstance:
 
 @dataclass(slots=True, eq=False)
 class PrimitiveInstance:
-    """One invocation of a primitive operator, or of one that is no node of the graph (Import, Export)."""
+    """One invocation of a primitive operator, or of an Import or Export, which are not nodes of the graph."""
 
     name: str
     index: int
@@ -68,7 +68,7 @@ class PrimitiveInstance:
 
 
 class Terminal(NamedTuple):
-    """The primitive producer of a stream, and the composite ports on its path."""
+    """The primitive operator that produces a stream, and the composite ports on the way from there."""
 
     producer: PrimitiveInstance
     port: int
@@ -76,7 +76,10 @@ class Terminal(NamedTuple):
 
 
 def count_operators(application: Application) -> int:
-    """Count the primitive operators of an application with its composites opened up, which must not be circular."""
+    """Return the number of primitive operators of an application after its composites are opened up.
+
+    Composites must not contain themselves.
+    """
     counts: dict[str, int] = {}
 
     def count(graph: tuple[Invocation, ...]) -> int:
@@ -103,7 +106,7 @@ class InstanceTree:
         """Imports, Exports and job control planes, in the order of the spec."""
         graphs = (application.graph, *(each.graph for each in application.composites.values()))
         self.has_uids = any(invocation.uid is not None for graph in graphs for invocation in graph)
-        """True if an invocation has a uid, so that not all names are identities."""
+        """True if any invocation has a uid, so that some identities differ from names."""
         self._sources: dict[tuple[int, str], tuple[Terminal, ...]] = {}
         self._open(self.main, application.graph)
 
@@ -131,7 +134,7 @@ class InstanceTree:
                 parent.producers.setdefault(stream, (child, port))
 
     def uid(self, instance: PrimitiveInstance | CompositeInstance) -> str:
-        """Return the identity of an instance in the spec: its uid, or its name after the uid of a composite."""
+        """Return the identity of an instance: its uid, or else its name below the nearest composite with a uid."""
         if not self.has_uids or instance.invocation is None or instance.parent is None:
             return ""
         own = instance.invocation.uid
@@ -154,7 +157,7 @@ class InstanceTree:
             pending.extend(reversed(instance.composites))
 
     def sources(self, scope: CompositeInstance, stream: str) -> tuple[Terminal, ...]:
-        """Return the producers of `stream` in the graph of `scope`; several at an input port."""
+        """Return the producers of `stream` in the graph of `scope`; an input port of a composite may have several."""
         key = (id(scope), stream)
         sources = self._sources.get(key)
         if sources is None:

@@ -56,7 +56,7 @@ def build_logical_graph(application: Application, options: Options) -> tuple[Log
 
     Args:
         application: the application; its names and declarations are checked, no composite contains itself.
-        options: of the compiler.
+        options: the options of the compiler.
     """
     diagnostics: list[Diagnostic] = []
     if options.name is not None:

@@ -17,7 +17,7 @@ from streams_orchestration.model.secrets import shown
 
 Instance = CompositeInstance | PrimitiveInstance
 SchemasOf = Callable[[CompositeInstance, str], list[Schema | None]]
-"""A function from a stream name to the tuple types of its streams, None for unknown ones."""
+"""A function from a stream name to the tuple types of the streams with that name; None for an unknown type."""
 
 MAX_WIDTH = 2**31 - 1
 
@@ -49,8 +49,8 @@ def misplaced_widths(tree: InstanceTree) -> Iterator[Diagnostic]:
 def number_regions(tree: InstanceTree) -> list[Instance]:
     """Number the annotated invocations in the order of their expansion (rule 4), inner ones first.
 
-    The annotated primitive operators of a composite come first. Then each composite in it follows, after everything
-    inside of it.
+    The annotated primitive operators of a composite come first. Then come the composites inside it, each after
+    everything that it contains.
     """
     order: list[Instance] = []
 
@@ -80,8 +80,8 @@ def number_regions(tree: InstanceTree) -> list[Instance]:
 def port_names(instance: Instance) -> tuple[str, ...]:
     """Return the names of the input ports.
 
-    A name is that of the invocation, else of the composite or operator model, else in0, in1 ... The ports of a Spark
-    query have the names of the first streams that they read, like its views.
+    A port has the name that the invocation gives it, else the name in the composite or operator model, else in0, in1
+    ... The ports of a Spark query are named after the first streams that they read, like its views.
     """
     if isinstance(instance, CompositeInstance):
         return instance.ports
@@ -190,9 +190,10 @@ class RegionDeclarations:
         return routing
 
     def _port(self, name: str, instance: Instance, parallel: Parallel, *path: str | int) -> int | None:
-        """Return the number of the input port with this name, else of the one that reads such a stream (rule 18).
+        """Return the number of the input port with this name, else of the port that reads the stream of this name.
 
-        A stream has a full name and a short name. Without such a port, report CDISP0823E and return None.
+        The stream may be named by its full or its short name (rule 18). Without such a port, report CDISP0823E and
+        return None.
         """
         names = port_names(instance)
         if name in names:

@@ -81,7 +81,7 @@ def _values(
 
 
 def _written(consistent: Consistent) -> Iterator[tuple[str, Element, str, float | int | str]]:
-    """Yield the values in the spec: name, element that holds it, key there, and value."""
+    """Yield each value that an annotation sets: its name, the element that holds it, its key there, and the value."""
     for key, field in _FIELDS.items():
         if (written := getattr(consistent, field)) is not None:
             yield key, consistent, key, written

@@ -31,7 +31,8 @@ class Substitution:
 
     def __init__(self, application: Application, options: Options, diagnostics: list[Diagnostic]) -> None:
         self.values: dict[str, Any] = {}
-        """Every value of the application; None for a missing one, which has been reported."""
+        """Name -> submission-time value, for every name that the application declares; None for a missing value,
+        already reported."""
         self.used: set[str] = set()
         self.diagnostics = diagnostics
         self._submission = options.submission
@@ -84,7 +85,7 @@ class Substitution:
         return value
 
     def _logic(self, value: dict[str, Any], element: Element, *path: str | int, operator: str) -> dict[str, Any]:
-        """Return SPL logic, or an SPL expression; references in its constants become submission-time values."""
+        """Return SPL logic or an SPL expression, whose constants get submission-time values in place of references."""
         constants = value.get(CONSTANTS)
         if constants is None:
             return value
@@ -110,7 +111,10 @@ class Substitution:
     def number(
         self, value: Any, element: Element, key: str, operator: str, *, integer: bool = False
     ) -> tuple[Any, str]:
-        """Return an annotation's number as `annotation` does; a value of another type is reported (CDISP0811E)."""
+        """Return an annotation's number and the name of its submission-time value, like `annotation`.
+
+        A value of another type is reported (CDISP0811E).
+        """
         resolved, origin = self.annotation(value, element, key, operator)
         fits = isinstance(resolved, int) if integer else isinstance(resolved, int | float)
         if resolved is not None and (not fits or isinstance(resolved, bool)):
@@ -120,7 +124,7 @@ class Substitution:
         return resolved if resolved is None or integer else float(resolved), origin
 
     def boolean(self, value: Any, element: Element, key: str, operator: str) -> bool | None:
-        """Return a truth value of a config or annotation, None if it is missing."""
+        """Return a truth value of a config or annotation; None if its submission-time value is missing."""
         resolved, origin = self.annotation(value, element, key, operator)
         if resolved is None or isinstance(resolved, bool):
             return resolved

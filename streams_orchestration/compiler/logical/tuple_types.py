@@ -16,7 +16,7 @@ from streams_orchestration.model.schema import Schema, parse_schema
 from streams_orchestration.model.standard import KEEPS_TYPE
 
 Port = tuple[int, int]
-"""An operator, as the identity of its instance, and one of its ports."""
+"""An output port: the identity of the operator's instance, and the number of the port."""
 
 
 class TupleTypes:
@@ -53,7 +53,10 @@ class TupleTypes:
         ]
 
     def _pass_on(self, producers: list[PrimitiveInstance]) -> None:
-        """Propagate known types through operators that keep them, each type once through each operator."""
+        """Propagate known types downstream through operators that submit the type that they read.
+
+        Each type passes each operator once.
+        """
         readers: dict[Port, list[PrimitiveInstance]] = defaultdict(list)
         for consumer in producers:
             if consumer.standard and consumer.invocation.operator in KEEPS_TYPE:

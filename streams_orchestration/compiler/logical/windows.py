@@ -14,7 +14,7 @@ _POLICY = re.compile(r"(\w+)\s*\(")
 
 
 class WindowPolicies(NamedTuple):
-    """The policy names of one window: count, delta, time or punct; empty when absent."""
+    """The names of the policies of one window: count, delta, time or punct, or empty without such a policy."""
 
     eviction: str = ""
     trigger: str = ""
@@ -58,7 +58,7 @@ def _timed(windows: Mapping[int, WindowPolicies], mode: SingleThreadedMode) -> I
 
 
 def single_threaded(mode: SingleThreadedMode, windows: Mapping[int, WindowPolicies]) -> SingleThreaded:
-    """Return whether a single-threaded input makes the outputs single-threaded (rule 72): "Always" or "Never"."""
+    """Return "Always" if the outputs are single-threaded whenever the input is, else "Never" (rule 72)."""
     if mode in ("Always", "WindowPartitionEvictionBound"):
         return "Always"
     return "Never" if mode == "Never" or any(_timed(windows, mode)) else "Always"

@@ -1,7 +1,7 @@
-"""Channel numbers of replicas, and the names with them (rules 27, 30, 31).
+"""Channel numbers of replicas, and the names that contain them (rules 27, 30, 31).
 
-The replicas of an operator are ranked by their channels, innermost region least significant; the rank is the
-global channel at the innermost region.
+The replicas of an operator are ranked by their channels, innermost region least significant. The rank is the global
+channel at the innermost region.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ def global_channels(rank: int, widths: Sequence[int]) -> tuple[int, ...]:
 
 
 def local_channels(channels: Sequence[int], widths: Sequence[int]) -> tuple[int, ...]:
-    """Return the local channels, which count within each region, from the global ones."""
+    """Return the local channels of a replica, which count from 0 within each region, from its global channels."""
     return tuple(channel % width for channel, width in zip(channels, widths, strict=True))
 
 
 class PathFormat(NamedTuple):
-    """A physical name with a place for the channel of every region on its path (rule 30)."""
+    """A format of physical names, with a placeholder for the channel of every region on the path (rule 30)."""
 
     text: str
     """The name with one %d for each region."""
@@ -40,7 +40,8 @@ def path_format(names: Sequence[str], regions: frozenset[str] | set[str]) -> Pat
     """Return the format of an operator's or composite's physical name.
 
     Args:
-        names: full logical names of the composites around it and its own, outermost first.
+        names: full logical names of the composites around the operator or composite, outermost first, then its own
+            name.
         regions: full logical names of all parallel regions.
     """
     parts: list[str] = []

@@ -11,7 +11,7 @@ from streams_orchestration.model.diagnostics import Diagnostic
 
 
 def check_feedback(graph: LogicalGraph) -> Iterator[Diagnostic]:
-    """Yield a CDISP0729W for every connection back to an operator on the current path, except into control ports."""
+    """Yield a CDISP0729W for every connection that closes a loop, except into control ports."""
     following: list[list[int]] = [[] for _ in graph.operators]
     for connection in graph.connections:
         if not is_control_port(graph.operators[connection.target], connection.target_port):
@@ -47,7 +47,7 @@ def check_parallel_regions(graph: LogicalGraph) -> list[Diagnostic]:
 
 
 def _check_links(graph: LogicalGraph) -> Iterator[Diagnostic]:
-    """Check that Imports and Exports have the innermost region of the operator that they touch (rule 35)."""
+    """Yield findings on Imports and Exports outside of the innermost parallel region of their operator (rule 35)."""
     for link in (*graph.imports, *graph.exports):
         operator = graph.operators[link.operator]
         if link.regions[-1:] != operator.regions[-1:]:

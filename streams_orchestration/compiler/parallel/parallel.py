@@ -37,7 +37,7 @@ from streams_orchestration.model.diagnostics import Diagnostic
 
 
 class HostPoolReplicas:
-    """The pools of an expanded application: declared ones, then clones in the order of their use (rule 36)."""
+    """The host pools of an expanded application: declared pools, and clones of them for replicas (rule 36)."""
 
     def __init__(self, graph: LogicalGraph) -> None:
         self._graph = graph
@@ -90,20 +90,20 @@ def expand(logical: LogicalGraph) -> tuple[PhysicalGraph, list[Diagnostic]]:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The names of the replicas of one operator."""
+    """The formats of the physical names of one operator and its streams."""
 
     operator: PathFormat
     streams: tuple[tuple[PathFormat, int], ...]
     alike: bool
-    """True if the only stream has the operator's name."""
+    """True if the operator has a single stream, and its name equals the operator's."""
 
     def streams_at(self, channels: tuple[int, ...], locals_: tuple[int, ...]) -> tuple[str, ...]:
-        """Return names of the streams of one replica."""
+        """Return the names of the output streams of one replica, from its global and local channels."""
         return tuple(stream.at(channels[:globals_] + locals_[globals_:]) for stream, globals_ in self.streams)
 
 
 class _Place(NamedTuple):
-    """The position of a replica within the regions around it."""
+    """The channels of a replica in the regions around it: global ones, local ones, and the number of replicas."""
 
     channels: tuple[int, ...]
     locals: tuple[int, ...]
@@ -129,7 +129,7 @@ class _Expansion:
         self.widths = [tuple(logical.regions[region].width for region in each.regions) for each in logical.operators]
 
     def size(self) -> tuple[int, int]:
-        """Return the numbers of physical operators and of connections (rule 15)."""
+        """Return the numbers of physical operators and of connections that the expansion will have (rule 15)."""
         connections = 0
         for connection, each in zip(self.logical.connections, self.crossings, strict=True):
             entered = prod(entry.region.width for entry in each.entries)
@@ -225,7 +225,7 @@ class _Expansion:
         return connections, splitters
 
     def region_paths(self) -> dict[int, PathFormat]:
-        """Map each region to the format of its name, with the channels of outer regions but not its own."""
+        """Map each region to the format of its name, with placeholders for the channels of outer regions only."""
         paths: dict[int, PathFormat] = {}
         for region in self.logical.regions:
             parts = region.name.split(".")

@@ -38,9 +38,10 @@ def _findings(
     consumer: LogicalOperator,
     port: int,
 ) -> Iterator[tuple[str, str]]:
-    """Walk upstream through ports that preserve punctuation, up to one that generates it or to a fault.
+    """Yield the fault of a port that expects window punctuation, found by a walk upstream.
 
-    A Custom without `onPunctuation` forwards markers, and its functions may submit some.
+    The walk passes ports that preserve punctuation, and ends at one that generates it. A Custom without `onPunctuation`
+    is passed, too: it forwards markers, and its functions may submit some.
     """
     expects = f"input port {port} expects window punctuation"
     current, current_port = consumer, port

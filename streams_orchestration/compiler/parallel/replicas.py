@@ -10,7 +10,7 @@ from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOp
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 
 Replica = tuple[int, int]
-"""A logical operator, and the rank of one of its replicas by the channels of the regions expanded so far."""
+"""A logical operator with the rank of one of its replicas, by the channels of the regions that are expanded so far."""
 
 
 @dataclass(slots=True, eq=False)

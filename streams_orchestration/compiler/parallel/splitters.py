@@ -1,4 +1,4 @@
-"""The templates of output ports: consumers, and the splitters that lead to those in parallel regions.
+"""The templates of output ports: consumers, and the splitters that lead to consumers in parallel regions.
 
 Every replica of an operator has the same splitters on a port, so the tree is made once for the logical port, as a
 template (rules 9-15, 17, 21-23).
@@ -17,7 +17,7 @@ _ROUND_ROBIN = Routing()
 
 
 class RegionEntry(NamedTuple):
-    """A region that a connection enters, by one of its ports."""
+    """The entry of a connection into a parallel region, through one port of the region."""
 
     region: ParallelRegion
     port: str
@@ -36,7 +36,7 @@ class RegionCrossing(NamedTuple):
     """The regions that one logical connection leaves and enters."""
 
     common: int
-    """Number of regions around both ends."""
+    """The number of parallel regions that contain both ends of the connection."""
     leaves: int
     """The number of regions that the connection leaves."""
     entries: tuple[RegionEntry, ...]
@@ -44,7 +44,7 @@ class RegionCrossing(NamedTuple):
 
 
 def crossing(graph: LogicalGraph, connection: LogicalConnection, regions: dict[str, ParallelRegion]) -> RegionCrossing:
-    """Return the regions that a connection leaves and enters; its path decides which are common (rule 16)."""
+    """Return the regions that a connection leaves and enters; the composite ports on its path decide (rule 16)."""
     source, _, target, target_port, path = connection
     start, end = graph.operators[source], graph.operators[target]
     leaves = int(start.name in regions)
@@ -75,12 +75,12 @@ def _incoming(connection: LogicalConnection, path: Sequence[str], position: int)
 
 
 def dropping_splitters(crossings: Sequence[RegionCrossing]) -> frozenset[tuple[object, ...]]:
-    """Return the logical splitters that replicas of a left region feed, which drop window punctuation (rule 23)."""
+    """Return the logical splitters that drop window punctuation, since replicas of a region feed them (rule 23)."""
     return frozenset(each.entries[0].splitter for each in crossings if each.leaves and each.entries)
 
 
 class SplitterTemplate(NamedTuple):
-    """The common data of the splitters on all replicas of an output port."""
+    """The data that a splitter has in common on all replicas of a logical output port."""
 
     region: ParallelRegion
     region_port: str
@@ -89,18 +89,18 @@ class SplitterTemplate(NamedTuple):
     """The number of the splitter to whose channel this one belongs, -1 for none."""
     parent_channel: int
     rank: int
-    """The rank, within the common regions, of the channels of regions that were entered before."""
+    """The rank of the channels, within the common regions, that were chosen by the splitters before this one."""
     outer: int
     """The number of possible values of `rank`."""
     common: int
-    """Number of the producer's regions that enclose this one."""
+    """The number of the producer's regions that also contain the region of this splitter."""
     drops: bool
     repetition: int
-    """The number of this splitter among those of the same region port on the same output port, from 0."""
+    """The number of this splitter, from 0, among the splitters of one output port to one region port."""
 
 
 class ConnectionTemplate(NamedTuple):
-    """One logical connection at every replica of its output port."""
+    """The copies of one logical connection on every replica of its output port."""
 
     target: int
     target_port: int
@@ -129,7 +129,7 @@ class PortTemplate:
         source_widths: Sequence[int],
         dropping: frozenset[tuple[object, ...]],
     ) -> None:
-        """Add a connection of this port; it shares existing splitters."""
+        """Add a connection of this port, which uses existing splitters where it can."""
         leaves: list[tuple[int, int]] = [(-1, -1)]
         for entry in crossing_.entries:
             if entry.routing.policy == "broadcast":

@@ -91,7 +91,7 @@ def _expanded(logical: LogicalGraph, connection: LogicalConnection, width: Mappi
 
 
 def _leaves(connection: LogicalConnection, region: str, source: str) -> bool:
-    """Return True if a connection between members of a region leaves and enters it again, as a feedback loop does."""
+    """Return True if a connection between members of a region leaves the region and enters it again (feedback)."""
     return region == source or any(port.rpartition(".")[0] == f"left:{region}" for port in connection.path)
 
 

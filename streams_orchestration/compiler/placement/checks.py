@@ -104,7 +104,7 @@ class _PlacementCheck:
             yield self._contradiction(ids, "", relocating[True], relocating[False], message)
 
     def _engine(self, operator: int) -> Hashable:
-        """Return what DataFrame operators of one PE must share: regions and channels; None for a tuple operator.
+        """Return the regions and channels that DataFrame operators of one PE must share; None for a tuple operator.
 
         DataFrame operators share a PE only if no splitter is between them.
         """

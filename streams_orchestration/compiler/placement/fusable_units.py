@@ -17,7 +17,7 @@ from streams_orchestration.compiler.stage_results import RegionMap
 
 @dataclass(frozen=True, slots=True)
 class HostSpec:
-    """The host that an operator names: by its name, by a pool, or not at all."""
+    """The host that an operator requires: a named host, a host of a pool, or any."""
 
     host: str | None = None
     pool: str | None = None
@@ -35,19 +35,20 @@ class Placements:
     colocated: DisjointSets
     """Operators that share a tag of partition colocation, transitively (rule 45)."""
     fused: DisjointSets
-    """The same sets, joined further by host isolation (rule 52)."""
+    """The sets of `colocated`, joined further by host isolation (rule 52)."""
     host_colocated: DisjointSets
     """Operators that must share a host: fused, host-colocated, or on the same named host."""
     any: bool
-    """True if there is any placement config."""
+    """True if any operator has a placement config."""
 
 
 Claim = tuple[tuple[str, str], int]
-"""A name and the value that a unit claims for it."""
+"""A claimed name with its value, such as a parallel region and a channel. Units with different values cannot share a
+PE."""
 
 
 class Kind(NamedTuple):
-    """The facts that must be equal for a common PE under the manual and automatic schemes (rule 53, A44)."""
+    """The facts that all units of a PE must have in common under the manual and automatic schemes (rule 53, A44)."""
 
     restartable: bool
     relocatable: bool
@@ -57,7 +58,7 @@ class Kind(NamedTuple):
     channel: Hashable = None
     """The parallel channel around the unit, under `channelIsolation` only (rule 59)."""
     dataframe: int = -1
-    """The smallest operator of a Spark query, which only colocated operators join; -1 for other units."""
+    """For a Spark query, its smallest operator, so that only colocated operators join the query; -1 for other units."""
 
 
 class FusableUnit(NamedTuple):
@@ -71,7 +72,7 @@ class FusableUnit(NamedTuple):
     claims: tuple[Claim, ...] = ()
     """Two units share a PE only if they claim the same value for every name that both claim."""
     host_set: int = -1
-    """The set in `Placements.host_colocated`, -1 without a host config."""
+    """The set of operators on one host, from `Placements.host_colocated`; -1 without a host config."""
 
 
 @dataclass(slots=True)
@@ -145,10 +146,10 @@ def fusable_units(
 ) -> list[FusableUnit]:
     """Return the units in the order of their smallest operator.
 
-    The kind of a unit is what units of one PE must have in common: restartable, relocatable, the consistent region
-    (A44), the host, and under `channelIsolation` the parallel channel. Exlocation tags are claims, as are the channels
-    of every region around the unit under `channelExlocation`; a colocated unit that crosses channels then has a PE of
-    its own (rule 59). Under `manual` and `faithful`, so has a unit of several members of a consistent region (rule 60).
+    Units of one PE must be of one kind: restartable, relocatable, the consistent region (A44), the host, and under
+    `channelIsolation` the parallel channel. Exlocation tags are claims. Under `channelExlocation`, so are the channels
+    of all regions around the unit, and a colocated unit that crosses channels gets a PE of its own (rule 59). Under
+    `manual` and `faithful`, a unit of several members of a consistent region gets a PE of its own, too (rule 60).
     """
     specs = host_specs(placements)
     bound = _bound_host_sets(logical, physical, placements)
@@ -159,7 +160,7 @@ def fusable_units(
     agreed = [flags[operator.logical] for operator in physical.operators]
     dataframes = any(model.engine == "dataframe" for model in logical.operators)
     kinds: dict[tuple[tuple[bool, bool], int, HostSpec | None, Hashable, int], Kind] = {}
-    """Kinds of units of one operator."""
+    """The kinds of units that have a single operator, by the facts that decide the kind."""
     units: list[FusableUnit] = []
     for number, members in enumerate(placements.fused.groups().values()):
         first = members[0]
@@ -208,7 +209,7 @@ def dataframe_of(logical: LogicalGraph, operator: PhysicalOperator) -> int:
 
 
 def _bound_host_sets(logical: LogicalGraph, physical: PhysicalGraph, placements: Placements) -> set[int]:
-    """Return host sets with configs beyond the host itself: exlocation, isolation, colocation of units."""
+    """Return the host sets with host exlocation, isolation or colocation, which constrain how PEs are packed."""
     find = placements.host_colocated.find
     bound = {find(index) for index in (*placements.host_exlocation, *placements.host_isolated)}
     colocated = [bool(operator.host_placement.colocation) for operator in logical.operators]
@@ -218,7 +219,7 @@ def _bound_host_sets(logical: LogicalGraph, physical: PhysicalGraph, placements:
 
 
 def host_specs(placements: Placements) -> dict[int, HostSpec]:
-    """Return the host that the operators of each host set name; of contradictory ones the first counts."""
+    """Map each host set to the host that its operators require; of contradictory ones, the first operator's counts."""
     specs: dict[int, HostSpec] = {}
     for index in sorted(placements.host):
         specs.setdefault(placements.host_colocated.find(index), placements.host[index])
@@ -226,13 +227,19 @@ def host_specs(placements: Placements) -> dict[int, HostSpec]:
 
 
 def _innermost_channels(logical: LogicalGraph, physical: PhysicalGraph) -> list[tuple[int, int] | None]:
-    """Return per operator the innermost parallel region around it and its channel there."""
+    """Return for each operator the innermost parallel region around it, and its channel there.
+
+    None outside of regions.
+    """
     innermost = [model.regions[-1] if model.regions else -1 for model in logical.operators]
     return [(innermost[each.logical], each.channels[-1]) if each.channels else None for each in physical.operators]
 
 
 def _claim_channels(logical: LogicalGraph, replicas: Sequence[PhysicalOperator], claims: list[Claim]) -> bool:
-    """Add the claims of a unit for its channels; return False if it crosses some."""
+    """Add a claim for the unit's channel in each region around it.
+
+    Return False if the unit has several channels of one.
+    """
     channel_of: dict[int, int] = {}
     for each in replicas:
         for region, channel in zip(logical.operators[each.logical].regions, each.channels, strict=False):
@@ -249,7 +256,10 @@ class Sharing:
         self._unit_of = {operator: unit for unit in units for operator in unit.operators}
 
     def kind(self, operators: Sequence[int]) -> Kind | None:
-        """Return the kind of some operators; None if no others may join them, or if host configs constrain them."""
+        """Return the common kind of some operators.
+
+        None if their kinds differ, if a unit is isolated, or has a host set.
+        """
         units = [self._unit_of[operator] for operator in operators]
         bound = any(unit.isolated or unit.host_set >= 0 for unit in units)
         return units[0].kind if not bound and all(unit.kind == units[0].kind for unit in units) else None

@@ -9,7 +9,7 @@ from streams_orchestration.compiler.placement.fusable_units import FusableUnit, 
 
 
 class HostBindings:
-    """Sets of units that must share a host; a PE with units of two sets joins these."""
+    """The host sets of units while PEs are packed; a PE that takes units of two sets joins the sets."""
 
     def __init__(self, operators: int, units: Sequence[FusableUnit], placements: Placements) -> None:
         find = placements.host_colocated.find
@@ -25,11 +25,11 @@ class HostBindings:
                 self._pes[unit.host_set] = self._pes.get(unit.host_set, 0) + 1
 
     def tags(self, host_set: int) -> Iterable[str]:
-        """Return the tags of host exlocation in a set."""
+        """Return the host exlocation tags of the operators in a host set."""
         return self._tags.get(self._sets.find(host_set), ())
 
     def tags_of_sets(self, units: Sequence[FusableUnit]) -> dict[int, Iterable[str]]:
-        """Return the tags of host exlocation by the host sets of some units."""
+        """Map the host set of each unit to its host exlocation tags."""
         return {unit.host_set: self.tags(unit.host_set) for unit in units if unit.host_set >= 0}
 
     def fits(self, first: int, second: int) -> bool:
@@ -44,7 +44,7 @@ class HostBindings:
         return self._tags.get(first, set()).isdisjoint(self._tags.get(second, set()))
 
     def join(self, first: int, second: int) -> int:
-        """Put a unit of the second set into a PE of the first, and return the set that both are now."""
+        """Put a unit of the second host set into a PE of the first; return the joined set."""
         if first < 0 or second < 0:
             return max(first, second)
         first, second = self._sets.find(first), self._sets.find(second)

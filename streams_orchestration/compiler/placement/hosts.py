@@ -1,4 +1,7 @@
-"""Hosts of PEs: small integers, 0 for everything without a host config (rules 37, 52, 53)."""
+"""The assignment of PEs to hosts, which are small integers.
+
+Host 0 runs all PEs without a host config (rules 37, 52, 53).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ class _Bundle:
 
 @dataclass(slots=True)
 class _Host:
-    """A host, its bundles, and the tags that these keep away."""
+    """A host, the number of its bundles, and the exlocation tags of these bundles."""
 
     number: int
     bundles: int = 0
@@ -42,16 +45,17 @@ class _Pool:
     size: int | None
     hosts: list[_Host] = field(default_factory=list[_Host])
     taken: dict[str, int] = field(default_factory=dict[str, int])
-    """Tag -> position after the last host that took it, so that exlocation need not try earlier hosts."""
+    """Exlocation tag -> position after the last host that has a PE with the tag; earlier hosts need not be tried."""
 
     @property
     def full(self) -> bool:
         return self.size is not None and len(self.hosts) >= self.size
 
     def choose(self, bundle: _Bundle) -> _Host | None:
-        """Return a host for the bundle; None if none takes it, or if a pool of known size can open another one.
+        """Return an open host for the bundle, or None if a new host must be opened.
 
-        A pool of known size is used evenly; others fill the first host that takes the bundle.
+        A pool of known size first opens all its hosts, then uses them evenly. Other pools fill the first host that
+        takes the bundle.
         """
         if self.size is not None:
             free = [host for host in self.hosts if host.takes(bundle)]
@@ -66,7 +70,7 @@ class _Pool:
         return None
 
     def open(self, host: _Host, bundle: _Bundle) -> None:
-        """Add a host for a bundle."""
+        """Add a newly opened host to the pool, for a bundle."""
         self.hosts.append(host)
         self.taken.update(dict.fromkeys(bundle.tags, len(self.hosts)))
 
@@ -74,12 +78,12 @@ class _Pool:
 def place_on_hosts(
     logical: LogicalGraph, physical: PhysicalGraph, placements: Placements, pes: Sequence[Sequence[int]]
 ) -> tuple[list[int], list[Diagnostic]]:
-    """Return the host of every PE, from its operators.
+    """Return the host of every PE, from the placement configs of its operators.
 
-    Named hosts are numbered from 1 in the order of the PEs on them, then come hosts of pools and those that
-    exlocation and isolation open. A pool spreads its PEs over as many hosts as it has; one without a size has as many
-    as are needed, and one that is too small is an error, CDISP0562E. Operators
-    on a named host are one host colocation, so contradictions there have been reported before.
+    Named hosts are numbered from 1 in the order of their PEs. Then come hosts of pools, and hosts that exlocation and
+    isolation open. A pool spreads its PEs over as many hosts as it has. A pool without a size has as many hosts as are
+    needed; one that is too small is an error, CDISP0562E. Contradictions on a named host have been reported before,
+    since its operators are one host colocation.
     """
     if not (placements.host or placements.host_exlocation or placements.host_isolated):
         return [0] * len(pes), []
@@ -133,7 +137,7 @@ def _bundles(placements: Placements, pes: Sequence[Sequence[int]]) -> list[_Bund
 
 
 def _in_order(bundles: Sequence[_Bundle]) -> list[_Bundle]:
-    """Sort bundles: named hosts first, then bundles without configs, then those in pools by falling demands."""
+    """Sort bundles: named hosts first, then bundles without a pool, then bundles in pools, the most demanding first."""
 
     def key(bundle: _Bundle) -> tuple[int, bool, bool]:
         asks = bundle.isolated or bool(bundle.tags)

@@ -1,4 +1,4 @@
-"""Measured costs of a physical graph, from a profile: loads, amounts, and the price of a cut."""
+"""Measured costs of a physical graph, from a profile: loads, rates, sizes, and the cost of streams between PEs."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class MeasuredCosts:
     processors: int | None = None
     """The number of processors of the machine on which the profile was measured."""
     surroundings: float = 0.0
-    """Processors that each PE keeps busy at any rate, outside of its tasks: Spark, planning and commits."""
+    """The number of processors that the work around each PE keeps busy at any rate: Spark, planning and commits."""
 
     def headroom(self, loads: Sequence[float]) -> float:
         """Return the factor by which the rates can grow if PEs have these loads, in percent of a processor.
 
-        The busiest PE or the processors of the machine limit it. The work around PEs takes its part of the processors
-        at any rate, but leaves at least a tenth of them to tasks.
+        The factor is limited by the busiest PE and by the processors of the machine. Spark, planning and commits use
+        some processors at any rate, but at least a tenth of the processors is left for tasks.
         """
         busiest = 100.0 / max(loads)
         if self.processors is None:
@@ -108,7 +108,7 @@ class _Spread:
             self.replicas[logical.operators[operator.logical].name].append(operator.index)
 
     def of(self, entries: Iterable[tuple[str, float]]) -> Iterable[tuple[int, float]]:
-        """Yield (operator, amount) from entries with the names of operators."""
+        """Yield (physical operator, amount) from (name of an operator or a replica, measured amount)."""
         grouped: dict[str, list[tuple[str, float]]] = defaultdict(list)
         for name, amount in entries:
             grouped[logical_name(name)].append((name, amount))

@@ -13,7 +13,7 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.model.profile import Profile, StreamProfile
 
 Rates = Mapping[tuple[int, int], float]
-"""(physical operator, output port) -> tuples a second that leave it."""
+"""(physical operator, output port) -> the rate of the port in tuples a second."""
 
 _SHOWN = 5
 """The most unmeasured streams that the warning names."""
@@ -24,8 +24,8 @@ def measured_rates(
 ) -> tuple[dict[tuple[int, int], float], list[Diagnostic]]:
     """Return the measured rate of every output port, and warnings where the profile does not fit the application.
 
-    Replicas keep their own rates if all measured replicas still exist. If the profile has another width, or measured
-    only the logical operator, the rates of its replicas are added up, and the replicas of today share the sum evenly.
+    Replicas keep their own rates if all measured replicas still exist. If the width differs, or if only the logical
+    operator was measured, the measured rates are added up, and the present replicas share the sum evenly.
     """
     if profile.application != logical.application:
         message = f"the profile was measured on {profile.application}, this is {logical.application}"

@@ -28,7 +28,7 @@ class Comparison:
 
     change: WidthChange
     outcome: Redeployment | None
-    """The effects of a redeploy; None for an application that only compiles."""
+    """The effects of a redeploy; None for an application that cannot run here."""
     event_time: tuple[EventTimeChange, ...] = ()
 
     def document(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def compare(old: Compilation, new: Compilation, running: Compilation) -> Compari
     Args:
         old: the plan as compiled.
         new: the other plan as compiled.
-        running: `old` with its run-time numbers, if it is deployed.
+        running: `old` with its run-time numbers if the application is deployed, else None.
     """
     change, outcome = width_change(old, new, _numbering(old, running)), _redeployed(old, running, new)
     return Comparison(change, outcome, event_time_changes(old, new))
@@ -98,7 +98,7 @@ def width_rows(change: WidthChange) -> list[tuple[str, str, str]]:
 
 
 def plain_rows(comparison: Comparison) -> list[tuple[str, str, str]]:
-    """Return rows of the changes of operators and PEs in Streams, whose applications cannot be redeployed."""
+    """Return table rows of changed operators and PEs, for an application that only compiles."""
     change = comparison.change
     rows = [
         ("operators", what, f"{len(names)}" + (f"  {short_list(names, _MANY_NAMES_WIDTH)}" if names else ""))
@@ -136,9 +136,9 @@ def outcome_rows(outcome: Redeployment) -> list[tuple[str, str, str, str, str, s
 
 
 def pause(outcome: Redeployment) -> str:
-    """Return a sentence with the expected pause of the changed units.
+    """Return a sentence with the predicted pause of the changed units.
 
-    The text is empty if the pause is unknown or has been measured.
+    The text is empty if no pause was predicted, or if the pause has already been measured.
     """
     if outcome.predicted_seconds is None or outcome.measured_seconds is not None:
         return ""
@@ -146,7 +146,7 @@ def pause(outcome: Redeployment) -> str:
 
 
 def _amounts(actions: Sequence[OperatorAction]) -> tuple[str, str]:
-    """Return the rows and the bytes of several states together, as texts; empty where one is unknown."""
+    """Return the total rows and bytes of several states as texts; a text is empty if one amount is unknown."""
     return _sum([each.rows for each in actions]), _sum([each.bytes for each in actions])
 
 

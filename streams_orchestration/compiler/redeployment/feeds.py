@@ -1,4 +1,4 @@
-"""The routing that decides in which channels an operator receives a tuple."""
+"""The feeds of parallel regions: the routing that decides which channel of an operator receives a tuple."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Feed(NamedTuple):
 
 
 class Level(NamedTuple):
-    """One parallel region around an operator."""
+    """One parallel region around an operator, with the feeds of the operator's input ports."""
 
     region: str
     """The full logical name of the region."""
     width: int
     ports: tuple[tuple[Feed, ...], ...]
-    """For each input port of the operator, its feeds; several if streams with different splitters reach it."""
+    """For each input port of the operator, its feeds; several if different splitters lead to the port."""
 
 
 class Feeds:
@@ -63,7 +63,7 @@ class Feeds:
         return tuple(sorted(feeds))
 
     def _ways(self, connections: Iterable[LogicalConnection], region: int) -> set[Feed]:
-        """Return the feeds by which tuples on some connections entered a region."""
+        """Return the feeds through which the tuples of some connections entered a region, found by a walk upstream."""
         name = self.graph.regions[region].name
         feeds: set[Feed] = set()
         pending, seen = [*connections], set[int]()

@@ -22,7 +22,10 @@ from streams_orchestration.model.diagnostics import errors_of
 
 
 def options_of(deployed: Compilation) -> Options:
-    """Return the options of a deployed plan; widths of regions with a `uid` refer to that, not to the name."""
+    """Return the options of a deployed plan.
+
+    A width of a region with a `uid` is kept under the uid instead of the name.
+    """
     regions = deployed.logical.regions
     widths: dict[str, int] = {}
     for pattern, width in deployed.options.widths:
@@ -77,7 +80,7 @@ def fitting(
 
 
 def _widths(application: Application, options: Options) -> tuple[Options, list[str], tuple[ParallelRegion, ...]]:
-    """Return the options, the widths that are left out, and the regions with the widths of the spec."""
+    """Return the options with widths that match a region, sentences about other widths, and the spec's regions."""
     if not options.widths:
         return options, [], ()
     done = _compiled(application, replace(options, widths=(), decoupling=None), (LOGICAL_STAGE,))
@@ -96,13 +99,13 @@ def _widths(application: Application, options: Options) -> tuple[Options, list[s
 def _counting(
     regions: Iterable[ParallelRegion], widths: tuple[tuple[str, int], ...], kept: tuple[tuple[str, int], ...]
 ) -> tuple[tuple[str, int], ...]:
-    """Return widths without those that are kept for a region with a new width."""
+    """Return the widths without kept ones that a newly given width overrides for every region."""
     first = {next((each for each in widths if fits(each[0], region)), None) for region in regions}
     return tuple(each for each in widths if each in first or each not in kept or "*" in each[0])
 
 
 def _stronger(regions: Iterable[ParallelRegion], kept: Sequence[tuple[str, int]]) -> Iterator[str]:
-    """Yield the regions whose width in the spec is overridden, by the first pattern that matches."""
+    """Yield a sentence for each region whose kept width differs from its width in the spec."""
     for region in regions:
         counts = next((wide for pattern, wide in kept if fits(pattern, region)), region.width)
         if counts != region.width:

@@ -1,4 +1,4 @@
-"""The meaning of a state for an operator whose class, parameters or input streams have changed."""
+"""The checks that a stored state still means the same after the operator's class, parameters or inputs have changed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WIDER = {
 
 
 Expressions = Collection[tuple[str, str, str]]
-"""Parameters, texts and canonical texts of an operator's expressions."""
+"""(parameter, text, canonical text) of each expression of an operator."""
 
 
 def lost_meaning(
@@ -41,7 +41,7 @@ def lost_meaning(
     Args:
         old: the program of the deployed operator in any of its channels.
         new: the program of the new operator, in the same channel if it exists.
-        kind: its new class.
+        kind: the class of the new operator.
         known: the expressions of the deployed operator.
         alike: parameters with channel functions may differ, since states of channels are merged.
     """
@@ -78,7 +78,7 @@ def _zones(old: OperatorProgram, new: OperatorProgram) -> str:
 
 
 def expressions_of(program: OperatorProgram, ports: OperatorProgram, kind: type[Operator]) -> Expressions:
-    """Return the expressions in the parameters of one program over the streams of another; none if they do not fit."""
+    """Return the expressions of one program, typed over the input streams of another; empty if they do not fit."""
     text = json.dumps(program.parameters, sort_keys=True, default=str)
     return _noted(kind, text, ports.inputs, ports.outputs, ports.ports, program.time_zone)
 
@@ -142,7 +142,10 @@ def _means_the_same(kind: type[Operator], before: Mapping[str, Any], after: Mapp
 
 
 def _narrowed(before: str, after: str, held: Collection[str] | None) -> str:
-    """Return the attributes whose new type cannot hold the values of a state, with their types."""
+    """Return a phrase about the first attribute whose new type cannot hold the stored values.
+
+    Empty if there is none.
+    """
     if before == after:
         return ""
     former, present = _types(before), _types(after)

@@ -69,10 +69,10 @@ def _fusion(fusion: FusionPlan, numbers: RunTimeNumbers) -> FusionPlan:
 
 
 def numbered(plan: DeploymentPlan, numbers: RunTimeNumbers) -> DeploymentPlan:
-    """Return the plan with the run-time numbers of PEs and hosts and names of units.
+    """Return the plan with the run-time numbers of PEs and hosts, and the run-time names of units.
 
-    Operators keep their numbers in the plan, which have a meaning only within a program. So does the PE number that an
-    operator reports (`OperatorProgram.pe`).
+    Operators keep their numbers in the plan, which have a meaning only within a program. The PE number that an operator
+    reports (`OperatorProgram.pe`) stays, too.
     """
     pes = tuple(replace(pe, program=_program(pe.program, numbers), host=numbers.hosts[pe.host]) for pe in plan.pes)
     units = tuple(

@@ -26,7 +26,7 @@ class UnitAction(NamedTuple):
     """The change of a unit of recovery."""
 
     unit: str
-    """Its run-time name, which an unchanged unit keeps."""
+    """The run-time name of the unit; an unchanged unit keeps its name."""
     action: UnitVerb
 
     @property
@@ -44,16 +44,16 @@ class OperatorAction(NamedTuple):
     """The change of a physical operator and of its state."""
 
     operator: str
-    """Its new name; the old name of a removed operator."""
+    """The new name of the operator; for a removed operator, its old name."""
     action: OperatorVerb
     rows: int | None
-    """Rows of its state before the redeploy; None if unknown."""
+    """The number of rows of the operator's state before the redeploy; None if unknown."""
     bytes: int | None
     reason: str
     former: str | None = None
-    """Its deployed name; None for a new operator."""
+    """The operator's deployed name; None for a new operator."""
     lossy: bool = False
-    """True if state is lost."""
+    """True if the operator's state is lost."""
     remedy: str = ""
     """The way to keep the state, or to allow its loss; empty if it is kept or its loss is allowed."""
     converted: str = ""
@@ -87,7 +87,7 @@ class RouteLevel(NamedTuple):
 
 
 class StateRouting(NamedTuple):
-    """The splitters that choose among several replicas, outermost first, for every input port."""
+    """The splitters on the way to every input port that choose among several replicas, outermost first."""
 
     ports: tuple[tuple[RouteLevel, ...], ...]
     width: int
@@ -101,7 +101,8 @@ class StateMove:
     sources: tuple[StatePlace, ...]
     targets: tuple[StatePlace, ...]
     before: StateRouting | None = None
-    """The old routing of tuples; None if each state moves unchanged, the first one to the first target."""
+    """The routing in the deployed plan; None if each state moves unchanged, the first one to the first target and so
+    on."""
     after: StateRouting | None = None
     source: bool = False
     """True if the state is the offset of a source."""
@@ -122,7 +123,7 @@ class ZoneChange(NamedTuple):
     before: str
     after: str
     operators: tuple[str, ...]
-    """The logical names of operators and Imports with expressions that depend on it."""
+    """The logical names of operators and Imports whose expressions depend on the time zone."""
 
     @property
     def sentence(self) -> str:
@@ -151,7 +152,7 @@ class Redeployment:
     operators: tuple[OperatorAction, ...]
     """The operators of the new plan in its order, then the removed ones."""
     moves: tuple[StateMove, ...]
-    """The moves of all kept states that change or change their place."""
+    """The moves of all kept states that are divided, merged, converted, or get another place."""
     numbering: RunTimeNumbers
     allowed: frozenset[str] = field(default_factory=frozenset[str])
     """Physical names of the operators whose state may be lost."""
@@ -163,7 +164,7 @@ class Redeployment:
 
     @property
     def verdict(self) -> Verdict:
-        """The change of the application as a whole."""
+        """The change of the application as a whole: the kind of redeploy."""
         if any(each.action == "refused" for each in self.operators):
             return "refused"
         if any(each.lossy for each in self.operators):
@@ -188,7 +189,10 @@ class Redeployment:
 
     @property
     def formers(self) -> dict[str, str]:
-        """Operator -> its deployed name; if two share a name, the one that continues counts."""
+        """Name of an operator of the new plan -> its deployed name.
+
+        A removed operator may have the name of a new one; the operator that continues then counts.
+        """
         formers: dict[str, str] = {}
         for each in self.operators:
             if each.former is not None:

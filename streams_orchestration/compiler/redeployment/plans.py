@@ -17,7 +17,7 @@ from streams_orchestration.compiler.redeployment.outcome import RunTimeNumbers, 
 
 
 class Operators:
-    """The operators of a plan with a deployment plan; PEs have the numbers of its programs."""
+    """The operators of a compilation with a deployment plan, indexed by name, identity and PE."""
 
     def __init__(self, compilation: Compilation, identities: Mapping[str, str] | None = None) -> None:
         """Index the operators.
@@ -60,7 +60,7 @@ class Operators:
 
     @cached_property
     def feeds(self) -> Feeds:
-        """The ways into the channels of each parallel region: splitters, Imports, and sources within it."""
+        """The feeds of each parallel region: splitters, Imports, and sources within the region."""
         return Feeds(self.logical)
 
     def model(self, identity: str) -> LogicalOperator:
@@ -72,7 +72,7 @@ class Operators:
         return self.feeds.levels(self.model(identity).index)
 
     def place(self, name: str, pes: Mapping[int, int] | None = None) -> StatePlace:
-        """Return the place of an operator's state; `pes` renumbers PEs."""
+        """Return the place of an operator's state; `pes` maps PE numbers to run-time numbers."""
         number = self.pe_of[name].program.pe
         return StatePlace(number if pes is None else pes[number], name)
 
@@ -88,13 +88,13 @@ class Operators:
 def paired(deployed: Compilation, wanted: Compilation) -> tuple[Operators, Operators]:
     """Return both plans, with equal identities for the same operators.
 
-    An operator that gets or loses a uid is matched by its name, unless that is the identity of another one.
+    An operator that gets or loses a uid is matched by its name, unless another operator has that name as its identity.
     """
     return Operators(deployed), Operators(wanted, _identities(deployed.logical, wanted.logical))
 
 
 def _identities(deployed: LogicalGraph, wanted: LogicalGraph) -> dict[str, str]:
-    """Return the operators whose identity changes: wanted identity -> deployed identity."""
+    """Map the identity of a wanted operator to its deployed identity, for operators whose identity changes."""
     old, new = deployed.operators, wanted.operators
     before, after = {each.identity for each in old}, {each.identity for each in new}
     by_name = {each.name: each for each in old if each.identity not in after}

@@ -20,7 +20,7 @@ from streams_orchestration.operators.expressions import condition_of
 
 
 def zone_change(old: Operators, new: Operators) -> ZoneChange | None:
-    """Return what another time zone changes in the expressions of the new plan; None if the zone stays."""
+    """Return the operators whose expressions a changed time zone affects; None if the zone stays the same."""
     before, after = old.logical.time_zone, new.logical.time_zone
     if before == after:
         return None
@@ -96,7 +96,7 @@ def preview(
 
 
 def _held_up(decided: Decided, old: Operators, circle: tuple[str, ...]) -> Decided:
-    """Refuse operators of changed units that feed one another, as none could be drained first."""
+    """Refuse the actions on operators in a cycle of changed units, since none of these units could be drained first."""
     text = f"the units {', '.join(circle)} feed one another and all change, so none can be drained before the others"
     inside = {unit.name: unit.pes for unit in old.plan.units if unit.name in circle}
     members = {pe for pes in inside.values() for pe in pes}
@@ -110,19 +110,22 @@ def _held_up(decided: Decided, old: Operators, circle: tuple[str, ...]) -> Decid
 
 
 class _Loss:
-    """The operators whose state may be lost."""
+    """The state that a redeploy would lose, compared with the operators for which the user allows a loss."""
 
     def __init__(self, drop: Collection[str], known: Collection[str]) -> None:
         self._drop = frozenset(drop)
         self._known = known
         self._unused: set[str] = {*drop}
         self._others: set[str] = set()
-        """Operators that would lose their state but were not named."""
+        """Operators that would lose their state, but for which the user did not allow a loss."""
         self.operators: set[str] = set()
         """Physical names of the operators that may lose state."""
 
     def allow(self, decided: Decided) -> Decided:
-        """Mark the state that may be lost as dropped; if other state would be lost, plan no move of any state."""
+        """Mark lost state as dropped where the user allows it.
+
+        Plan no moves for an operator whose other state would be lost.
+        """
         actions: list[OperatorAction] = []
         for each in decided.actions:
             action = each

@@ -1,4 +1,4 @@
-"""The division of an operator's state among other channels."""
+"""The rules for dividing an operator's state among other channels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def sharding_of(
 
     Args:
         program: the program of one of its channels.
-        kind: its class.
+        kind: the class of the operator.
         stored: the keys of the parts of a stored state, by their names; used if the class has no rules.
     """
     context = OperatorContext.declared(program.name, program.inputs, program.outputs, time_zone=program.time_zone)
@@ -38,8 +38,8 @@ def divisible(sharding: Sharding, old: Sequence[Level], new: Sequence[Level], ch
 
     Args:
         sharding: the operator's own rules.
-        old: the deployed regions around it.
-        new: the wanted regions.
+        old: the deployed regions around the operator.
+        new: the wanted regions around the operator.
         changed: the regions with another width or another feed.
     """
     if sharding.refusal or sharding.anyhow:

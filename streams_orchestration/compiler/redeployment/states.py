@@ -45,7 +45,7 @@ class Decided(NamedTuple):
     actions: tuple[OperatorAction, ...]
     moves: tuple[StateMove, ...] = ()
     names: frozenset[str] = frozenset()
-    """The names that a user may write for it: its logical names, and its identities."""
+    """The names by which a user may refer to the operator: its logical names, and its identities."""
 
 
 class Refusal(NamedTuple):
@@ -172,7 +172,7 @@ class Decisions:
         return self._carried(pairs, kind)
 
     def _carried(self, pairs: Sequence[tuple[str, str]], kind: type[Operator]) -> Decided:
-        """Decide that each state continues unchanged."""
+        """Return the decision that the state of each replica continues unchanged, moved if its place changes."""
         source = issubclass(kind, SourceOperator)
         actions = [
             self._placed(former, name)._replace(
@@ -188,7 +188,10 @@ class Decisions:
         return Decided(tuple(actions), tuple(moves))
 
     def _own_sources(self, identity: str, kind: type[Operator]) -> Decided:
-        """Decide about sources whose parameters name their channel: an offset belongs to the channel."""
+        """Decide about sources whose parameters name the channel.
+
+        Their offset belongs to the channel and cannot move.
+        """
         before, after = self.old.by_identity[identity], self.new.by_identity[identity]
         common = [(before[channels], name) for channels, name in after.items() if channels in before]
         for former, name in common:
@@ -255,7 +258,7 @@ class Decisions:
         )
 
     def _placed(self, former: str, name: str) -> OperatorAction:
-        """Decide about an operator that continues in one channel, in place or elsewhere."""
+        """Return the action for an operator that continues in one channel: kept in its PE and on its host, or moved."""
         old, new = self.old.pe_of[former], self.new.pe_of[name]
         pe, host = self._numbers.pes[new.program.pe], self._numbers.hosts[new.host]
         changes = [
@@ -277,12 +280,12 @@ class Decisions:
         return OperatorAction(name, verb, rows, size, reason, former)
 
     def _has_state(self, name: str) -> bool:
-        """Return True if the deployed operator may have state; if its class is gone, it may."""
+        """Return True if the deployed operator may have state, which is assumed if its class cannot be imported."""
         program = self.old.programs[name]
         return program.source or (program.stateful and _may_store(program))
 
     def _known_keys(self, before: Mapping[Channels, str]) -> Mapping[str, tuple[str, ...]] | None:
-        """Return the keys of the stored state by part; None if unknown."""
+        """Map each part of the stored state to its key columns; None if they are unknown."""
         if self._states is None:
             return None
         stored = (self._states[name].keys for name in before.values() if name in self._states)
@@ -290,7 +293,7 @@ class Decisions:
 
 
 def _may_store(program: OperatorProgram) -> bool:
-    """Return True if the operator keeps state under these parameters, or if its class cannot be imported."""
+    """Return True if the operator keeps state with these parameters; assume so if its class cannot be imported."""
     try:
         kind = import_operator(program.implementation)
         return kind.has_state(kind.Parameters.model_validate(program.parameters))
@@ -299,7 +302,10 @@ def _may_store(program: OperatorProgram) -> bool:
 
 
 def _changed(old: Sequence[Level], new: Sequence[Level]) -> tuple[int, ...]:
-    """Return the regions around an operator whose width or splitters change; all if their number changes."""
+    """Return the positions of the regions around an operator whose width or feeds change.
+
+    All positions are returned if the number of regions changes.
+    """
     if len(old) != len(new):
         return tuple(range(max(len(old), len(new))))
     return tuple(
@@ -325,7 +331,10 @@ def _routing(levels: Sequence[Level], changed: Sequence[int]) -> StateRouting:
 
 
 def _feed(level: Level, port: int) -> Feed:
-    """Return the single feed; if there are several, the tuple does not decide the channel."""
+    """Return the feed of an input port.
+
+    Several feeds count as round robin, since no attribute then decides the channel.
+    """
     feeds = level.ports[port]
     return feeds[0] if len(feeds) == 1 else Feed("roundRobin")
 
@@ -348,5 +357,5 @@ def reads_by_channel(parameters: object, kind: type[Operator]) -> bool:
 
 
 def _same_text(old: Operators, new: Operators, identity: str) -> bool:
-    """Return True if the parameters are equal before channels are substituted."""
+    """Return True if the operator's parameters in both specs are equal, before channel functions are replaced."""
     return old.model(identity).parameters == new.model(identity).parameters

@@ -27,8 +27,8 @@ def unit_actions(old: Operators, new: Operators, numbers: RunTimeNumbers) -> tup
     """Return the change of every unit, by run-time names: units of the new plan, then units that stop.
 
     Programs may differ in the numbers of operators, connections, PEs and regions, which are only references within the
-    plan. A unit also restarts if an operator that reads one of its streams moves to another PE, since both PEs must
-    have read the same part of the stream, which holds after a drain.
+    plan. A unit also restarts if an operator that reads one of its streams moves to another PE. Both PEs must have read
+    the stream up to the same point, which is certain only after a drain.
     """
     moved = _with_moved_readers(old, new, numbers)
     before = {unit.name: _facts(old, unit, None) for unit in old.plan.units}
@@ -70,7 +70,7 @@ def _with_moved_readers(old: Operators, new: Operators, numbers: RunTimeNumbers)
 
 
 def _readings(operators: Operators) -> Iterator[tuple[tuple[Replica, int, str], tuple[int, int]]]:
-    """Yield (operator, port, stream) -> (producer, reader) for each stream that is read from another PE."""
+    """Yield ((operator, port, stream), (producer, reader)) for each stream that a PE reads from another PE."""
     for pe in operators.plan.pes:
         for stream in pe.program.inputs:
             reader = operators.replicas[pe.program.operators[stream.operator].name]
@@ -78,7 +78,7 @@ def _readings(operators: Operators) -> Iterator[tuple[tuple[Replica, int, str], 
 
 
 def _facts(operators: Operators, unit: Unit, numbers: RunTimeNumbers | None) -> tuple[Any, ...]:
-    """Return all facts of a unit that decide if it may run on, with run-time numbers."""
+    """Return all facts that must stay equal for a unit to continue without a restart, with run-time numbers."""
     pes: Mapping[int, int] = {} if numbers is None else numbers.pes
     members = {pes.get(pe.program.pe, pe.program.pe): pe for pe in operators.unit_pes(unit)}
     plain = replace(

@@ -20,7 +20,7 @@ _REFUSED_PARAMETERS: dict[str, tuple[str, ...]] = {
     "Barrier": ("bufferSize",),
     "Pair": ("bufferSize",),
 }
-"""Parameters that no region allows (CDISP9243E)."""
+"""Operator -> parameters that it must not have in a consistent region (CDISP9243E)."""
 
 
 def find_loops(logical: LogicalGraph, region_of: Sequence[int], starts: Collection[int]) -> Iterator[Diagnostic]:
@@ -112,7 +112,7 @@ def _at(operator: LogicalOperator, code: str, message: str) -> Diagnostic:
 
 
 def _imports_and_exports(logical: LogicalGraph, region_of: Sequence[int]) -> Iterator[Diagnostic]:
-    """Yield Imports in a consistent composite (A22) and exports of a member's stream (CDISP0697E)."""
+    """Yield a finding for each Import in a consistent composite (A22), and each Export of a member (CDISP0697E)."""
     annotations = innermost_annotations(logical)
     for link in logical.imports:
         around = next((annotations[scope] for scope in reversed(link.composites) if scope in annotations), None)
@@ -202,7 +202,7 @@ def _trigger(
 
 
 def _start_findings(operator: LogicalOperator) -> Iterator[_Finding]:
-    """Yield why an operator cannot start a region."""
+    """Yield the reasons why an operator cannot be the start of a region."""
     if operator.kind == "Custom":
         yield "CDISP0831E", f"{operator.name} is a Custom and cannot start a region"
     elif operator.standard and operator.kind == "FileSource" and operator.inputs:

@@ -38,7 +38,7 @@ class Growth:
     region_of: list[int]
     """Per operator: the region that holds it, -1 if no region does (A25)."""
     merged: dict[int, list[int]]
-    """Surviving region -> all regions that were merged into it, itself included."""
+    """Surviving region -> all regions that were merged into it, including the region itself."""
     reached_from: list[int] = field(compare=False)
     """Per operator: the producer through which a region reached it first, -1 for starts and outside of regions."""
     meetings: list[tuple[int, int, int]] = field(compare=False)
@@ -48,10 +48,10 @@ class Growth:
 def grow(operators: int, edges: Iterable[Edge], starts: Mapping[int, int], barriers: Set[int], regions: int) -> Growth:
     """Follow all streams from all starts and merge regions that meet (A23, A24, A27).
 
-    An operator that some region holds already is not walked again: the first region reaches the operators downstream
-    of it, and the two regions are merged. Hence every connection is visited once, and since a merge is a union of sets,
-    neither the order of the starts nor that of the connections matters. The walk is breadth first, so that the
-    recorded producers lead back to a start by a shortest path.
+    An operator that is already in a region is not walked again: that region reaches all operators downstream, and the
+    two regions are merged. Hence every connection is visited once, and since a merge is a union of sets, neither the
+    order of the starts nor that of the connections matters. The walk is breadth first, so that the recorded producers
+    lead back to a start by a shortest path.
     """
     successors: list[list[int]] = [[] for _ in range(operators)]
     for edge in edges if starts else ():
@@ -81,7 +81,7 @@ def grow(operators: int, edges: Iterable[Edge], starts: Mapping[int, int], barri
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Members of one region, ascending."""
+    """The members of one region, ascending, with its starts, ends and autonomous input ports."""
 
     operators: tuple[int, ...]
     starts: tuple[int, ...]
@@ -92,7 +92,7 @@ class Membership:
 def memberships(
     region_of: Sequence[int], edges: Iterable[Edge], starts: Mapping[int, int], input_ports: Sequence[int]
 ) -> dict[int, Membership]:
-    """Return ends (A32) and autonomous input ports (A33) of every region with members.
+    """Map each region with members to its members, starts, ends (A32) and autonomous input ports (A33).
 
     Args:
         region_of: per operator its region, -1 for none.

@@ -20,8 +20,8 @@ _NOBODY = Membership((), (), (), ())
 def map_regions(logical: LogicalGraph, physical: PhysicalGraph) -> tuple[RegionMap, list[Diagnostic]]:
     """Find the consistent regions of the logical graph, check them, and find them again on the expanded graph.
 
-    Both keep a region without members (A34), since its number is taken: channel 0 has the number of the logical region
-    (A40), and the position of an expanded region is its index.
+    A region without members (A34) is kept in both results, since it has a number: channel 0 has the number of the
+    logical region (A40), and the index of an expanded region is its number.
     """
     roots = find_starts(logical)
     growth, region_of = grow_logical(logical, roots)
@@ -107,9 +107,9 @@ def grow_expanded(
 ) -> tuple[Growth, dict[int, int], list[int]]:
     """Return the growth on the expanded graph, the region of each start, and the logical region of each region (A40).
 
-    A replica of a start opens the region of (logical region, its global channel); no channel and channel 0 are the
-    same one and keep the number, the others are numbered behind in the order in which the replicas were made. The
-    walk is that of the logical graph: a start is never entered, so regions that were apart stay apart (A41).
+    A replica of a start opens the region for (logical region, global channel of the replica). Channel 0, or no channel,
+    keeps the number of the logical region; other channels get the next numbers, in the order of the replicas. The walk
+    never enters a start, so regions that are apart on the logical graph stay apart (A41).
     """
     keys: dict[tuple[int, int], int] = {(region, 0): region for region in range(regions)}
     logical_of = list(range(regions))

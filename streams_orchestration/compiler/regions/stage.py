@@ -37,7 +37,7 @@ from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, Consis
 
 
 def regions_are_closed(done: Stages) -> Iterator[str]:
-    """Yield what breaks a region: it holds all that it reaches, except starts and autonomous operators.
+    """Yield a contradiction if a region lacks an operator that it reaches, except starts and autonomous operators.
 
     The ends of a region are its members without a consumer inside (A23, A24, A32).
     """

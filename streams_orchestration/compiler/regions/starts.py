@@ -21,11 +21,11 @@ class RegionStarts:
 
 
 def find_starts(logical: LogicalGraph) -> RegionStarts:
-    """Apply A13 to A22 to the annotations of an application.
+    """Find the starts and barriers of consistent regions from the annotations of an application (A13-A22).
 
-    An annotated primitive decides for itself, otherwise the innermost annotated composite does (A16, A21). Of an
-    `@autonomous` composite only the operators that all streams enter from outside bar a region (A20): an operator
-    inside with one inner and one outer producer on different ports can still be drawn in from outside.
+    An annotated primitive operator decides for itself, otherwise the innermost annotated composite does (A16, A21). In
+    an `@autonomous` composite, an operator is a barrier only if all its streams come from outside (A20). So a region
+    can enter an operator inside whose ports have one inner and one outer producer.
     """
     deciding = innermost_annotations(logical)
     created = tuple(annotation for annotation in deciding.values() if annotation.kind == "consistent")
@@ -45,7 +45,7 @@ def find_starts(logical: LogicalGraph) -> RegionStarts:
 
 
 def innermost_annotations(logical: LogicalGraph) -> dict[str, ConsistentAnnotation]:
-    """Return the annotation of every annotated scope, in the order of the walk.
+    """Map each annotated scope to its annotation, in the order of the walk of A13.
 
     If one invocation carries both kinds, which is an error (A9), `@consistent` is kept.
     """
@@ -69,7 +69,7 @@ def deciding_annotation(
 
 
 def _fed_from_inside(logical: LogicalGraph, annotations: Mapping[str, ConsistentAnnotation]) -> set[int]:
-    """Return operators with a producer inside of the annotated composite that decides for them (A16, A17)."""
+    """Return the operators that are fed by an operator inside the same deciding composite (A16, A17)."""
     scope_of = [""] * len(logical.operators)
     for operator in logical.operators:
         annotation = deciding_annotation(operator, annotations)

@@ -24,9 +24,9 @@ def merge_values(
 ) -> tuple[dict[str, float | int | None], list[Diagnostic]]:
     """Return the values of the region that merges some annotations, given in the order of creation.
 
-    For each key the largest value wins, and a missing key counts with its default. But a submission-time value beats
-    every literal, and two different ones contradict each other (CDISP0684E). An operator-driven region
-    merges with no other (CDISP0835E). Each of these errors has details that name the annotations involved.
+    For each key the largest value is taken, where a missing key has its default. But a submission-time value precedes
+    every literal, and two different ones contradict each other (CDISP0684E). An operator-driven region merges with no
+    other (CDISP0835E). Each of these errors has details that name the annotations involved.
     """
     diagnostics: list[Diagnostic] = []
     first = annotations[0]

@@ -1,4 +1,4 @@
-"""Long lists of the plan document, kept as columns: made into documents, or written directly as JSON text.
+"""Long lists of the plan document, stored by column and written as documents or directly as JSON text.
 
 A section of the plan declares the form of its rows once. For JSON text, the form becomes a template, and values that
 many rows share, such as an operator's port, are encoded once. So a table of a hundred thousand rows is written without
@@ -27,7 +27,7 @@ _CHUNK = 4096
 
 
 class Cell(Protocol):
-    """The type of the values of a column, or of one key of a record."""
+    """The type of the values in a column, or under one key of a record; it encodes them."""
 
     def document(self, value: Any, /) -> Any:
         """Return the JSON form of a value in the plan document."""
@@ -60,28 +60,28 @@ BOOLEAN: Cell = Plain({False: "false", True: "true"}.__getitem__)
 
 
 class Numbered:
-    """A cell whose number refers to a value of another cell; all values are encoded once, for the first column."""
+    """A cell whose value is an index into a list of values of another cell; each listed value is encoded once."""
 
     def __init__(self, cell: Cell, rows: Sequence[Any], pick: Callable[[Any], Any] | None = None) -> None:
-        """Keep the values, or rows from which `pick` returns the values."""
+        """Keep the listed values, or rows from which `pick` takes the values."""
         self._cell = cell
         self._rows = rows
         self._pick = pick
         self._texts: list[str] = []
 
     def document(self, value: int) -> Any:
-        """Return the value as the other cell decodes it."""
+        """Return the listed value at an index, in the JSON form of the other cell."""
         row = self._rows[value]
         return self._cell.document(self._pick(row) if self._pick else row)
 
     def texts(self) -> list[str]:
-        """Return the texts of all values."""
+        """Return the JSON texts of all listed values."""
         if not self._texts:
             self._texts = list(map(self._cell.encoder(), map(self._pick, self._rows) if self._pick else self._rows))
         return self._texts
 
     def encoder(self) -> Encoder:
-        """Return a function that encodes a number as the text of the value to which it refers."""
+        """Return a function from an index to the JSON text of the listed value."""
         return self.texts().__getitem__
 
 
@@ -108,7 +108,7 @@ class RecordCell:
 
 
 class Extended:
-    """A cell that writes a tuple as an object with one more key, to which the last two items of the tuple go."""
+    """A cell that writes a tuple as another cell's object with one more key, whose value is the last two items."""
 
     def __init__(self, cell: Cell, key: str, more: Cell) -> None:
         self._cell = cell
@@ -158,23 +158,23 @@ class _Texts(dict[Any, str]):
 
 
 class Nullable:
-    """Another cell for tuples; a tuple with a negative first item is written as null."""
+    """A cell that writes null for a tuple with a negative first item, and other tuples as another cell does."""
 
     def __init__(self, cell: Cell) -> None:
         self._cell = cell
 
     def document(self, value: Sequence[int]) -> Any:
-        """Return the value as the other cell decodes it, or None."""
+        """Return the JSON form of the other cell, or None for a tuple with a negative first item."""
         return None if value[0] < 0 else self._cell.document(value)
 
     def encoder(self) -> Encoder:
-        """Return the other cell's encoder, with null for None."""
+        """Return the encoder of the other cell, with null for a tuple with a negative first item."""
         encode = self._cell.encoder()
         return lambda value: "null" if value[0] < 0 else encode(value)
 
 
 class Listed:
-    """A sequence of values of another cell."""
+    """A cell whose value is a sequence of values of another cell."""
 
     def __init__(self, cell: Cell) -> None:
         self._cell = cell
@@ -200,15 +200,15 @@ def _line(value: Any) -> str:
 
 
 class PlanColumn(NamedTuple):
-    """One key of all rows, with its values."""
+    """One key of all rows of a table, with the values of the rows."""
 
     cell: Cell
     values: Iterable[Any]
-    """The values, which are iterated once."""
+    """The values of the rows, in order; they are iterated only once."""
 
 
 class Table:
-    """A list of objects with the same keys, for a single use."""
+    """A list of objects with equal keys; it can be written only once."""
 
     def __init__(self, columns: Mapping[str, PlanColumn]) -> None:
         self._columns = columns
@@ -227,7 +227,7 @@ class Table:
         return documents
 
     def text(self, margin: str) -> Iterator[str]:
-        """Yield the list as JSON, with a row a line, in pieces."""
+        """Yield the table as JSON text in pieces, with one line for each row."""
         template, encoders = _row({key: column.cell for key, column in self._columns.items()})
         literals = template.split("%s")
         texts = (map(encode, column.values) for encode, column in zip(encoders, self._columns.values(), strict=True))
@@ -247,7 +247,7 @@ def columns_of(rows: Sequence[Any], cells: Mapping[str, tuple[Cell, str]]) -> Ta
 
 
 def dumps(value: Any, margin: str = "") -> str:
-    """Return a document as JSON text with a margin; strings have no line ends, so all line ends get it."""
+    """Return a document as indented JSON text, with `margin` in front of every line but the first."""
     text = json.dumps(value, indent=len(INDENT), ensure_ascii=False)
     return text.replace("\n", f"\n{margin}") if margin else text
 

@@ -18,7 +18,7 @@ Section = dict[str, Any]
 
 
 class Terms:
-    """The encoders of names, ends of connections, and channels of splitters."""
+    """The encoders of operator names, of the ends of connections, and of splitter channels."""
 
     def __init__(self, graph: PhysicalGraph | LogicalGraph | None) -> None:
         self.name = Numbered(TEXT, [operator.name for operator in graph.operators] if graph is not None else [])
@@ -28,7 +28,7 @@ class Terms:
         connections = graph.connections if graph is not None else ()
         self.source = Numbered(self.end, connections, itemgetter(0, 1))
         self.target = Numbered(self.end, connections, itemgetter(2, 3))
-        """The encoder of a connection's number as its target; `source` encodes it as its source."""
+        """The encoder of a connection's number as the name of its target port; `source` encodes the source port."""
         ids = [splitter.id for splitter in graph.splitters] if isinstance(graph, PhysicalGraph) else []
         self.channel = Nullable(RecordCell({"id": Numbered(TEXT, ids), "channel": INTEGER}))
         """The encoder of a pair (number of a splitter, channel); None for a connection without a splitter."""

@@ -8,7 +8,7 @@ from streams_orchestration.compiler.threads.origins import ThreadOrigins
 from streams_orchestration.model.diagnostics import Diagnostic
 
 _Origin = tuple[str, int, int]
-"""The origin of a thread: its kind, the operator, and the port or -1."""
+"""The origin of a thread: its kind, the operator, and the port (-1 without one)."""
 
 
 def check_waits(logical: LogicalGraph, physical: PhysicalGraph, origins: ThreadOrigins) -> list[Diagnostic]:
@@ -57,7 +57,7 @@ class _Drivers:
         return result
 
     def _at(self, index: int, port: int) -> frozenset[_Origin]:
-        """Return the threads that begin at a port itself."""
+        """Return the threads that originate at an input port itself: at its queue, its pool, or its PE input."""
         if (index, port) in self._origins.queued:
             return frozenset({("the queue of", index, port)})
         if index in self._origins.dynamic:
@@ -67,7 +67,7 @@ class _Drivers:
         return frozenset()
 
     def _leaving(self, producer: int) -> frozenset[_Origin]:
-        """Return the threads that leave an operator."""
+        """Return the threads that call on downstream from an operator."""
         result: set[_Origin] = set()
         stack = [producer]
         seen = {producer}

@@ -1,4 +1,4 @@
-"""Origins of the threads of a PE, and the connections that they pass (rules 67, 68, 72-74)."""
+"""Origins of the threads of a PE, and the connections that threads follow (rules 67, 68, 72-74)."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ def threading_model(operator: LogicalOperator, options: Options) -> Model:
 
 @dataclass(frozen=True, slots=True)
 class ThreadOrigins:
-    """Everything that begins or stops a thread in a PE, by physical operators."""
+    """The operators, ports and connections where threads of a PE originate or end; numbers are physical ones."""
 
     manual: frozenset[int]
-    """Operators under the manual model, which are called by the producer's thread only."""
+    """Operators under the manual model, which are called only by threads of their producers."""
     dynamic: frozenset[int]
-    """Operators under the dynamic model. A pool serves their ports, so other threads stop before them."""
+    """Operators under the dynamic model. The threads of a pool call their ports, so producers' threads do not enter."""
     sources: frozenset[int]
-    """Operators without inputs: a thread each."""
+    """Operators without inputs; each is the origin of a thread."""
     never_single: frozenset[int]
-    """Operators whose model says that they submit from a thread of their own, whatever enters (rule 72)."""
+    """Operators whose model says that a thread of their own submits tuples, whatever threads enter (rule 72)."""
     queued: frozenset[tuple[int, int]]
-    """Input ports with a queue: a thread each."""
+    """Input ports with a queue; each is the origin of a thread."""
     remote: frozenset[tuple[int, int]]
-    """Input ports that are fed from outside of the PE, or by an import: a thread each."""
+    """Input ports that are fed from another PE or by an Import; each is the origin of a thread."""
     followed: tuple[Connection, ...]
-    """Connections that the thread of the producer passes."""
+    """Connections along which the producer's thread calls the consumer."""
     stopped: tuple[Connection, ...]
-    """Connections within a PE that end in a queue."""
+    """Connections within a PE that end in a queue, where the producer's thread stops."""
 
 
 def find_origins(
@@ -49,7 +49,7 @@ def find_origins(
     queued: Collection[tuple[int, int]],
     options: Options,
 ) -> ThreadOrigins:
-    """Return where threads begin, continue and end: the operators, ports and connections by their effect on threads."""
+    """Return the operators, ports and connections where threads originate, continue and end."""
     dynamic = replicas_of(logical, physical, lambda model: threading_model(model, options) == "dynamic")
     remote = {(link.operator, link.port) for link in physical.imports}
     followed: list[Connection] = []
@@ -81,10 +81,11 @@ Begin = Literal["source", "queue", "PE input", "port"]
 
 
 def threads_at(operator: int, inputs: int, origins: ThreadOrigins) -> list[tuple[Begin, int]]:
-    """Return the threads that begin in front of an operator, each with its input port, -1 for none (rule 73).
+    """Return the threads that originate in front of an operator, each with its input port, -1 for none (rule 73).
 
-    A queue is its port's only thread. Any other port of an operator that is not manual has a thread for calls of the
-    platform, and one for tuples from another PE or an import; the pool of a dynamic operator replaces the latter.
+    A port with a queue has only the queue's thread. Any other port of an operator that is not manual has a thread for
+    calls of the platform. A port that is fed from another PE or by an Import has a further thread, unless the operator
+    is dynamic and a pool calls it.
     """
     begun: list[tuple[Begin, int]] = [("source", -1)] if operator in origins.sources else []
     for port in range(inputs):

@@ -16,7 +16,7 @@ from streams_orchestration.compiler.threads.origins import ThreadOrigins, thread
 EXACT_BITS = 1 << 28
 """The largest product of operators and threads of a PE for an exact count: at most 32 MB of bit sets."""
 MANY = 2
-"""The count in larger PEs for this many threads or more."""
+"""The count that represents two or more threads in a PE too large for exact counts."""
 _NONE = 0, 0
 _SEVERAL = -1
 
@@ -37,9 +37,9 @@ def count_threads(
 ) -> Entering:
     """Return the numbers of threads that enter and leave every operator, and that enter every queue.
 
-    Sets of threads flow along the connections: the threads that leave an operator are those that enter it and its own.
-    Strongly connected components count as one operator each, producers first, so sets pass every connection once. Full
-    sets would make the work quadratic in the size of the PE. Only the difference between one thread and several
+    Sets of threads flow along the connections: the threads that leave an operator are the threads that enter it and its
+    own. Strongly connected components count as one operator each, producers first, so sets pass every connection once.
+    Full sets would make the work quadratic in the size of the PE. Only the difference between one thread and several
     matters, so beyond `EXACT_BITS` a set holds its only member or says that there are several, which keeps the work
     linear. In smaller PEs sets are exact, as bit sets in integers.
     """
@@ -91,7 +91,11 @@ def count_threads(
 def _own_threads(
     logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, origins: ThreadOrigins
 ) -> tuple[list[tuple[int, int]], dict[int, tuple[int, int]], list[int]]:
-    """Return the threads that begin at an operator's inputs and downstream of it, as ranges, and their number by PE."""
+    """Number the threads of each PE.
+
+    Return for each operator the range of threads at its inputs, for some operators the range of threads that it starts
+    itself, and for each PE the number of threads.
+    """
     threads = [0] * len(fusion.pes)
     own: list[tuple[int, int]] = []
     behind: dict[int, tuple[int, int]] = {}
@@ -120,7 +124,7 @@ class _Sets:
     """A way to represent a set of threads by an integer; 0 is the empty set."""
 
     span: Callable[[int, int], int]
-    """The function from the first number of a range, and the number after its last, to the set of the range."""
+    """The function that makes the set of a range of threads, from its first number and the number after its last."""
     join: Callable[[int, int], int]
     count: Callable[[int], int]
 
