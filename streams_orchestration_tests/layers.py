@@ -7,13 +7,12 @@ LAYERS = (
 )
 """A package imports from itself and from those before it."""
 OPERATOR_LAYERS = (
-    *("libraries", "errors", "mentions", "packages", "delivery_key", "region", "import_path", "spl_natives"),
-    *("durable_files", "background", "metrics", "references", "outside", "read_ahead", "faults", "spl_text"),
+    *("libraries", "errors", "mentions", "packages", "region", "import_path"),
+    *("durable_files", "background", "metrics", "references", "outside", "read_ahead", "faults"),
     *("arrow_types", "encoding"),
-    *("spl_types", "spl_surroundings", "expression", "spl_expressions"),
+    *("expression", "spl"),
     *(
         "storage",
-        "target_columns",
         "watermarks",
         "batch",
         "event_time",
@@ -23,22 +22,18 @@ OPERATOR_LAYERS = (
         "parameters",
         "results",
     ),
-    *("context", "pauses", "hold_up", "undeliverable", "states", "windows", "contract", "clock", "key_columns"),
+    *("context", "pauses", "hold_up", "states", "windows", "contract", "clock", "key_columns"),
     *(
         "function",
         "tuple_outputs",
         "constants",
         "assignments",
-        "spl_state",
-        "spl_logic",
         "failed_tuples",
-        "logic_operator",
-        "with_logic",
-        "source_logic",
+        "logic",
         "implementation",
         "reaching",
     ),
-    *("event_time_input", "epoch_sink", "frames", "gathering", "matching", "waiting", "window_results"),
+    *("event_time_input", "sinks", "frames", "matching", "waiting", "window_results"),
     *("formats", "files", "databases", "http_client", "messages", "journal", "kafka", "lakes", "serving", "brokers"),
     *("standard", "parameter_errors", "enrich", "tokenize", "trial", "replay", "testing"),
 )

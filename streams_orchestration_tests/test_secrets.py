@@ -20,11 +20,11 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.delivery_key import DeliveryKey
-from streams_orchestration.operators.epoch_sink import EpochSink
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.operators.references import unresolved
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
+from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.orchestration.lineage import render_lineage
 from streams_orchestration.orchestration.lineage_assets import external_assets

@@ -7,7 +7,7 @@ from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.observing import status_document
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.undeliverable import DIRECTORY
+from streams_orchestration.operators.sinks.undeliverable import DIRECTORY
 from streams_orchestration.runtime import api
 
 

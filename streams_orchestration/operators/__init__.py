@@ -20,12 +20,12 @@ if TYPE_CHECKING:
         Punctuation,
         SourceOperator,
     )
-    from streams_orchestration.operators.delivery_key import DeliveryKey
-    from streams_orchestration.operators.epoch_sink import EpochSink
     from streams_orchestration.operators.errors import DataError, OutsideError, RefusedError
     from streams_orchestration.operators.evaluable import Evaluable
     from streams_orchestration.operators.function import operator
     from streams_orchestration.operators.metrics import Counter, Gauge, Metrics
+    from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
+    from streams_orchestration.operators.sinks.epoch_sink import EpochSink
     from streams_orchestration.operators.states.dict_state import DictState
     from streams_orchestration.operators.states.keyed_state import KeyedState
     from streams_orchestration.operators.states.rescaling import PortKeys, RescaleError, Route, Sharding
@@ -68,10 +68,10 @@ _MODULES = {
     "ClockOperator": "clock",
     "Counter": "metrics",
     "DataError": "errors",
-    "DeliveryKey": "delivery_key",
+    "DeliveryKey": "sinks.delivery_key",
     "DictState": "states.dict_state",
     "DueTimers": "states.timers",
-    "EpochSink": "epoch_sink",
+    "EpochSink": "sinks.epoch_sink",
     "Evaluable": "evaluable",
     "Gauge": "metrics",
     "KeyedState": "states.keyed_state",

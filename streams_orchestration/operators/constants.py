@@ -12,7 +12,7 @@ from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.expressions import parse_expression
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl_text import text_or_program
+from streams_orchestration.operators.spl.text import text_or_program
 
 
 def constants(texts: Mapping[str, Any], schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> dict[str, pa.Array]:

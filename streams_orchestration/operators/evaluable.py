@@ -15,8 +15,8 @@ from streams_orchestration.model.programs import CONSTANTS, LOGIC, is_native, is
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl_natives import NativeEntry
-from streams_orchestration.operators.spl_text import SplText, call_of
+from streams_orchestration.operators.spl.natives import NativeEntry
+from streams_orchestration.operators.spl.text import SplText, call_of
 
 FUNCTIONS = "functions"
 

@@ -27,8 +27,8 @@ from streams_orchestration.operators.errors import (
 from streams_orchestration.operators.expression import Expression, in_one_line, note, unknown
 from streams_orchestration.operators.faults import report
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.spl_expressions import read_spl
-from streams_orchestration.operators.spl_text import ExpressionText, SplText
+from streams_orchestration.operators.spl.expressions import read_spl
+from streams_orchestration.operators.spl.text import ExpressionText, SplText
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,7 +11,7 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract import Operator, OperatorContext, SourceOperator
 from streams_orchestration.operators.errors import ResultError
 from streams_orchestration.operators.import_path import LOGIC_SUFFIX, ImplementationError, import_name, is_class
-from streams_orchestration.operators.spl_surroundings import setting_up
+from streams_orchestration.operators.spl.surroundings import setting_up
 from streams_orchestration.operators.states.timers import Timers
 
 log = logging.getLogger("streams.operator")
@@ -33,7 +33,7 @@ def import_operator(name: str) -> type[Operator]:
         ImplementationError: the module or class does not exist, or is not an `Operator`.
     """
     if name.endswith(LOGIC_SUFFIX):
-        from streams_orchestration.operators.with_logic import with_logic
+        from streams_orchestration.operators.logic.with_logic import with_logic
 
         return with_logic(import_operator(name.removesuffix(LOGIC_SUFFIX)))
     imported = import_name(name, Operator)

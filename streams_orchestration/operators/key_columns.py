@@ -15,7 +15,7 @@ from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl_text import SplText
+from streams_orchestration.operators.spl.text import SplText
 from streams_orchestration.operators.windows.clause import ARRIVAL
 from streams_orchestration.operators.windows.clock import nanoseconds
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.operators import epoch_sink
-from streams_orchestration.operators.epoch_sink import EpochSink, read_batches
+from streams_orchestration.operators.sinks import epoch_sink
+from streams_orchestration.operators.sinks.epoch_sink import EpochSink, read_batches
 from streams_orchestration_tests.operators.harness import Bench
 
 

@@ -12,7 +12,7 @@ from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic, Severity
 from streams_orchestration.model.programs import is_native
 from streams_orchestration.operators.import_path import ImplementationError
-from streams_orchestration.operators.spl_natives import NativeEntry, native_function
+from streams_orchestration.operators.spl.natives import NativeEntry, native_function
 
 _CODE = "SO0711"
 

@@ -12,7 +12,7 @@ from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.stage_results import RegionMap
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
-from streams_orchestration.operators.spl_text import place_of
+from streams_orchestration.operators.spl.text import place_of
 
 _CALL = re.compile(r'"(?:[^"\\]|\\.)*"|((?:[\w.]+::)?\w+) ?\(')
 """Regular expression that finds calls: it matches the name of a called function, perhaps with a namespace.

@@ -13,7 +13,6 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, SourceOperator
-from streams_orchestration.operators.epoch_sink import waiting_directory
 from streams_orchestration.operators.errors import LOGGED, DataError, UnknownAttributeError
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.hold_up import HoldUp
@@ -24,6 +23,7 @@ from streams_orchestration.operators.journal.records import JournalMessage
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.messages.decoders import Bad, MessageFormat, check_decodable, decode, without_nulls
+from streams_orchestration.operators.sinks.epoch_sink import waiting_directory
 
 JOURNAL = "journal"
 """The name of the journal's directory among the files of its operator."""

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from streams_orchestration import world
-from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.kafka.client import (
     REACH_SECONDS,
     Cluster,
@@ -19,6 +18,7 @@ from streams_orchestration.operators.kafka.client import (
     KafkaRefusedError,
     refusals_of_messages,
 )
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 
 LOOK_SECONDS = 5.0
 """Seconds without progress after which the producer checks whether the topic still exists."""

@@ -14,11 +14,11 @@ from typing import IO, Any, NamedTuple
 
 from streams_orchestration import world
 from streams_orchestration.operators.contract import PendingFile
-from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.durable_files import durable, link_or_copy
-from streams_orchestration.operators.epoch_sink import WaitingFileError
 from streams_orchestration.operators.files.partitions import partitioned
 from streams_orchestration.operators.libraries import pa, pq
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
+from streams_orchestration.operators.sinks.epoch_sink import WaitingFileError
 
 SMALL_BYTES = 16 << 20
 """Tuples below this size in bytes wait as Arrow, and share a data file with others of their epoch and partition."""

@@ -16,7 +16,6 @@ from deltalake.transaction import AddAction
 from streams_orchestration import world
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.delivery_key import DeliveryKey, delivery_properties
 from streams_orchestration.operators.durable_files import sync_names
 from streams_orchestration.operators.expressions import evaluate, parse_condition
 from streams_orchestration.operators.files.partitions import partition_values
@@ -34,7 +33,8 @@ from streams_orchestration.operators.lakes.fitting import Fit, TableColumn, Want
 from streams_orchestration.operators.lakes.on_disk import REPEATED, delta_files, sync_files
 from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
 from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.undeliverable import SetAside
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey, delivery_properties
+from streams_orchestration.operators.sinks.undeliverable import SetAside
 
 _UNSUPPORTED = "nsupported"
 """Occurs in the library's messages about a table with a newer protocol."""

@@ -29,7 +29,6 @@ from pyiceberg.transforms import IdentityTransform
 
 from streams_orchestration import world
 from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.delivery_key import DeliveryKey, delivery_properties
 from streams_orchestration.operators.durable_files import sync_names
 from streams_orchestration.operators.lakes.data_files import (
     DataFile,
@@ -42,7 +41,8 @@ from streams_orchestration.operators.lakes.fitting import Fit, TableColumn, Want
 from streams_orchestration.operators.lakes.iceberg_catalog import DURABLE, load_catalog, without_secrets
 from streams_orchestration.operators.lakes.on_disk import local_path
 from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
-from streams_orchestration.operators.undeliverable import SetAside
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey, delivery_properties
+from streams_orchestration.operators.sinks.undeliverable import SetAside
 
 MARK = "streams.delivered."
 """Prefix of the table properties that store the last delivery of each sink in each life, and the date of its commit."""

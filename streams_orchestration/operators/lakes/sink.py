@@ -13,8 +13,6 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import batch_without_unsigned, schema_without_unsigned
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters, PendingFile
-from streams_orchestration.operators.delivery_key import DeliveryKey
-from streams_orchestration.operators.epoch_sink import EpochSink, waiting_directory
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.files.partitions import check_partitions
 from streams_orchestration.operators.lakes.data_files import DataFileWriter, gathered
@@ -22,8 +20,10 @@ from streams_orchestration.operators.lakes.fitting import WantedTable
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.packages import require_package
-from streams_orchestration.operators.target_columns import target_columns
-from streams_orchestration.operators.undeliverable import OnUndeliverable
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
+from streams_orchestration.operators.sinks.epoch_sink import EpochSink, waiting_directory
+from streams_orchestration.operators.sinks.target_columns import target_columns
+from streams_orchestration.operators.sinks.undeliverable import OnUndeliverable
 
 if TYPE_CHECKING:
     from streams_orchestration.operators.lakes.target import LakeTarget

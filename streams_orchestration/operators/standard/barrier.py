@@ -16,8 +16,8 @@ from streams_orchestration.operators.key_columns import KeyColumns
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.matching import MatchingOperator, MatchingParameters
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.spl_text import ExpressionText
-from streams_orchestration.operators.spl_types import columns_of_ports, over_ports
+from streams_orchestration.operators.spl.text import ExpressionText
+from streams_orchestration.operators.spl.types import columns_of_ports, over_ports
 from streams_orchestration.operators.standard.refused import REFUSED
 
 

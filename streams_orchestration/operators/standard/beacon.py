@@ -19,10 +19,10 @@ from streams_orchestration.operators.contract import (
     SourceOperator,
 )
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.logic.program import SplLogic, state_signature
+from streams_orchestration.operators.logic.source_logic import SourceLogic
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.source_logic import SourceLogic
-from streams_orchestration.operators.spl_logic import SplLogic, state_signature
-from streams_orchestration.operators.spl_text import ExpressionText, SplText, call_as_name
+from streams_orchestration.operators.spl.text import ExpressionText, SplText, call_as_name
 
 COUNTER = "IterationCount()"
 """The single attribute that expressions can use. Its name looks like a call."""

@@ -10,9 +10,9 @@ from pydantic import Field
 from streams_orchestration import world
 from streams_orchestration.operators.contract import OperatorContext, Parameters, SourceOperator
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.logic.program import LogicProgram, SplLogic
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.results import Offset, ProducedTo
-from streams_orchestration.operators.spl_logic import LogicProgram, SplLogic
 
 if TYPE_CHECKING:
     from streams_orchestration.spl.programs.outcome import PortOutput

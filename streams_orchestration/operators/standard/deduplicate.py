@@ -28,7 +28,7 @@ from streams_orchestration.operators.failed_tuples import ExpressionParameters, 
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.spl_text import ExpressionText
+from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.standard.deduplicate_within import PassedTimes
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding, divide_keyed, names_in, renamed

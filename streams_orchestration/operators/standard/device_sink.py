@@ -7,7 +7,7 @@ from streams_orchestration.operators.contract import Operator, OperatorContext, 
 from streams_orchestration.operators.files.spl_lines import LINE_FORMATS, check_lines, lines_of
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.spl_surroundings import PrintedLines
+from streams_orchestration.operators.spl.surroundings import PrintedLines
 from streams_orchestration.operators.standard.file_sink_parameters import FileSinkParameters
 
 

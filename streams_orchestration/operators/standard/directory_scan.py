@@ -18,10 +18,10 @@ from streams_orchestration.operators.contract import Offset, OperatorContext, Pa
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.logic.program import SplLogic
+from streams_orchestration.operators.logic.source_logic import SourceLogic, over_columns, produced, without_variables
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.source_logic import SourceLogic, over_columns, produced, without_variables
-from streams_orchestration.operators.spl_logic import SplLogic
-from streams_orchestration.operators.spl_text import ExpressionText, SplText
+from streams_orchestration.operators.spl.text import ExpressionText, SplText
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import (

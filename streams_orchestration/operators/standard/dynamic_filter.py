@@ -14,7 +14,7 @@ from streams_orchestration.operators.failed_tuples import ExpressionParameters, 
 from streams_orchestration.operators.faults import report
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.spl_text import ExpressionText
+from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema
 from streams_orchestration.operators.states.rescaling import Sharding

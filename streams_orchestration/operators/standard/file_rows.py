@@ -14,9 +14,9 @@ from streams_orchestration.operators.files.row_options import RowOptions
 from streams_orchestration.operators.files.source_file import SourceFile
 from streams_orchestration.operators.files.spl_rows import SPL_FORMATS
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.source_logic import SourceLogic, over_columns
-from streams_orchestration.operators.spl_logic import SplLogic
-from streams_orchestration.operators.spl_text import SplText
+from streams_orchestration.operators.logic.program import SplLogic
+from streams_orchestration.operators.logic.source_logic import SourceLogic, over_columns
+from streams_orchestration.operators.spl.text import SplText
 from streams_orchestration.operators.standard.file_source_parameters import FileParameters
 from streams_orchestration.operators.storage.port import File
 

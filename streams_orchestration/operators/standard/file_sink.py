@@ -14,7 +14,6 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import schema_ddl
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, PendingFile, Punctuation
-from streams_orchestration.operators.epoch_sink import waiting_directory
 from streams_orchestration.operators.errors import OutsideError, RefusedError, UnknownAttributeError
 from streams_orchestration.operators.files.part_formats import header_line, merge_files, write_file
 from streams_orchestration.operators.files.partitions import check_partitions, partitioned
@@ -26,10 +25,11 @@ from streams_orchestration.operators.files.spl_lines import (
 )
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import check_json_schema
-from streams_orchestration.operators.gathering import SUCCESS, GatheringSink, Roll
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.outside import REFUSED_BY_SYSTEM
+from streams_orchestration.operators.sinks.epoch_sink import waiting_directory
+from streams_orchestration.operators.sinks.gathering import SUCCESS, GatheringSink, Roll
 from streams_orchestration.operators.standard.file_sink_parameters import FileSinkParameters
 from streams_orchestration.operators.standard.partition_deadlines import PartitionDeadlines
 from streams_orchestration.operators.standard.refused import REFUSED

@@ -12,8 +12,8 @@ from streams_orchestration.operators.files.part_formats import SinkFormat
 from streams_orchestration.operators.files.row_options import Compression, opens_alike
 from streams_orchestration.operators.files.spl_lines import LINE_FORMATS, LineWriting
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
-from streams_orchestration.operators.gathering import Roll
-from streams_orchestration.operators.spl_text import ExpressionText
+from streams_orchestration.operators.sinks.gathering import Roll
+from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import is_address
 

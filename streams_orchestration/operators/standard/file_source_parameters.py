@@ -9,8 +9,8 @@ from pydantic import Field, WrapValidator, model_validator
 from streams_orchestration.operators.files.row_options import Compression, opens_alike
 from streams_orchestration.operators.files.source_file import Format
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
-from streams_orchestration.operators.spl_logic import SplLogic
-from streams_orchestration.operators.spl_text import text_or_program
+from streams_orchestration.operators.logic.program import SplLogic
+from streams_orchestration.operators.spl.text import text_or_program
 from streams_orchestration.operators.storage.options import StorageOptions
 
 _LINES = ("line", "splCsv", "splTxt")

@@ -13,10 +13,10 @@ from streams_orchestration.operators.expressions import Condition, parse_conditi
 from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs, truth
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.logic_operator import LogicOperator, LogicParameters, check_policy
+from streams_orchestration.operators.logic.operator import LogicOperator, LogicParameters, check_policy
+from streams_orchestration.operators.logic.program import LogicProgram
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.spl_logic import LogicProgram
-from streams_orchestration.operators.spl_text import program_of
+from streams_orchestration.operators.spl.text import program_of
 
 
 class FilterParameters(LogicParameters):

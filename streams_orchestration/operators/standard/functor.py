@@ -12,10 +12,10 @@ from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.expressions import Condition, parse_condition
 from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import reported
-from streams_orchestration.operators.logic_operator import LogicOperator, LogicParameters, check_policy
+from streams_orchestration.operators.logic.operator import LogicOperator, LogicParameters, check_policy
+from streams_orchestration.operators.logic.program import LogicProgram
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.spl_logic import LogicProgram
-from streams_orchestration.operators.spl_text import ExpressionText, SplText, program_of
+from streams_orchestration.operators.spl.text import ExpressionText, SplText, program_of
 
 
 class FunctorParameters(LogicParameters):

@@ -12,8 +12,6 @@ from streams_orchestration.model.secrets import masked
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.delivery_key import DeliveryKey
-from streams_orchestration.operators.epoch_sink import EpochSink
 from streams_orchestration.operators.errors import RefusedError, UnknownAttributeError
 from streams_orchestration.operators.formats.csv_writing import csv_header
 from streams_orchestration.operators.http_client import (
@@ -28,7 +26,9 @@ from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.messages.decoders import PLAIN
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
 from streams_orchestration.operators.packages import require_package
-from streams_orchestration.operators.undeliverable import REMEDY, OnUndeliverable, Undeliverable
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
+from streams_orchestration.operators.sinks.epoch_sink import EpochSink
+from streams_orchestration.operators.sinks.undeliverable import REMEDY, OnUndeliverable, Undeliverable
 
 BodyFormat = Literal["jsonl", "json", "csv"]
 KINDS: dict[BodyFormat, str] = {

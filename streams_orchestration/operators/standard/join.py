@@ -21,7 +21,7 @@ from streams_orchestration.operators.faults import reported
 from streams_orchestration.operators.key_columns import KeyColumns, has_expressions
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.spl_types import columns_of_ports, over_ports
+from streams_orchestration.operators.spl.types import columns_of_ports, over_ports
 from streams_orchestration.operators.standard.join_by_time import TimedJoin
 from streams_orchestration.operators.standard.join_parameters import SIDES, JoinParameters
 from streams_orchestration.operators.standard.join_side import JoinSide, joined_schema, taken_with

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from streams_orchestration.operators.expressions import Condition
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
 from streams_orchestration.operators.key_columns import KeyColumns
-from streams_orchestration.operators.spl_text import ExpressionText
+from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.windows.clause import BY_CLOCK, Policy, TimeSource, check_clock, parse_window
 
 SIDES = ("LHS", "RHS")

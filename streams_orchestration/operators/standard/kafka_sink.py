@@ -17,8 +17,6 @@ from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.delivery_key import DeliveryKey
-from streams_orchestration.operators.epoch_sink import EpochSink
 from streams_orchestration.operators.errors import RefusedError, UnknownAttributeError
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.kafka.client import (
@@ -42,8 +40,10 @@ from streams_orchestration.operators.messages.registered import (
 )
 from streams_orchestration.operators.messages.registry import Registry, RegistryParameters
 from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
+from streams_orchestration.operators.sinks.epoch_sink import EpochSink
+from streams_orchestration.operators.sinks.undeliverable import REMEDY, OnUndeliverable, Undeliverable
 from streams_orchestration.operators.states.keys import normalised
-from streams_orchestration.operators.undeliverable import REMEDY, OnUndeliverable, Undeliverable
 
 
 class KafkaSinkParameters(KafkaParameters, CsvParameters):

@@ -13,7 +13,6 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, SourceOperator
 from streams_orchestration.operators.durable_files import write_whole
-from streams_orchestration.operators.epoch_sink import waiting_directory
 from streams_orchestration.operators.errors import LOGGED, DataError, RefusedError, UnknownAttributeError
 from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.kafka.client import (
@@ -43,6 +42,7 @@ from streams_orchestration.operators.messages.registered import (
 from streams_orchestration.operators.messages.registry import Registry, RegistryAwayError
 from streams_orchestration.operators.packages import require_package
 from streams_orchestration.operators.read_ahead import ReadAhead
+from streams_orchestration.operators.sinks.epoch_sink import waiting_directory
 from streams_orchestration.operators.states.rescaling import Route
 from streams_orchestration.operators.states.state import State
 

@@ -12,8 +12,8 @@ from streams_orchestration.operators.arrow_types import is_text, type_name
 from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.expressions import Expression, note, read_expression
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl_expressions import read_spl
-from streams_orchestration.operators.spl_text import SplText, call_of
+from streams_orchestration.operators.spl.expressions import read_spl
+from streams_orchestration.operators.spl.text import SplText, call_of
 from streams_orchestration.operators.standard.approximate_counts import NAME as APPROXIMATE
 from streams_orchestration.operators.standard.approximate_counts import approx_count_distinct
 from streams_orchestration.operators.standard.list_measures import LIST_FUNCTIONS

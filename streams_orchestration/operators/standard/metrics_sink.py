@@ -17,7 +17,7 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.metrics import METRICS_LIMIT
-from streams_orchestration.operators.spl_text import ExpressionText
+from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.states.rescaling import Route, Sharding
 from streams_orchestration.operators.states.state import State
 

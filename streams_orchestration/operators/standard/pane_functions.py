@@ -8,7 +8,7 @@ from typing import Literal
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl_text import call_of
+from streams_orchestration.operators.spl.text import call_of
 
 
 @dataclass(frozen=True, slots=True)

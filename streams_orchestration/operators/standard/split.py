@@ -17,7 +17,7 @@ from streams_orchestration.operators.failed_tuples import ExpressionParameters, 
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.spl_text import ExpressionText
+from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.storage.input_files import resolve_input
 
 DEFAULT = "default"

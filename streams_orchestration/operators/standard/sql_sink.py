@@ -13,13 +13,13 @@ from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters
 from streams_orchestration.operators.databases.address import check_url, shown_url
-from streams_orchestration.operators.delivery_key import DeliveryKey
-from streams_orchestration.operators.epoch_sink import EpochSink, read_batches
 from streams_orchestration.operators.libraries import import_modules
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
+from streams_orchestration.operators.sinks.epoch_sink import EpochSink, read_batches
+from streams_orchestration.operators.sinks.target_columns import target_columns
+from streams_orchestration.operators.sinks.undeliverable import OnUndeliverable
 from streams_orchestration.operators.standard.refused import REFUSED
-from streams_orchestration.operators.target_columns import target_columns
-from streams_orchestration.operators.undeliverable import OnUndeliverable
 
 if TYPE_CHECKING:
     from streams_orchestration.operators.databases.table import DatabaseTable

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import select
 
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.delivery_key import DeliveryKey
-from streams_orchestration.operators.epoch_sink import EpochSink, WaitingFileError
 from streams_orchestration.operators.errors import RefusedError
-from streams_orchestration.operators.gathering import GatheringSink
 from streams_orchestration.operators.implementation import load
-from streams_orchestration.operators.undeliverable import count_set_aside
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
+from streams_orchestration.operators.sinks.epoch_sink import EpochSink, WaitingFileError
+from streams_orchestration.operators.sinks.gathering import GatheringSink
+from streams_orchestration.operators.sinks.undeliverable import count_set_aside
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.place_of_files import installation_of

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Row, delete, select
 
 from streams_orchestration import world
 from streams_orchestration.operators.event_time.watermark import OWN
-from streams_orchestration.operators.gathering import SUCCESS, GatheringSink
+from streams_orchestration.operators.sinks.gathering import SUCCESS, GatheringSink
 from streams_orchestration.operators.storage.port import StorageAwayError, StorageRefusedError
 from streams_orchestration.operators.watermarks import END
 from streams_orchestration.runtime.catalog import tables

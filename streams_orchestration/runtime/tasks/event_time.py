@@ -12,9 +12,9 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, SourceOperator
 from streams_orchestration.operators.event_time.calling import call_between
 from streams_orchestration.operators.event_time.decision import IdleDecision
-from streams_orchestration.operators.gathering import is_marking
 from streams_orchestration.operators.implementation import timers_of
 from streams_orchestration.operators.reaching import looks_at_watermark, reach_steps
+from streams_orchestration.operators.sinks.gathering import is_marking
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.counts import Counts

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.arrow_types import schema_ddl
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.epoch_sink import EpochSink, read_batches
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.messages.decoders import Decoded, MessageFormat, decode
 from streams_orchestration.operators.messages.encoders import encode
 from streams_orchestration.operators.messages.registered import RegisteredDecoder, RegisteredEncoder
 from streams_orchestration.operators.messages.registry import Registry, RegistryParameters, SchemaKind
 from streams_orchestration.operators.serving.bodies import messages_of
+from streams_orchestration.operators.sinks.epoch_sink import EpochSink, read_batches
 from streams_orchestration.operators.standard.file_sink import FileSink
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration.operators.standard.http_sink import KINDS, BodyFormat, HttpSink, body

@@ -12,10 +12,10 @@ import pytest
 
 pytest.importorskip("confluent_kafka")
 
-from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.kafka import producer as module
 from streams_orchestration.operators.kafka.client import KafkaAwayError, KafkaParameters
 from streams_orchestration.operators.kafka.producer import KafkaMessage, TransactionalProducer, producer_name
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 
 
 class HangingClient:

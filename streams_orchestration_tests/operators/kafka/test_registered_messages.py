@@ -14,11 +14,11 @@ import pyarrow as pa
 import pytest
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.errors import DataError, RefusedError
 from streams_orchestration.operators.kafka.client import KafkaRefusedError
 from streams_orchestration.operators.messages.framing import frame
 from streams_orchestration.operators.messages.registry import RegistryAwayError
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.standard.kafka_sink import KafkaSink
 from streams_orchestration.operators.standard.kafka_source import KafkaSource
 from streams_orchestration_tests.operators.harness import Bench

@@ -21,9 +21,9 @@ from pyiceberg.table import Table, Transaction
 from pyiceberg.types import LongType
 
 from streams_orchestration.operators.contract import Offset
-from streams_orchestration.operators.delivery_key import DeliveryKey
-from streams_orchestration.operators.epoch_sink import EpochSink
 from streams_orchestration.operators.references import resolved
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
+from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 from streams_orchestration.operators.standard.delta_sink import DeltaSink
 from streams_orchestration.operators.standard.delta_source import DeltaSource
 from streams_orchestration.operators.standard.iceberg_sink import IcebergSink

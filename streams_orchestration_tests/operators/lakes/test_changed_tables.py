@@ -9,7 +9,7 @@ import deltalake
 import pytest
 
 from streams_orchestration.operators.lakes.errors import LakeRefusedError
-from streams_orchestration.operators.undeliverable import file_of
+from streams_orchestration.operators.sinks.undeliverable import file_of
 from streams_orchestration_tests.operators.lakes.lakes import LAKES, Delta, deliver, delivery
 
 pytestmark = pytest.mark.filterwarnings("ignore:Iceberg scan planning")

@@ -14,11 +14,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from streams_orchestration.operators.epoch_sink import EpochSink, WaitingFileError
 from streams_orchestration.operators.lakes import data_files, iceberg_table
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.lakes.iceberg_catalog import advice_of, check_catalog, without_secrets
-from streams_orchestration.operators.undeliverable import file_of
+from streams_orchestration.operators.sinks.epoch_sink import EpochSink, WaitingFileError
+from streams_orchestration.operators.sinks.undeliverable import file_of
 from streams_orchestration_tests.operators.lakes.lakes import LAKES, SCHEMA, Delta, Iceberg, deliver, delivery
 
 pytestmark = pytest.mark.filterwarnings("ignore:Iceberg scan planning")

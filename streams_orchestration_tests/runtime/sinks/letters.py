@@ -11,8 +11,8 @@ from typing import Any
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Parameters
-from streams_orchestration.operators.delivery_key import DeliveryKey
-from streams_orchestration.operators.epoch_sink import EpochSink
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
+from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 
 
 class LetterParameters(Parameters):

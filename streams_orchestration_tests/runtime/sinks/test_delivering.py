@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 from sqlalchemy import select
 
-from streams_orchestration.operators.delivery_key import DeliveryKey, delivery_properties
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey, delivery_properties
 from streams_orchestration.operators.watermarks import END
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset

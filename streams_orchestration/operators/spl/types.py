@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl_text import SplText, over_columns
+from streams_orchestration.operators.spl.text import SplText, over_columns
 from streams_orchestration.spl.types.types import (
     BLOB,
     BOOLEAN,

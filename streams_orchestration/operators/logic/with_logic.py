@@ -14,8 +14,8 @@ from pydantic import Field, create_model
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.import_path import LOGIC_SUFFIX
-from streams_orchestration.operators.logic_operator import check_policy
-from streams_orchestration.operators.spl_logic import LogicProgram, SplLogic, state_signature
+from streams_orchestration.operators.logic.operator import check_policy
+from streams_orchestration.operators.logic.program import LogicProgram, SplLogic, state_signature
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 

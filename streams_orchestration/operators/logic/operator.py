@@ -6,7 +6,7 @@ from pydantic import Field
 
 from streams_orchestration.operators.contract import Operator, Punctuation
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
-from streams_orchestration.operators.spl_logic import LogicProgram, SplLogic, state_signature
+from streams_orchestration.operators.logic.program import LogicProgram, SplLogic, state_signature
 from streams_orchestration.operators.states.state import State
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, WrapValidator
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.naming import OuterCall, Part, outer_call
 from streams_orchestration.model.programs import is_program
-from streams_orchestration.operators.spl_natives import NativeEntry
+from streams_orchestration.operators.spl.natives import NativeEntry
 
 
 class _Written(BaseModel):

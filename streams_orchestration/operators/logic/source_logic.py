@@ -15,8 +15,8 @@ from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.contract import Offset, ProducedTo
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl_logic import LogicProgram, SplLogic
-from streams_orchestration.operators.spl_text import SplText, call_as_name, program_of
+from streams_orchestration.operators.logic.program import LogicProgram, SplLogic
+from streams_orchestration.operators.spl.text import SplText, call_as_name, program_of
 
 VARIABLES = "variables"
 """The key of an offset with the variables."""

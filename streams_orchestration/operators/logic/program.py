@@ -15,11 +15,11 @@ from streams_orchestration.operators.contract import Operator, Punctuation
 from streams_orchestration.operators.errors import DataError, FaultyExpressionError, TupleError
 from streams_orchestration.operators.import_path import ImplementationError
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl_natives import NativeEntry, native_functions
-from streams_orchestration.operators.spl_state import from_json, restored, stored, to_json
-from streams_orchestration.operators.spl_surroundings import run_of
-from streams_orchestration.operators.spl_text import SplText, place_of
-from streams_orchestration.operators.spl_types import written_tuple_type
+from streams_orchestration.operators.logic.variables import from_json, restored, stored, to_json
+from streams_orchestration.operators.spl.natives import NativeEntry, native_functions
+from streams_orchestration.operators.spl.surroundings import run_of
+from streams_orchestration.operators.spl.text import SplText, place_of
+from streams_orchestration.operators.spl.types import written_tuple_type
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.spl.programs.errors import ProgramError, RunError

@@ -15,10 +15,10 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.expression import Expression, note
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl_natives import native_functions
-from streams_orchestration.operators.spl_surroundings import run_of_expression
-from streams_orchestration.operators.spl_text import SplText, place_of
-from streams_orchestration.operators.spl_types import tuple_type, written_tuple_type
+from streams_orchestration.operators.spl.natives import native_functions
+from streams_orchestration.operators.spl.surroundings import run_of_expression
+from streams_orchestration.operators.spl.text import SplText, place_of
+from streams_orchestration.operators.spl.types import tuple_type, written_tuple_type
 from streams_orchestration.spl.programs.errors import ProgramError, RunError
 from streams_orchestration.spl.programs.logic import read_functions
 from streams_orchestration.spl.programs.natives import NativeFunction

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field
 
 from streams_orchestration.operators.context import OperatorContext
-from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.errors import LOGGED
+from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 
 OnUndeliverable = Annotated[
     Literal["fail", "route"],

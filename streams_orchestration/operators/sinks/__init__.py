@@ -1,0 +1,1 @@
+"""Parts that sinks share: deliveries of whole epochs, files that are merged, and tuples that a target refuses."""
