@@ -20,11 +20,15 @@ from streams_orchestration.operators.standard import (
 )
 
 
+class NoImplementationError(ImplementationError):
+    """No class is known for an operator, so it can only be compiled."""
+
+
 def implementation_name(operator: LogicalOperator) -> str:
     """Return the `package.module:Class` that implements an operator.
 
     Raises:
-        ImplementationError: the operator is compile-only.
+        NoImplementationError: the operator is compile-only.
     """
     name = operator.implementation or _special(operator).get(operator.kind) or STANDARD.get(operator.kind)
     if name is None:
@@ -32,7 +36,7 @@ def implementation_name(operator: LogicalOperator) -> str:
             f"{operator.kind} has no implementation that could run; declare one: "
             f"operators: {{{operator.kind}: {{implementation: package.module:Class}}}}"
         )
-        raise ImplementationError(message)
+        raise NoImplementationError(message)
     own = operator.engine != "tuples" or (
         operator.implementation is None and runs_logic(operator.kind, inputs=bool(operator.inputs))
     )
@@ -60,7 +64,12 @@ def import_beside(file: str) -> None:
 
 
 def load_operator(operator: LogicalOperator) -> type[Operator]:
-    """Import the class that implements an operator, also from beside the spec and from the working directory."""
+    """Import the class that implements an operator, also from beside the spec and from the working directory.
+
+    Raises:
+        NoImplementationError: the operator is compile-only.
+        ImplementationError: the class cannot be imported.
+    """
     places = [Path.cwd()] + ([Path(operator.location.file).absolute().parent] if operator.location else [])
     for place in places:
         import_from(str(place))

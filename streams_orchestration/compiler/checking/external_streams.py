@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streams_orchestration.compiler.checking.expression_faults import expression_fault
-from streams_orchestration.compiler.physical_graph import PhysicalGraph, PortLink
+from streams_orchestration.compiler.compilation import Stages, need
+from streams_orchestration.compiler.physical_graph import PortLink
 from streams_orchestration.expressions.times import expected_zone
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.subscription import check_properties, parse_subscription
@@ -13,15 +14,14 @@ from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.expressions import condition_of
 
 
-def check_external_streams(graph: PhysicalGraph, time_zone: str) -> Iterator[Diagnostic]:
+def faulty_external_streams(done: Stages) -> Iterator[Diagnostic]:
     """Yield the faults of Imports and Exports: bad subscriptions, filters and properties, and streams of unknown type.
 
-    Each fault is reported once for all replicas.
-
-    Args:
-        graph: the physical graph with the Imports and Exports.
-        time_zone: the time zone of the application.
+    Each fault is reported once for all replicas. Without an expanded graph there are none.
     """
+    graph, time_zone = done.physical, need(done.logical).time_zone
+    if graph is None:
+        return
     seen: set[tuple[str, str]] = set()
     for link in (*graph.imports, *graph.exports):
         code = "SO5005" if link.kind == "import" else "SO5006"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from streams_orchestration.compiler.checking.checked_operator import CheckedOperator, OperatorFault
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic, Severity
@@ -17,33 +18,29 @@ from streams_orchestration.operators.spl.natives import NativeEntry, native_func
 _CODE = "SO0711"
 
 
-def without_class(operator: LogicalOperator) -> Diagnostic | None:
-    """Return the error of a native operator for which the companion names no class; None for any other operator."""
-    if not operator.is_native or operator.implementation is not None:
-        return None
-    kind = operator.kind
-    message = f"{kind} is a native operator without Python: operators: {{{kind}: package.module:Class}}"
-    return _diagnostic(operator, message, str(operator.location), "error", "SO0710")
+def without_python(each: CheckedOperator) -> Iterator[OperatorFault]:
+    """Yield a fault for a native operator for which the companion names no class."""
+    operator, kind = each.operator, each.operator.kind
+    if operator.is_native and operator.implementation is None:
+        message = f"{kind} is a native operator without Python: operators: {{{kind}: package.module:Class}}"
+        yield OperatorFault(_diagnostic(operator, message, str(operator.location), "error", "SO0710"))
 
 
-def faulty_natives(operator: LogicalOperator, *, deploys: bool) -> list[Diagnostic]:
-    """Return a finding for each native function of an operator that cannot be called.
+def faulty_natives(each: CheckedOperator) -> Iterator[OperatorFault]:
+    """Yield a fault for each native function of an operator that cannot be called.
 
-    Args:
-        operator: the operator.
-        deploys: True if the application is to run: a native function without a Python function is then an error. If it
-            is only compiled, that is a warning; for SPL, the front-end has already given this warning.
+    A native function without a Python function is an error if the application is to run. If it is only compiled, that
+    is a warning; for SPL, the front-end has already given this warning.
     """
-    found: list[Diagnostic] = []
-    place = operator.location
+    operator, place = each.operator, each.operator.location
     from_spl = place is not None and place.column > 0
     for entry, at in _entries(operator.parameters, str(place or "")):
         if not entry.python or not entry.signature:
-            if deploys or not from_spl:
-                found.append(_diagnostic(operator, _lacks(entry), at, "error" if deploys else "warning"))
+            if each.deploys or not from_spl:
+                severity = "error" if each.deploys else "warning"
+                yield OperatorFault(_diagnostic(operator, _lacks(entry), at, severity))
         elif (fault := _fault(entry)) is not None:
-            found.append(_diagnostic(operator, fault, at, "error"))
-    return found
+            yield OperatorFault(_diagnostic(operator, fault, at, "error"))
 
 
 def varying_natives(operator: LogicalOperator) -> list[Diagnostic]:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.event_time.uses import uses_event_time
-from streams_orchestration.compiler.logical_graph import LogicalGraph
-from streams_orchestration.compiler.physical_graph import PhysicalGraph
-from streams_orchestration.compiler.stage_results import EventTimeMap
 from streams_orchestration.compiler.walks import reached
 from streams_orchestration.model.diagnostics import Diagnostic
 
 
-def refused_queries(logical: LogicalGraph, physical: PhysicalGraph, event_time: EventTimeMap) -> Iterator[Diagnostic]:
+def refused_queries(done: Stages) -> Iterator[Diagnostic]:
     """Yield a finding for each annotated Spark query upstream of an operator that uses event time.
 
     Only the watermark of a query's input is known, not the times of its results before Spark has computed them.
     """
+    logical, physical, event_time = need(done.logical), done.physical, done.event_time
+    if physical is None or event_time is None:
+        return
     model_of = {each.operator: physical.operators[each.operator].logical for each in event_time.operators}
     producers = {
         each.operator: [physical.connections[number].source for number in each.connections]

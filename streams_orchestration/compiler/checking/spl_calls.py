@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.compiler.checking.checked_operator import CheckedOperator, OperatorFault
 from streams_orchestration.compiler.checking.natives import varying_natives
-from streams_orchestration.compiler.logical_graph import LogicalOperator
-from streams_orchestration.compiler.stage_results import RegionMap
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.operators.spl.text import place_of
@@ -44,32 +43,30 @@ _OUTWARD = frozenset(
 """Functions that wait, end the PE, or use files."""
 
 
-def refused_calls(operator: LogicalOperator, regions: RegionMap | None, *, deploys: bool) -> list[Diagnostic]:
-    """Return a finding for each function that an operator's SPL programs call, but that cannot be called here.
+def refused_calls(each: CheckedOperator) -> Iterator[OperatorFault]:
+    """Yield a fault for each function that an operator's SPL programs call, but that cannot be called here.
 
-    Some functions never work here, others not in a consistent region. Clock windows in a region are reported, too.
-
-    Args:
-        operator: the operator.
-        regions: the consistent regions; None if they are unknown.
-        deploys: True if the application is to run, so that calls that only compile are errors.
+    Some functions never work here, others not in a consistent region. Clock windows in a region are reported, too. Only
+    a function that never works here is decisive; it is an error if the application is to run.
     """
-    inside = regions is not None and any(operator.index in region.operators for region in regions.logical)
-    found: dict[tuple[str, str], Diagnostic] = {}
+    operator, inside = each.operator, each.in_region
     if inside and "window" in operator.parameters and operator.parameters.get("by") == "clock":
         message = f"windows of {operator.kind} go by the clock, so a replay of the consistent region may cut others"
-        place = operator.location_of("window")
-        found["SO0721", ""] = Diagnostic.of("SO0721", message, operator=operator.name, location=place)
+        yield OperatorFault(each.diagnostic("SO0721", message, "window"), decisive=False)
     own = set(_defined(operator.parameters))
+    found: dict[tuple[str, str], Diagnostic] = {}
     for text, at in _texts(operator.parameters, str(operator.location or "")):
         for name in _called(text):
             if name in own:
                 continue
-            code, message = _refused(name, inside=inside, deploys=deploys)
+            code, message = _refused(name, inside=inside, deploys=each.deploys)
             if code:
                 place = _call_behind(at, name)
                 found.setdefault((code, name), Diagnostic.of(code, message, operator=operator.name, location=place))
-    return [*found.values(), *(varying_natives(operator) if inside else ())]
+    for (code, _), diagnostic in found.items():
+        yield OperatorFault(diagnostic, decisive=code == "SO0734")
+    for diagnostic in varying_natives(operator) if inside else ():
+        yield OperatorFault(diagnostic, decisive=False)
 
 
 def _called(text: str) -> Iterator[str]:
