@@ -17,7 +17,7 @@ SHOWN_ATTRIBUTES = 8
 
 @functools.cache
 def _simple_types() -> dict[str, pa.DataType]:
-    """Return the Arrow types of attributes without parts, by name; they are those of expressions."""
+    """Map each DDL name of a type without parts, such as `bigint`, to its Arrow type."""
     from streams_orchestration.expressions.arrow import SIMPLE
 
     return {name: kind for name, kind in SIMPLE.items() if name != "void" and not name.startswith("interval")}
@@ -198,15 +198,16 @@ def whole_range(kind: pa.DataType) -> tuple[int, int]:
 
 
 def per_second(kind: pa.DataType) -> int:
-    """Return how many units of a timestamp's type, or of a number, make one second; 1 for a number."""
+    """Return how many ticks of a timestamp type make one second; 1 if the type is a number."""
     units = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
     return units[kind.unit] if pa.types.is_timestamp(kind) else 1
 
 
 def without_unsigned(kind: pa.DataType) -> pa.DataType:
-    """Return the next wider type where a type, or one within it, is unsigned; nanoseconds become microseconds.
+    """Return a type with its unsigned integers replaced by the next wider signed type, and nanoseconds by microseconds.
 
-    It is for systems that have neither, such as databases and Spark.
+    Types of lists, maps and structs are converted within, too. Databases and Spark have neither unsigned integers nor
+    nanoseconds.
     """
     types = pa.types
     wider = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20)}
@@ -223,12 +224,12 @@ def without_unsigned(kind: pa.DataType) -> pa.DataType:
 
 @functools.lru_cache(maxsize=4096)
 def schema_without_unsigned(schema: pa.Schema) -> pa.Schema:
-    """Return a schema with every type as `without_unsigned` gives it."""
+    """Return a schema with the type of every field converted by `without_unsigned`."""
     return pa.schema([field.with_type(without_unsigned(field.type)) for field in schema])
 
 
 def batch_without_unsigned(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the tuples in the types that `without_unsigned` gives."""
+    """Return a batch with every column converted to the type that `without_unsigned` returns for its own."""
     schema = schema_without_unsigned(batch.schema)
     if schema == batch.schema:
         return batch
@@ -240,7 +241,7 @@ def batch_without_unsigned(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def ddl_without_unsigned(ddl: str) -> str:
-    """Return a tuple type with every type as `without_unsigned` gives it; NOT NULL stays.
+    """Return a tuple type with every attribute's type converted by `without_unsigned`. NOT NULL is kept.
 
     >>> ddl_without_unsigned("a uint NOT NULL, b timestamp_ns")
     'a bigint NOT NULL, b timestamp'

@@ -75,7 +75,10 @@ class Assignments:
         return self.of(Evaluated(TupleBatch(source)))
 
     def of(self, source: Evaluated) -> TupleBatch:
-        """Compute the output tuples for input tuples, with their watermarks, reusing values that are already known."""
+        """Compute the output tuples for input tuples.
+
+        Keep the watermarks, and reuse the values of expressions computed before.
+        """
         values = {
             name: source.arrow.column(name) if expression is None else source.value(expression)
             for name, expression in self.columns.items()

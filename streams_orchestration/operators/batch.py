@@ -47,9 +47,13 @@ class TupleBatch:
         self.connection = ""
         """The name of the event-time connection on which the tuples come, if they came through a queue."""
         self.partitions: pa.DictionaryArray | None = None
-        """The partition of each tuple that a source submits, for its clock (EV52); None if it names none."""
+        """The partition of each tuple, as a source names it for partition watermarks (EV52); None if the source names
+        no partitions.
+        """
         self.watermarks = watermarks
-        """The watermarks among the tuples; None without any. Parts of the batch keep those that belong to them."""
+        """The watermarks among the tuples; None without any. A slice of the batch has the watermarks at its
+        positions.
+        """
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any], schema: pa.Schema) -> TupleBatch:
@@ -257,7 +261,7 @@ class TupleBatch:
         return self if self.watermarks is None else self.with_watermarks(None)
 
     def selected(self, schema: pa.Schema | None) -> TupleBatch:
-        """Return the tuples with the attributes of a schema only, if they have all of these."""
+        """Return the tuples with only the attributes of a schema; return the batch itself if it lacks one of them."""
         if schema is None or schema == self.schema:
             return self
         if any(

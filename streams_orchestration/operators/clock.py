@@ -1,8 +1,8 @@
-"""Operators that go by the clock: they are called at a time, also without input.
+"""Operators that use the clock: the runtime calls them at a requested time, even without input.
 
-The time of a batch is that at which it was planned, for all operators of a PE. It is in `context.now`, and never goes
-back for one operator. A batch that is not committed has no effects, so a repetition may have another time. After a
-reset to a cut other batches come at other times; what an operator does by the clock is then not repeated exactly.
+All operators of a PE see the time at which the batch was planned. It is in `context.now`, and never decreases for one
+operator. A batch that is not committed has no effects, so its repetition may have another time. After a reset to a cut,
+batches are planned at other times, so actions that depend on the clock are not repeated exactly.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ class ClockOperator(Operator):
 
     @classmethod
     def goes_by_clock(cls, parameters: Mapping[str, Any]) -> bool:
-        """Return True if an operator with these parameters, unprocessed as in the spec, uses the clock."""
+        """Return True if an operator with these parameters, given as raw values of the spec, uses the clock."""
         return True
 
     def on_time(self) -> None:
-        """Handle the time `context.now`, before the tuples of the batch come; may submit tuples and marks."""
+        """Act on the time `context.now`, before the tuples of the batch are processed; may submit tuples and marks."""
 
     def wake(self) -> float | None:
         """Return the unix time at which the operator wants to be called without input, or None.
 
-        Asked at the end of each batch. A batch is planned for that time if none comes before.
+        The runtime calls this at the end of each batch, and plans a batch for that time at the latest.
         """
         return None

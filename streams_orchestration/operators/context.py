@@ -31,17 +31,17 @@ def _drop(port: int, batch: TupleBatch) -> None:
 
 
 def _sets_no_watermark(watermark: int) -> None:
-    """Refuse a watermark. This is the default, and stays so in all modes but `manual`."""
+    """Refuse to set a watermark. This is the default; only the mode `manual` replaces it."""
     message = f"it sets the watermark {watermark}, but only an operator in the event-time mode `manual` sets any"
     raise ResultError(message)
 
 
 def _assigns_nothing(names: Collection[str]) -> None:
-    """Ignore partitions. This is the default, and stays so outside of event-time graphs."""
+    """Ignore the names of a source's partitions. This is the default outside of event-time graphs."""
 
 
 def _nothing_ahead(_names: Collection[str]) -> frozenset[str]:
-    """Return no partitions. This is the default, and stays so outside of event-time graphs."""
+    """Return no partitions: none is too far ahead. This is the default outside of event-time graphs."""
     return frozenset()
 
 
@@ -50,12 +50,12 @@ def _drop_punctuation(port: int, mark: Punctuation) -> None:
 
 
 def _may_heed_marks(_port: int) -> bool:
-    """Return False: somebody may handle window marks. This is the default outside of a PE."""
+    """Return False: window marks may reach an operator that handles them. This is the default outside of a PE."""
     return False
 
 
 def _counts_no_marks(port: int, number: int) -> None:
-    """Count nothing. This is the default outside of a PE."""
+    """Leave window marks uncounted. This is the default outside of a PE."""
 
 
 @dataclass(slots=True)
@@ -92,10 +92,11 @@ class OperatorContext:
     submit: Callable[[int, TupleBatch], None] = _drop
     punctuate: Callable[[int, Punctuation], None] = _drop_punctuation
     unheeded: Callable[[int], bool] = _may_heed_marks
-    """Returns True if window marks of an output port reach no operator that handles them, so counting them is enough.
-    """
+    """Returns True if no operator handles the window marks of an output port, so counting them is enough."""
     count_marks: Callable[[int, int], None] = _counts_no_marks
-    """Count window marks that are not sent to an output port, since the port is `unheeded`."""
+    """Adds to the number of window marks of an output port. They are counted instead of sent if the port is
+    `unheeded`.
+    """
     time_zone: str = "UTC"
     """The application's time zone, as an IANA name."""
     region: RegionRole | None = None
@@ -103,12 +104,12 @@ class OperatorContext:
     event_time: EventTimeRole | None = None
     """The operator's role in an event-time graph; None outside of such graphs."""
     watermark: int | None = None
-    """The operator's watermark in front of the tuples that it gets, in ticks; None before the first one."""
+    """The operator's watermark before the tuples that it is processing, in ticks; None before the first one."""
     set_watermark: Callable[[int], None] = _sets_no_watermark
     assign: Callable[[Collection[str]], None] = _assigns_nothing
     """Tell the runtime the names of all partitions that a source reads from now on."""
     too_far_ahead: Callable[[Collection[str]], frozenset[str]] = _nothing_ahead
-    """Return the partitions of a source that it must not read now (EV65), among the given ones."""
+    """Returns those of the given partitions that a source must not read now, since they are too far ahead (EV65)."""
     away: bool = False
     """True while the server of a source cannot be reached, so that the source cannot become idle (EV51)."""
     make_consistent: Callable[[], None] = not_the_trigger

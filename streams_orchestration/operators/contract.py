@@ -56,17 +56,17 @@ class Operator:
     free_parameters: ClassVar[frozenset[str]] = frozenset()
     """Parameters that can change without invalidating the state; see `keeps_state`."""
     passes_marks: ClassVar[bool] = True
-    """True if window marks go on at once to the ports that preserve them; else the operator submits them itself."""
+    """True if the framework forwards window marks to output ports that preserve them; False if the operator does."""
     heeds_marks: bool | None = None
-    """False if `on_punctuation` ignores window marks, so that they cut no batches; None if it is unknown."""
+    """False if `on_punctuation` ignores window marks, so they split no batches; None derives it from its methods."""
     places_watermarks: bool = False
-    """True if `process` takes batches with watermarks and puts these into the batches that it submits, as `filter`,
-    `slice` and `take` do; else it is called for the tuples between two watermarks, and submits no watermark itself.
-    Watermarks that it does not submit to a port follow when it returns. `setup` may set it by the parameters.
-    """
+    """True if `process` accepts batches with watermarks, and puts these into submitted batches, as `filter`, `slice`
+    and `take` do. If false, `process` is called for the tuples between two watermarks. Watermarks that the operator
+    does not submit to a port are sent there after `process`. `setup` may set this."""
     watermark_mode: ClassVar[WatermarkMode | None] = None
-    """The origin of the operator's watermark in an event-time graph; None stands for the input ports, or for the output
-    of an annotated operator. A mode must also stand in the application's declaration, as `watermarkMode`."""
+    """The origin of the operator's watermark in an event-time graph. None means the input ports, or for an annotated
+    operator its output. The application's declaration must have the same mode, as `watermarkMode`.
+    """
     pure: bool = False
     """True if `process` depends only on its tuples and has no side effects, so a bad tuple is found by repeating it."""
     timers: Timers
@@ -342,11 +342,14 @@ class SourceOperator(Operator):
         super().submit(batch, port)
 
     def assign(self, partitions: Collection[int | str]) -> None:
-        """Read these partitions from now on. New ones hold the watermark back; with none the source is idle (EV52)."""
+        """Set the partitions that the source reads. New ones hold the watermark back; without any it is idle (EV52)."""
         self.context.assign([str(each) for each in partitions])
 
     def at_end(self) -> Collection[int | str] | None:
-        """Return the partitions that `produce` has read to their end (EV51); None: all, if it found nothing new."""
+        """Return the partitions that `produce` read to their end (EV51).
+
+        None: all, if `produce` found no new tuples.
+        """
         return None
 
     def available(self, offset: Offset) -> Offset | None:
@@ -377,7 +380,7 @@ class SourceOperator(Operator):
         return True
 
     def confirm(self, offset: Offset) -> None:
-        """Tell the external system that no cut needs anything before `offset`, so it may discard that.
+        """Tell the external system that no cut needs data before `offset`, so the system may discard it.
 
         Called repeatedly on a separate object in the process of the host that runs the source's PE. An exception is
         logged and the call is retried.

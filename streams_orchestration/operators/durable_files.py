@@ -151,7 +151,7 @@ def make_directory(directory: Path) -> None:
 
 
 def forget_names(directory: Path) -> None:
-    """Record that a directory was removed, so that a new one in its place is flushed again."""
+    """Forget flushed names in a removed directory. Names in a new directory of the same name are then flushed again."""
     _named.difference_update([each for each in tuple(_named) if each.is_relative_to(directory)])
 
 

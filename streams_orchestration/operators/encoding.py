@@ -14,7 +14,7 @@ REMEMBERED = 4
 class _Recent(world.Local):
     """The recent encodings of one thread, which runs one task at a time.
 
-    Holding a column keeps its address from being reused.
+    The cache holds each column itself, since its memory address is the key and must not be reused.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ _RECENT = _Recent()
 
 
 def encoded(column: pa.Array) -> pa.DictionaryArray:
-    """Return the column dictionary-encoded, with distinct dictionary values. Null is encoded like any other value."""
+    """Return the column dictionary-encoded, with distinct values in the dictionary. Null is a value of its own."""
     place = _place(column)
     for _, known, encoding in _RECENT.columns:
         if known == place:
@@ -47,6 +47,6 @@ def forget() -> None:
 
 
 def _place(column: pa.Array) -> tuple:
-    """Return a key that identifies the column's memory."""
+    """Return a cache key for a column: the addresses of its memory, its range and its type."""
     addresses = tuple(None if buffer is None else buffer.address for buffer in column.buffers())
     return addresses, column.offset, len(column), column.type

@@ -64,14 +64,14 @@ class UnknownInExpressionError(FaultyExpressionError, UnknownAttributeError):
 
 
 def behind(prefix: str, error: ValueError) -> ValueError:
-    """Return the same error with a prefix in front of its message."""
+    """Return an error of the same class with a prefix before its message."""
     if isinstance(error, FaultyExpressionError):
         return type(error)(prefix + error.reason, error.parameter, error.text, error.offset)
     return type(error)(f"{prefix}{error}")
 
 
 class TupleError(Exception):
-    """A user's function raised an error at one tuple of its batch. That error is the cause."""
+    """A user's function raised an error at one tuple of its batch. The cause of this error is the user's error."""
 
     def __init__(self, position: int) -> None:
         super().__init__(position)

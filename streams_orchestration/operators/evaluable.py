@@ -88,12 +88,12 @@ class Evaluable:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return the schema of a field with an expression; a constant is one, too."""
+        """Return the Pydantic schema of a field with an `Evaluable`; a constant is accepted, too."""
         return core_schema.no_info_plain_validator_function(_evaluable)
 
 
 class ConstantEvaluable(Evaluable):
-    """A constant where an operator wants an expression."""
+    """A constant given for a parameter that takes an expression."""
 
     def __init__(self, value: Any) -> None:
         super().__init__({LOGIC: repr(value)})
@@ -111,9 +111,10 @@ def _evaluable(value: Any) -> Evaluable:
 
 
 def with_evaluables(data: Any, fields: Container[str]) -> Any:
-    """Return the parameters of an operator with an `Evaluable` in place of each program of SPL.
+    """Return the parameters of an operator with each SPL program converted to an `Evaluable`.
 
-    Functions and submission-time values that the programs use go into them, unless the operator has a parameter `spl`.
+    Each `Evaluable` gets the functions and submission-time values of the parameter `spl`. That parameter is removed if
+    the operator has no field for it.
 
     Raises:
         ValueError: a program reads several input ports.

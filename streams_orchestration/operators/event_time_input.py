@@ -1,4 +1,4 @@
-"""The event time of an operator that gets whole batches: its role, its watermark, and the tuples that are too late."""
+"""The event time of operators that process whole batches: role, watermark, and the rule for late tuples."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from streams_orchestration.operators.states.state import State, StateError
 from streams_orchestration.operators.watermarks import IDLE, Watermarks
 
 LATE_PORT = 1
-"""The output port of Aggregate and Sort for tuples that are too late; failed tuples have the last port."""
+"""The output port of Aggregate and Sort for late tuples. Failed tuples go to the last port."""
 _PART = "event time"
-"""The part of the state with the watermark."""
+"""The name of the part of the operator's state that contains the watermark."""
 
 
 class EventTimeInput:
-    """The watermark in front of an operator's next tuple, and the rule by which tuples are too late (EV15, EV43)."""
+    """The watermark before an operator's next tuple, and the rule for which tuples are too late (EV15, EV43)."""
 
     def __init__(self, operator: Operator, parameter: str, *, discard_age: float = 0.0) -> None:
-        """Make the input of an operator that has no watermark yet.
+        """Initialize for an operator that has no watermark yet.
 
         Args:
             operator: the operator.
-            parameter: its parameter that needs event time, with its value.
+            parameter: the parameter that needs event time, with its value.
             discard_age: seconds behind the watermark from which a tuple is too late.
 
         Raises:
@@ -71,7 +71,7 @@ class EventTimeInput:
         return whole_ticks(name, Fraction(repr(seconds)), self.role.ticks)
 
     def moments(self, batch: TupleBatch) -> Moments:
-        """Return the order in which the tuples and watermarks of a batch arrive."""
+        """Return the numbering of a batch's arrivals and watermarks in their order."""
         return Moments.of(batch.watermarks, len(batch), self.watermark)
 
     def advance(self, moments: Moments) -> None:
@@ -79,7 +79,7 @@ class EventTimeInput:
         self.watermark = moments.steps.last
 
     def times(self, batch: TupleBatch) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the times of tuples in ticks, and a mask of the tuples without one; None if all have one.
+        """Return the times of tuples in ticks, and a mask of the tuples without a time; None if all have one.
 
         Raises:
             DataError: a time is null, and the annotation does not ignore that (EV54).
@@ -90,7 +90,10 @@ class EventTimeInput:
         return times, missing
 
     def judge(self, batch: TupleBatch, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
-        """Return the times of tuples in ticks, and a mask of those that are too late or have none; count both."""
+        """Return the times of tuples in ticks, and a mask of the tuples that are too late or without a time.
+
+        Count the late ones.
+        """
         times, missing = self.times(batch)
         late = times < moments.current
         if missing is not None:
@@ -104,15 +107,17 @@ class EventTimeInput:
         return times, late if missing is None else late | missing
 
     def reached(self, age: int = 0) -> int:
-        """Return the time before which tuples are too late, reduced by `age` ticks."""
+        """Return the time before which tuples are too late by at least `age` more ticks."""
         return int(earlier(np.array([self.watermark], np.int64), self.discard_age + age)[0])
 
     def resting(self, *, keeps: bool, later_by: int = 0) -> Watermarks:
-        """Return the watermark to send when the operator becomes idle, which waits while it keeps tuples (EV51, EV62).
+        """Return the watermark to send when all inputs are idle (EV51, EV62).
+
+        It is `IDLE`, or the current watermark if the operator keeps tuples.
 
         Args:
             keeps: True if the operator keeps tuples that it will submit.
-            later_by: ticks by which the watermarks that it sends are less.
+            later_by: ticks to subtract from the watermark that is sent.
         """
         if not keeps:
             return Watermarks.of((0, IDLE))
@@ -124,7 +129,7 @@ class EventTimeInput:
         self.watermark = NO_WATERMARK
 
     def dump(self) -> State:
-        """Return the watermark, for a checkpoint, with the attribute whose ticks it counts."""
+        """Return the watermark for a checkpoint, with the name of the attribute whose ticks it counts."""
         return {_PART: {"watermark": self.watermark, "attribute": self.role.attribute, "ticks": self.role.ticks}}
 
     def load(self, state: State) -> None:
@@ -144,7 +149,7 @@ class EventTimeInput:
 
 
 def least_watermark(states: Sequence[State]) -> dict[str, Any]:
-    """Return the part of `EventTimeInput.dump` with the least watermark of several states (EV46)."""
+    """Return the watermark part of a state, taken from the state with the least watermark (EV46)."""
     return {_PART: min((state[_PART] for state in states), key=lambda part: part["watermark"])}
 
 
@@ -162,11 +167,11 @@ def refuse_different_watermarks(states: Sequence[State]) -> None:
 
 
 def check_late_port(context: OperatorContext, port: int, ports: int, unless: str | None) -> None:
-    """Report an output port for late tuples that never gets one, or whose attributes they do not have.
+    """Report an output port for late tuples that can never receive one, or whose attributes are not those of the input.
 
     Args:
         context: the operator's context.
-        port: the number of the port for late tuples.
+        port: the number of the port for late tuples. It is missing if `ports` is not above it.
         ports: the number of output ports without the one for failed tuples.
         unless: the reason why no tuple is late; None if some may be.
     """
@@ -187,7 +192,7 @@ def check_late_port(context: OperatorContext, port: int, ports: int, unless: str
 
 
 def submit_late(operator: Operator, late: TupleBatch, port: int) -> None:
-    """Submit tuples that are too late, as they came in, with the attributes of their output port."""
+    """Submit late tuples unchanged, with the attributes that their output port has."""
     schema = operator.context.outputs[port]
     if schema is not None and late.schema != schema:
         late = TupleBatch(late.arrow.select(schema.names).cast(schema), watermarks=late.watermarks)

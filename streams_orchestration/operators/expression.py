@@ -1,4 +1,4 @@
-"""An expression over the attributes of a stream, and the record of those that are read."""
+"""An expression over the attributes of a stream, and a recorder for the expressions that are read."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Expression:
         return FaultyExpressionError(f"{self.parameter}: {message}", self.parameter, self.text)
 
     def reason(self, why: object) -> str:
-        """Return the reason why a tuple has no value, with the parameter and the text."""
+        """Return the reason why an expression has no value for a tuple: parameter, text and cause."""
         return f"{self.parameter}: {in_one_line(self.text)}: {why}"
 
     def refuse(self, message: str) -> None:
@@ -136,7 +136,7 @@ class Expression:
 
 
 class Noted(NamedTuple):
-    """A record of an expression that was read: its parameter as a dotted path, its text, and its canonical text."""
+    """A record of an expression that was read. The parameter is a dotted path; `canonical` is its canonical text."""
 
     parameter: str
     text: str
@@ -148,7 +148,7 @@ _NOTES: ContextVar[list[Noted] | None] = ContextVar("notes", default=None)
 
 @contextmanager
 def noted() -> Iterator[list[Noted]]:
-    """Record all expressions that are read within the block."""
+    """Record all expressions that are read within the block, and yield the list of records."""
     notes = list[Noted]()
     token = _NOTES.set(notes)
     try:

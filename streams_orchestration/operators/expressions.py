@@ -42,18 +42,21 @@ _FEW = 8
 Condition = Annotated[
     ExpressionText, BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool) else value)
 ]
-"""A parameter that is a condition. In a spec, `true` and `false` need no quotes."""
+"""A condition in a parameter. In a spec, `true` and `false` need no quotes."""
 
 
 def column_expression(name: str, kind: pa.DataType, parameter: str, text: str, zone: dt.tzinfo) -> Expression:
-    """Return an expression that reads one column. `text` represents it in errors."""
+    """Return an expression that reads one column. Errors show `text` in its place."""
     from streams_orchestration.expressions.arrow import type_of
 
     return Expression(text, parameter, AttributeValue(name, type_of(kind)), zone)
 
 
 def parse_expression(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Expression:
-    """Call `read_expression`. If errors are being gathered, report a wrong text and return a faulty expression."""
+    """Parse an expression as `read_expression` does.
+
+    While errors are gathered, report a fault and return a faulty expression.
+    """
     try:
         if isinstance(text, SplText):
             return read_spl(text, schema, parameter, zone)
@@ -183,7 +186,7 @@ def _one_by_one(
 
 
 def rows_of(batch: pa.RecordBatch, expressions: Iterable[Expression]) -> SelectedTuples:
-    """Return the tuples of a batch with only the attributes that the expressions use."""
+    """Return the tuples of a batch with only those attributes that the expressions use."""
     from streams_orchestration.expressions.vectors import SelectedTuples
 
     names = dict.fromkeys(name for expression in expressions for name in expression.names)

@@ -175,13 +175,13 @@ class Sieve:
         sifted: tuple[Evaluated, dict[int, str]],
         assignments: Assignments | None = None,
     ) -> None:
-        """Submit tuples with the attributes of each port, unchanged but for `assignments`.
+        """Submit tuples with the attributes of each port, unchanged except on port 0 with `assignments`.
 
-        Tuples that failed, or have a null that their output port does not allow, are set aside.
+        Failed tuples, and tuples with a null that an output port forbids, are set aside.
 
         Args:
             batch: the tuples from which `sift` made `sifted`, without a condition.
-            masks: for each output port, which of the tuples that passed go to it, or how often each goes to it.
+            masks: for each output port, a mask of the passed tuples that go to it, or how often each of them does.
             sifted: the tuples that passed, and the reasons of the others.
             assignments: the output of port 0, if it computes any attribute.
         """

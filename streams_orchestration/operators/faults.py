@@ -40,7 +40,7 @@ def report(fault: ValueError) -> None:
 
 @contextmanager
 def reported(prefix: str = "") -> Iterator[None]:
-    """Report the faults of the block, and the ValueError that ends it, with a prefix in front of their messages."""
+    """Prefix the messages of faults that are reported within the block, and of a ValueError that ends the block."""
     with gathered() as faults:
         try:
             yield

@@ -165,10 +165,11 @@ class FrameOperator(Operator):
 
 
 def _check_graph_time(context: OperatorContext, stream: str, schema: pa.Schema) -> None:
-    """Check that Spark can use the event-time attribute of a stream; a stage reports a stream without event time.
+    """Check that the event-time attribute of a stream can be Spark's event time.
 
     Raises:
-        ValueError: the attribute is nested, or no timestamp with a time zone.
+        ValueError: the attribute is nested, or is not a timestamp with a time zone. A missing attribute is no error
+            here.
     """
     if context.event_time is None:
         return

@@ -74,7 +74,7 @@ def operator(
             the operator's `Metrics`.
         parameters: class of the parameters; without one there are none.
         mutable: True if the function may write to its tuples.
-        mutates: the attributes that it writes to, if not all; implies `mutable`.
+        mutates: the attributes that the function writes to, if not all; implies `mutable`.
         preserves_window_punctuation: True if window marks are forwarded.
 
     Raises:

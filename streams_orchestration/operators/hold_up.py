@@ -11,7 +11,7 @@ PAUSES = Pauses(first=0.5, longest=30.0)
 
 
 class HoldUp:
-    """The back-off of a source whose server is unreachable. A log and a gauge show it, and the offset stays."""
+    """The back-off of a source whose server is unreachable. A log message and a gauge report the outage."""
 
     def __init__(self, context: OperatorContext) -> None:
         self._context = context

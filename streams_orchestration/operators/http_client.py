@@ -236,7 +236,7 @@ def _seconds(retry_after: str | None) -> float:
 
 
 def _cause(error: BaseException) -> str:
-    """Return the innermost reason. The outer ones show the address with resolved references."""
+    """Return the text of the innermost cause. Outer errors would show the address with its secrets."""
     seen: Any = error
     while (inner := getattr(seen, "reason", None) or seen.__cause__ or seen.__context__) is not None:
         if not isinstance(inner, BaseException):

@@ -16,12 +16,12 @@ from streams_orchestration.operators.states.timers import Timers
 
 log = logging.getLogger("streams.operator")
 CLASSES = 1_000
-"""Most classes of which the judgement on their methods is kept."""
+"""The number of classes for which the result of the method checks is cached."""
 NO_WATERMARK = (
     "{}, but no watermark arrives at it: annotate an operator in front of it with eventTime, and let the attribute "
     "pass all operators in between (SO0806)"
 )
-"""The message for an operator outside of event-time graphs; takes the thing that it uses."""
+"""Message for an operator outside of event-time graphs. The placeholder is the feature that needs a watermark."""
 
 
 def import_operator(name: str) -> type[Operator]:

@@ -42,7 +42,7 @@ class KeyColumns:
     """The key expressions of each input port of an operator."""
 
     def __init__(self, context: OperatorContext, *, by_clock: bool = False) -> None:
-        """Make the object for an operator; `names` adds the keys of a port.
+        """Start without key columns; `names` adds those of a port.
 
         Args:
             context: the context of the operator.
@@ -54,11 +54,11 @@ class KeyColumns:
         self._columns: list[dict[str, Expression]] = [{} for _ in context.inputs]
 
     def names(self, port: int, parameter: str, keys: Sequence[str]) -> list[str]:
-        """Return the names of the columns of keys: attributes, and a new column for each expression.
+        """Return the column name of each key: the attribute itself, or a new column for an expression.
 
         Args:
             port: the input port.
-            parameter: the parameter that the keys are written at.
+            parameter: the name of the parameter with the keys, for errors.
             keys: names of attributes, and expressions.
         """
         names: list[str] = []
@@ -72,11 +72,11 @@ class KeyColumns:
         return names
 
     def named(self, parameters: _Parameters, places: Mapping[str, int]) -> _Parameters:
-        """Return parameters with names of columns in the place of expressions.
+        """Return the parameters with column names in place of expressions.
 
         Args:
             parameters: the parameters of the operator.
-            places: the input port of each field that is a list of keys.
+            places: maps each field of the parameters that is a list of keys to its input port.
         """
         fields = type(parameters).model_fields
         written = {name: getattr(parameters, name) for name in places}

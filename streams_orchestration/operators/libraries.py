@@ -50,6 +50,8 @@ def import_modules(*names: str) -> None:
 
 
 compute: Any = _Library("pyarrow.compute")
-"""Arrow creates these functions on import, so type checkers do not know them."""
+"""The module `pyarrow.compute`. Its type is `Any`, since Arrow creates its functions on import, unseen by type
+checkers.
+"""
 
 __all__ = ["compute", "import_modules", "np", "pa", "pa_csv", "pa_json", "pq"]

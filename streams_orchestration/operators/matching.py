@@ -22,7 +22,7 @@ from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
 
 _RANK = "@rank"
-"""The column with a waiting tuple's rank: how many tuples of its key came to its port before it."""
+"""The name of the column with a waiting tuple's rank: the number of earlier tuples with its key on its port."""
 
 
 class MatchingParameters(Parameters):
@@ -103,11 +103,11 @@ class MatchingOperator(Operator):
             self.submit_matched(matched)
 
     def compile_outputs(self) -> None:
-        """Compile what the operator submits, over the tuples of its ports with the columns of their keys."""
+        """Compile the output expressions for matched tuples."""
         raise NotImplementedError
 
     def submit_matched(self, matched: Sequence[pa.RecordBatch]) -> None:
-        """Submit matched tuples: one batch for each port, with partners at the same positions."""
+        """Submit matched tuples: one batch for each port, in which tuples at equal positions match each other."""
         raise NotImplementedError
 
     def checkpoint(self) -> State:
@@ -133,7 +133,9 @@ class Matching:
         types = [schemas[0].field(name).type for name in keys[0]]
         names = [(f"port {port}", pa.int64()) for port in range(len(schemas))]
         self._counts = KeyedState(key_schema(types), pa.schema(names))
-        """For each key with waiting tuples, the number of tuples that came to each port since no tuple of it waited."""
+        """Map each key with waiting tuples to the number of tuples that arrived on each port. The key is removed when
+        no tuple of it waits.
+        """
         self._waiting = [TupleLog(pa.schema([*schema, pa.field(_RANK, pa.int64())])) for schema in schemas]
 
     def clear(self) -> None:
@@ -146,7 +148,7 @@ class Matching:
         """Add tuples of a port, and return the matches that they complete.
 
         Returns:
-            The matched tuples of each port, with partners at the same positions, in order of completion.
+            The matched tuples of each port, in order of completion. Tuples at equal positions match each other.
         """
         columns = [tuples.column(name) for name in self._keys[port]]
         heads, codes = distinct(columns, tuples.num_rows)

@@ -38,7 +38,7 @@ _LOGIN_NUMBERS = frozenset((1044, 1045, 1049, 1130, 1698, 3118))
 _LATER = frozenset((408, 409, 421, 423, 425, 429))
 """HTTP statuses below 500 after which the same request may succeed later."""
 _NEVER = frozenset((501, 505, 510))
-"""HTTP statuses from 500 on after which it will not."""
+"""HTTP statuses from 500 on after which the same request will not succeed."""
 
 
 def is_outside(error: BaseException) -> bool:

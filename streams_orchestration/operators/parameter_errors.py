@@ -58,7 +58,7 @@ def parameter_errors(implementation: type[Operator], error: ValidationError) -> 
 
 
 def _of_the_form(items: list[ErrorDetails]) -> list[ErrorDetails]:
-    """For a parameter that is a word or a mapping, keep only the errors for the form that was given."""
+    """Keep only the errors for the form of value that the user gave, for parameters that accept a word or a mapping."""
     words = {item["loc"][0]: item for item in items if item["type"] == "literal_error" and len(item["loc"]) == 2}
     chosen: list[ErrorDetails] = []
     for item in items:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 MOST_STEPS = 30
-"""The most steps by which a pause grows, so that its length stays a finite number."""
+"""The largest number of steps by which a pause grows, so that its length stays finite."""
 
 
 class Pauses(NamedTuple):

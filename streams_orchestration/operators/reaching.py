@@ -17,10 +17,10 @@ _PRODUCT = f"{__name__.rpartition('.')[0]}."
 
 
 def looks_at_watermark(operator: Operator) -> bool:
-    """Return True if the operator may do something at steps of its watermark, or look at the watermark in `process`.
+    """Return True if the operator may act on changes of its watermark, or read the watermark in `process`.
 
-    A standard operator looks at it in `process` only if it handles the steps, too, so its methods decide. The code of
-    any other operator may look.
+    A standard operator reads it in `process` only if it has timers or `on_watermark`. The code of any other operator
+    may read it.
     """
     kind = type(operator)
     handles = timers_of(operator) is not None or kind.on_watermark is not Operator.on_watermark
@@ -34,14 +34,14 @@ def reach_steps(
     send: Callable[[Watermarks | None], None],
     call: Callable[[Callable[[], Any]], Any],
 ) -> None:
-    """Call an operator for each step of its watermark, and send the watermarks that follow.
+    """Call an operator for each change of its input watermark, and send the resulting watermarks.
 
-    Each step is sent on before the next one is handled, since they may as well come in several batches (EV49).
+    The watermarks that result from one change are sent before the next change is handled (EV49).
 
     Args:
         operator: the operator.
-        watermark: its watermark.
-        steps: steps without tuples in front of them; None when the operator has only processed tuples.
+        watermark: the operator's watermark.
+        steps: changes of the input watermark, with no tuples between them; None after tuples without a change.
         send: sends watermarks to all output ports in the graph.
         call: calls into the operator.
     """

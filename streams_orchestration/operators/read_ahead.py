@@ -46,7 +46,10 @@ class ReadAhead(Iterator[T]):
 
 
 class _Reading(Generic[T]):
-    """The state shared by the threads and the reader. It holds no reference to the reader, so that can be collected."""
+    """The state shared by the threads and the reader.
+
+    It has no reference to the reader, so an unused reader can be collected.
+    """
 
     def __init__(self, items: Iterator[Any], work: Callable[[Any], T], size: Callable[[T], int]) -> None:
         self.items = items

@@ -14,7 +14,7 @@ class RegionRole:
     start: bool = False
     """True for a start operator of the region, whose tuples nothing else can replay (A15, A16)."""
     trigger: bool = False
-    """True for the start operator of an operator-driven region, which ends its epochs."""
+    """True for the start operator that ends the epochs of an operator-driven region."""
     end: bool = False
     """True if no operator of the region reads from this operator (A32)."""
     autonomous_ports: frozenset[int] = frozenset()

@@ -114,7 +114,8 @@ def partitions_of(partitions: Any, count: int) -> pa.DictionaryArray:
     """Return the name of the partition of each tuple, as a dictionary of the distinct names and codes.
 
     Raises:
-        ResultError: they are not as many as the tuples, one is null, or they are neither whole numbers nor texts.
+        ResultError: the number of names differs from the number of tuples, a name is null, or names are neither whole
+            numbers nor texts.
     """
     try:
         names = pa.array(partitions) if not isinstance(partitions, pa.Array) else partitions

@@ -58,7 +58,7 @@ class OperatorHarness:
         """Check and set up an operator.
 
         Args:
-            kind: its class, or a function under `@operator`.
+            kind: the operator's class, or a function under `@operator`.
             inputs: the tuple type of every input port, as Spark DDL.
             outputs: the tuple type of every output port; None stands for a stream without a schema.
             parameters: the parameters as in a spec.
@@ -139,7 +139,7 @@ class OperatorHarness:
     def send(self, rows: Sequence[Row | Watermark | Idle] | TupleBatch, port: int = 0) -> Self:
         """Pass a batch to an input port. It is const unless the class's model declares the port mutable.
 
-        `Watermark(value)` and `Idle()` may stand among the rows.
+        The rows may contain `Watermark(value)` and `Idle()`.
         """
         batch = rows if isinstance(rows, TupleBatch) else self._batch(rows, port)
         model = self.kind.model
@@ -173,7 +173,10 @@ class OperatorHarness:
         return self.send([Idle()], port)
 
     def at(self, now: float) -> Self:
-        """Set the time of the micro-batch, in unix seconds, never back, and call an operator that reads the clock."""
+        """Set the time of the micro-batch in unix seconds, and call `on_time` of an operator that uses the clock.
+
+        The time never decreases.
+        """
         self.context.now = max(self.context.now, now)
         if isinstance(self.operator, ClockOperator):
             check_nothing(self.operator.on_time(), "on_time")

@@ -22,11 +22,11 @@ class TrialWatermarks:
     """The watermark of one operator, whose input ports have a connection each; does nothing without event time."""
 
     def __init__(self, context: OperatorContext, send: Callable[[int, Watermarks], None]) -> None:
-        """Make the trial of an operator that has no watermark yet.
+        """Initialize for an operator that has no watermark yet.
 
         Args:
             context: the context of the operator.
-            send: takes watermarks without tuples that an output port sends.
+            send: called with an output port and the watermarks that it sends, without tuples.
         """
         self._context = context
         self._send = send
@@ -56,7 +56,7 @@ class TrialWatermarks:
             self._stored[version] = self._own.dump()
 
     def restore(self, version: int) -> None:
-        """Restore the watermark that was stored with this version of the state; without one, begin without."""
+        """Restore the watermark stored with this version of the state; if there is none, start without a watermark."""
         self.clear()
         if self._own is not None and version in self._stored:
             self._own.load(self._stored[version])
@@ -79,7 +79,7 @@ class TrialWatermarks:
             self._sent(self._own.set(watermark))
 
     def assign(self, names: Collection[str]) -> None:
-        """Count these partitions of a source from now on."""
+        """Set the partitions of a source whose times make up its watermark from now on."""
         if self._own is not None:
             self._sent(self._own.assign(names))
 
@@ -123,10 +123,10 @@ class TrialWatermarks:
 
 
 def declared_role(context: OperatorContext, attribute: str) -> EventTimeRole:
-    """Return the role of an operator of whose ports all with an attribute are in the graph.
+    """Return the role of an operator in a graph that contains all of its ports with the given attribute.
 
     Raises:
-        ValueError: no port has the attribute, or its type is no time.
+        ValueError: no port has the attribute, or its type is not a time.
     """
     unknown = EventTimeRole(attribute, 1, "inputWatermark", 0, 0)
     inputs = tuple(port for port, schema in enumerate(context.inputs) if _has(schema, unknown))

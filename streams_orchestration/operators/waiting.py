@@ -73,9 +73,10 @@ class Waiting:
 
 
 def divided_queues(states: Sequence[State], route: Route) -> list[dict[str, Any]]:
-    """Divide what `dump` returned for several replicas among new ones.
+    """Divide the queues of several replicas, as `dump` returned them, among new replicas.
 
-    Every mark comes to all replicas. So the last marks of all replicas are one mark, the last but one are another.
+    Every mark was received by all replicas. So the last marks of all replicas are the same mark, and likewise the marks
+    before.
     """
     behind = [_marks_behind(state["waiting"], state["marks"]) for state in states]
     depth = max(len(state["marks"]) for state in states)

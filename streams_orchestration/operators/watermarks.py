@@ -1,4 +1,4 @@
-"""Watermarks of a stream, as places between the tuples of a batch and values (EV15, EV41)."""
+"""Watermarks of a stream: each has a position between the tuples of a batch, and a value (EV15, EV41)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from streams_orchestration.operators.libraries import np, pa
 
 IDLE = -(2**63)
-"""The value of an entry that says that the stream is idle from there on, until its next tuple (EV51)."""
+"""The value of an entry that declares the stream idle until its next tuple (EV51)."""
 END = 2**63 - 1
 """The greatest watermark: the stream has ended (EV25)."""
 
@@ -97,7 +97,7 @@ class Watermarks:
         return Watermarks(self.places[mine] - start, self.values[mine], self.rise)
 
     def singly(self) -> Iterator[Watermarks]:
-        """Yield each watermark by itself."""
+        """Yield each watermark as an object of its own."""
         return (Watermarks(self.places[i : i + 1], self.values[i : i + 1]) for i in range(len(self)))
 
     def rest(self, first: int) -> Watermarks:
@@ -127,7 +127,7 @@ def _ones_before(bitmap: bytes, places: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """A watermark among the items of a stream, for tests: the time that it promises."""
+    """A watermark among the rows of a test. It promises that no earlier tuple follows."""
 
     value: Any
     """A value of the event-time attribute's type; `END` for the end of the stream."""
@@ -135,4 +135,4 @@ class Watermark:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """The beginning of an idle time among the items of a stream, for tests (EV51)."""
+    """A marker among the rows of a test: the stream becomes idle (EV51)."""

@@ -15,7 +15,7 @@ def submit_windows(operator: Operator, result: TupleBatch, sizes: np.ndarray, po
 
     Args:
         operator: the operator that submits.
-        result: the tuples of all windows, one window after another. Its watermarks must be behind windows.
+        result: the tuples of all windows, one window after another. Its watermarks must be at the ends of windows.
         sizes: the number of tuples of each window.
         port: the output port.
     """

@@ -1,4 +1,4 @@
-"""The read position of a source at its broker: the name under which the broker keeps it, and the log that it refers to.
+"""The read position of a source at its broker: the name under which the broker stores it, and the identity of the log.
 
 Since the broker stores the position under that name, two applications must not use the same name. If a log was deleted
 and created again, reading must not continue silently: the journal may already know the message numbers of the new log.
@@ -21,7 +21,7 @@ _LOST = "lost"
 class BrokerPosition:
     """The position of one source in one log.
 
-    Notes in the journal distinguish the log from a later one of the same name.
+    Notes in the source's journal tell the log from another one that was later created under the same name.
     """
 
     lost: ClassVar[str] = "it was deleted since it was read, or created again; what was not read is lost"

@@ -35,7 +35,7 @@ class LogPosition(NamedTuple):
     lsn: int
     """All transactions that committed before this log position (LSN) were read."""
     rows: int = 0
-    """Changes already read of the next transaction."""
+    """The number of changes of the next transaction that were already read."""
     visible: str | None = None
     """The snapshot of the initial read. Changes of transactions visible in it are skipped."""
     until: int = 0

@@ -36,7 +36,9 @@ _FINAL_NUMBERS = {
 _FINAL_STATES = ("0A", "22", "23", "28", "2B", "3D", "3F", "42")
 """PostgreSQL SQLSTATE classes for which a retry does not help: values, constraints, rights, names."""
 _PASSING_STATES = frozenset(("23503",))
-"""SQL states that are exceptions to those classes: a foreign key may still get its row from another sink."""
+"""SQLSTATEs in the classes of `_FINAL_STATES` that a retry may mend: a missing row of a foreign key may still come from
+another sink.
+"""
 _FINAL_NAMES = frozenset(
     (
         *("SQLITE_ERROR", "SQLITE_READONLY", "SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_AUTH", "SQLITE_PERM"),

@@ -25,16 +25,15 @@ _MYSQL = sa.text(
     "SELECT CREATE_TIME FROM INFORMATION_SCHEMA.TABLES "
     "WHERE TABLE_NAME = :name AND TABLE_SCHEMA = COALESCE(:owner, DATABASE())"
 )
-"""SQL queries for a table's identity. PostgreSQL numbers its tables. MariaDB and MySQL have a creation time, which
-ALTER may change. SQLite has a number that every schema change increments."""
+"""SQL query for the creation time of a table in MariaDB and MySQL, as its identity. ALTER may change the time."""
 
 
 class TableIdentity(NamedTuple):
-    """The identity of a table. Offsets store it to detect that a table was dropped and created again."""
+    """The identity of a table: its `sign`. Offsets store it to detect that a table was dropped and created again."""
 
     sign: str
     exact: bool
-    """True if a different sign proves that it is a different table."""
+    """True if another sign proves that the table was created again. Otherwise ALTER may have changed the sign."""
 
 
 class Range(NamedTuple):

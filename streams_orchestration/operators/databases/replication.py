@@ -62,7 +62,7 @@ def shown_lsn(position: int) -> str:
 
 
 def is_visible(transaction: int, snapshot: str) -> bool:
-    """Return True if a transaction had ended when a snapshot was taken.
+    """Return True if a snapshot contains a transaction: it had ended when the snapshot was taken.
 
     Args:
         transaction: the lower 32 bits of the transaction's number.

@@ -55,7 +55,9 @@ marks = sa.Table(
     mysql_charset="utf8mb4",
     mysql_collate="utf8mb4_bin",  # operators may differ in case alone
 )
-"""The last delivery of every sink. Deliveries come in order, so this mark shows which ones were made."""
+"""The table of marks, with the last delivery of every sink. Deliveries are made in order, so a mark shows which ones
+were made.
+"""
 
 
 class DatabaseTable:
@@ -213,7 +215,7 @@ class DatabaseTable:
         self._engine.dispose()
 
     def _first_mark(self, key: DeliveryKey) -> Any:
-        """Return the statement that adds a mark for a sink without deliveries."""
+        """Return the statement that inserts a sink's first mark, before any delivery."""
         new = _insert(self.kind, marks).values(
             life=key.life, operator=key.operator, channel=key.channel, generation=-1, number=-1, epoch=-1, rows=0
         )

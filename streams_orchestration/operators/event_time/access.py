@@ -38,7 +38,10 @@ class EventTime:
 
     @property
     def watermark(self) -> int | None:
-        """The watermark in ticks; None before the first one. The greatest, 2**63 - 1, is the end of all streams."""
+        """The watermark in ticks; None before the first one.
+
+        At the end of all streams it is the greatest value, 2**63 - 1.
+        """
         return self._context.watermark
 
     def times(self, batch: TupleBatch) -> np.ndarray:
@@ -50,7 +53,7 @@ class EventTime:
         return times_of(batch.arrow, self._role)
 
     def to_value(self, ticks: int) -> Any:
-        """Return a time as a value of the attribute's type; the end of all streams is the greatest value.
+        """Return a time in ticks as a value of the attribute's type. The end of all streams becomes the greatest value.
 
         A time outside of the years 1 to 9999 becomes the first or the last timestamp.
         """
@@ -69,7 +72,7 @@ class EventTime:
 
 
 def ticks_of(value: Any, kind: pa.DataType, attribute: str) -> int:
-    """Return a time, which is a value of an attribute's type, in ticks. Raises like `EventTime.to_ticks`."""
+    """Return the ticks of a time that has the type of the event-time attribute. Raises like `EventTime.to_ticks`."""
     if kind == pa.int64():
         if isinstance(value, int | np.integer) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
             return int(value)

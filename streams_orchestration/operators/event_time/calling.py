@@ -1,4 +1,4 @@
-"""Calls of an operator with batches that have watermarks (EV21, EV49)."""
+"""Splits batches at their watermarks, and calls an operator for the parts (EV21, EV49)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from streams_orchestration.operators.watermarks import Watermarks
 def call_between(
     batch: TupleBatch, process: Callable[[TupleBatch], None], reached: Callable[[Watermarks], None]
 ) -> None:
-    """Call an operator for the tuples between two watermarks.
+    """Call an operator for the tuples between two watermarks, and report the watermarks between these calls.
 
     Args:
         batch: the tuples, with the steps of the operator's watermark.
         process: calls the operator with tuples.
-        reached: called with the steps that follow tuples, when the operator has processed these; their places are 0.
+        reached: called with the watermarks that follow the tuples of the last call, all at position 0.
     """
     steps, tuples = batch.watermarks, batch.bare()
     if steps is None:

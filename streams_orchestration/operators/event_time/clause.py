@@ -7,8 +7,8 @@
     >>> parse_event_time_window("tumbling, count(10)") is None
     True
 
-Lengths of time are exact decimal numbers of seconds. The parts after the kind may stand in any order, and the kind and
-`partitioned` at any place, which is only a warning (CDISP0747W).
+Lengths of time are exact decimal numbers of seconds. The parts may be in any order. If the kind is not first or
+`partitioned` is not last, that is only a warning (CDISP0747W).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class WindowClauseError(ValueError):
 
 
 class IntervalTicks(NamedTuple):
-    """The lengths of an interval window in ticks of the event-time attribute."""
+    """The lengths of an interval window, in ticks of the event-time attribute."""
 
     duration: int
     period: int
@@ -63,9 +63,11 @@ class IntervalWindow:
     offset: Fraction = Fraction(0)
     discard_age: Fraction = Fraction(0)
     discard_by: DiscardBy = "tuple"
-    """The discarded things: tuples that are late by more than `discard_age` (EV30), or closed panes (EV50)."""
+    """The rule for late tuples: `tuple` drops those late by more than `discard_age` (EV30), `pane` those whose panes
+    are all closed (EV50).
+    """
     early: Fraction | None = None
-    """The distance of early firings (EV64); None for none."""
+    """The interval of early firings in seconds, from the start of a pane on (EV64); None for no early firings."""
     partitioned: bool = False
 
     def in_ticks(self, ticks: int) -> IntervalTicks:
@@ -138,7 +140,7 @@ EventTimeWindow = IntervalWindow | SessionWindow | CalendarWindow | EventTimeOrd
 
 
 class _Kind(NamedTuple):
-    """The parts of one kind of window: which it must have, and which it may have."""
+    """The parts of one kind of window: the required and the optional ones."""
 
     required: tuple[str, ...]
     optional: tuple[str, ...]
@@ -195,7 +197,7 @@ def parse_event_time_window(text: str) -> EventTimeWindow | None:
 
 
 def misordered(text: str) -> str | None:
-    """Return the warning that the parts of a valid clause are out of order (CDISP0747W), or None.
+    """Return the warning about a valid clause with parts out of order (CDISP0747W); None if they are in order.
 
     >>> misordered("intervalDuration(10.0), timeInterval")
     "'intervalDuration(10.0), timeInterval': timeInterval stands first, and partitioned last"
@@ -208,10 +210,12 @@ def misordered(text: str) -> str | None:
 
 
 def refuse_event_time_parts(text: str) -> None:
-    """Refuse a clause of another kind, or of an operator without event-time windows, that has parts of these windows.
+    """Raise an error if a clause has parts that only event-time windows have.
+
+    Call it for other clauses, and for operators without such windows.
 
     Raises:
-        WindowClauseError: it has such a part (CDISP0880E).
+        WindowClauseError: the clause has a part of an event-time window (CDISP0880E).
     """
     parts = _split(text)
     for name, _ in parts:
@@ -319,7 +323,7 @@ EVENT_TIME_KINDS = tuple(_KINDS)
 
 
 def _split(text: str) -> list[tuple[str, str | None]]:
-    """Return the parts of a window clause as pairs of name and argument; the argument is None without brackets."""
+    """Split a window clause into pairs of a part's name and its argument; the argument is None without parentheses."""
     parts = (part.strip() for part in re.split(r",(?![^()]*\))", text))
     matches = ((part, _PART.fullmatch(part)) for part in parts)
     return [(part, None) if match is None else (match[1], match[2]) for part, match in matches]
@@ -334,7 +338,10 @@ def _word(name: str, text: str, words: tuple[Word, ...]) -> Word:
 
 
 def _kinds_with(part: str) -> list[str]:
-    """Return the kinds of windows that alone have a part."""
+    """Return the kinds of event-time windows that have a part.
+
+    None is returned for `partitioned`, which is not special to them.
+    """
     return [kind for kind, each in _KINDS.items() if part in each.parts and part != "partitioned"]
 
 

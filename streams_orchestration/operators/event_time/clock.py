@@ -15,8 +15,8 @@ from streams_orchestration.operators.watermarks import END, IDLE, Watermarks, ri
 class Clock:
     """The clock of an operator that makes watermarks.
 
-    Each partition has a greatest time. The watermark is the least of these, less the lag, and it rises by the minimum
-    gap at least.
+    The watermark is the least of the partitions' greatest times, minus the lag. It is emitted only when it rises by at
+    least the minimum gap.
 
     >>> clock = Clock(lag=0, minimum_gap=5)
     >>> clock.advance(np.array([1, 3, 6, 5, 10, 11, 20]))
@@ -36,7 +36,7 @@ class Clock:
         """Make a clock that has not emitted a watermark.
 
         Args:
-            lag: ticks by which the watermark is behind the greatest time.
+            lag: ticks that are subtracted from the greatest time.
             minimum_gap: the least distance of two watermarks in ticks.
             guard: the guard against times far ahead; None for no guard.
         """
@@ -52,7 +52,7 @@ class Clock:
         """Return the watermarks that follow tuples with these times; None if there are none.
 
         Args:
-            times: the times; `NO_TIME` for a tuple that moves nothing.
+            times: the event times in ticks; `NO_TIME` for a tuple that is ignored.
             codes: per tuple the position of its partition in `names`; None if the source names no partitions.
             names: the names of partitions.
         """
@@ -69,11 +69,14 @@ class Clock:
         return self._following(self.partitions.rest(names))
 
     def settle(self) -> Watermarks | None:
-        """Repeat the idleness from before a reset that is due before the next tuple; return the watermarks, or None."""
+        """Repeat the decisions from before a reset that are due now: partitions became idle here.
+
+        Return the resulting watermarks, or None.
+        """
         return self._following(self.partitions.settle())
 
     def end(self) -> Watermarks | None:
-        """Return the watermark at the end of the stream (EV25), after all tuples; None if it was returned before."""
+        """Return the last watermark, at the end of the stream (EV25); None if it was already returned."""
         if self.emitted == END:
             return None
         self.emitted = END
@@ -84,7 +87,7 @@ class Clock:
         return {"watermark": self.emitted} | self.partitions.dump()
 
     def load(self, state: dict[str, Any]) -> None:
-        """Restore a state that `dump` returned, or one with a watermark only, at which all partitions begin."""
+        """Restore a state that `dump` returned. If it has only a watermark, all partitions begin at that watermark."""
         self.emitted = state["watermark"]
         self.partitions.load(state)
 
@@ -93,7 +96,7 @@ class Clock:
         return NO_TIME if self.emitted is None else min(self.emitted + self._lag, END)
 
     def _following(self, events: Iterable[Event]) -> Watermarks | None:
-        """Return the watermarks that follow from changes of the partitions; None if there are none."""
+        """Return the watermarks that result from changes of the partitions; None if there are none."""
         places: list[np.ndarray] = []
         values: list[np.ndarray] = []
         wakes: int | None = None
@@ -120,7 +123,7 @@ class Clock:
         return Watermarks(np.concatenate(places), np.concatenate(values))
 
     def _emitted(self, event: Least) -> tuple[np.ndarray, np.ndarray]:
-        """Return the places and the values of the watermarks that follow when the least time rises."""
+        """Return the positions and values of the watermarks to emit when the least time of the partitions rises."""
         least = IDLE + 1
         marks = np.where(event.times < least + self._lag, least, event.times - self._lag)
         if not len(marks) or (self.emitted is not None and int(marks[-1]) < _later(self.emitted, self._gap)):
@@ -130,7 +133,7 @@ class Clock:
         return event.places[steps], marks[steps]
 
     def _steps(self, marks: np.ndarray) -> np.ndarray:
-        """Return the positions in ascending watermarks at which a watermark is emitted; at least one."""
+        """Return the positions of those ascending watermarks that are emitted, given the minimum gap; at least one."""
         first = 0 if self.emitted is None else int(np.searchsorted(marks, _later(self.emitted, self._gap)))
         rises = np.flatnonzero(marks[1:] > marks[:-1]) + 1
         rises = np.r_[first, rises[rises > first]]
@@ -145,5 +148,5 @@ class Clock:
 
 
 def _later(watermark: int, gap: int) -> int:
-    """Return the least watermark that is a gap later, at most the greatest one."""
+    """Return a watermark plus the minimum gap, at most the greatest watermark."""
     return min(watermark + gap, END)

@@ -13,10 +13,10 @@ class IdleDecision:
     """
 
     number: int
-    """The number of decisions of the source before it."""
+    """The number of this decision among the source's decisions, from 0."""
     idle: tuple[str, ...]
     """The partitions that became idle."""
     counts: dict[str, int]
-    """The number of tuples of each partition up to then."""
+    """The number of tuples that each partition had when the decision was made."""
     epoch: int | None = None
-    """The epoch of the batch that committed it; None if a reset has gone back before it since."""
+    """The epoch of the batch that committed the decision; None if a later reset went back to before that batch."""

@@ -11,7 +11,7 @@ from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 
 
 class Entries:
-    """The newest watermark of each connection, and the operator's own, which is their least and never falls.
+    """The newest watermark of each connection, and the watermark of the operator: the least of them, which never falls.
 
     >>> entries = Entries(["Left:0", "Right:0"])
     >>> entries.enter("Left:0", Watermarks.of((2, 10), (5, 20)), 5)
@@ -20,11 +20,11 @@ class Entries:
     """
 
     def __init__(self, connections: Iterable[str], *, imports: bool = False) -> None:
-        """Make the entries of an operator that has got no watermark.
+        """Initialize for an operator that has received no watermark.
 
         Args:
             connections: the names of the operator's event-time connections.
-            imports: True if Imports bring watermarks, too; `connect` names their connections.
+            imports: True if Imports also bring watermarks. `connect` gives the names of their connections.
         """
         self._imports = imports
         self._declared = tuple(connections)
@@ -34,7 +34,7 @@ class Entries:
         """The connections of the operator's Imports that `connect` was given last; None before that."""
         self._idle: set[str] = set()
         self._rests = False
-        """True while all connections are idle, after that was returned."""
+        """True if all connections are idle, and the watermark `IDLE` was already returned."""
         self.watermark: int | None = None
         """The watermark of the operator; None before the first one."""
 
@@ -42,9 +42,9 @@ class Entries:
         return connection in self.values
 
     def enter(self, connection: str, watermarks: Watermarks | None, tuples: int) -> Watermarks | None:
-        """Return the steps of the operator's watermark that a batch causes, at their positions; None without any.
+        """Return the changes of the operator's watermark that a batch causes, at their positions; None without any.
 
-        A step `IDLE` says that all connections are idle. Repeating the last watermark says that they no longer are.
+        The value `IDLE` means that all connections are idle. A repetition of the last watermark ends this idleness.
 
         Args:
             connection: the name of the connection on which the batch comes.
@@ -76,16 +76,16 @@ class Entries:
         return Watermarks(watermarks.places[risen], steps[risen], rise=True)
 
     def connect(self, imported: Mapping[str, bool]) -> Watermarks | None:
-        """Count these connections of Imports from now on, in addition to the declared connections (EV48).
+        """Set the connections of Imports that count from now on, in addition to the declared connections (EV48).
 
-        A new connection begins with the operator's watermark (EV45). One that is gone holds nothing up any more, and an
-        operator without any connection is idle, since it may get some (EV52).
+        A new connection begins with the operator's watermark (EV45). A removed connection no longer holds the watermark
+        back. An operator without connections is idle, since it may get some later (EV52).
 
         Args:
-            imported: connection -> True if its exporter has ended and nothing is left to read.
+            imported: maps each connection to True if its exporter has ended and all its tuples were read.
 
         Returns:
-            The steps of the operator's watermark that follow; None without any.
+            The resulting changes of the operator's watermark; None without any.
         """
         self.imported = dict(imported)
         values = {name: self.values[name] for name in self._declared}
@@ -99,7 +99,7 @@ class Entries:
         return None if step is None else Watermarks.of((0, step))
 
     def end(self) -> Watermarks | None:
-        """End all connections, and return the operator's last watermark (EV25); None if that was done before."""
+        """End all connections, and return the operator's last watermark (EV25); None if it was already returned."""
         if self.watermark == END:
             return None
         self.values = dict.fromkeys(self.values, END)
@@ -136,9 +136,11 @@ class Entries:
         return state | ({"rests": self._rests} if self._imports else {})
 
     def load(self, state: dict[str, Any]) -> None:
-        """Restore a state that `dump` returned; a connection that it does not name begins with the watermark (EV45).
+        """Restore a state that `dump` returned.
 
-        Connections of Imports are in the state only. `connect` removes those that are gone.
+        A connection that is missing in the state begins with the operator's watermark (EV45).
+
+        The state also has connections of Imports. The next `connect` removes those that no longer exist.
         """
         self.watermark = state["watermark"]
         entries: dict[str, int | None] = state.get("entries", {})
@@ -148,20 +150,26 @@ class Entries:
         self._rests = state.get("rests", bool(self.values) and len(self._idle) == len(self.values))
 
     def _passes(self, connection: str, watermarks: Watermarks) -> bool:
-        """Return True if each of the watermarks becomes the operator's: all rise, and this is the only connection."""
+        """Return True if the watermarks of a batch can be used unchanged.
+
+        That holds if they all rise above the operator's watermark, and there is no other connection.
+        """
         former, first = self.values[connection], watermarks.values[0]
         alone = watermarks.rise and len(self.values) == 1
         return alone and all(before is None or first > before for before in (former, self.watermark))
 
     def _least(self, connection: str) -> int | None:
-        """Return the least watermark of the other connections that are not idle; None if one has none yet."""
+        """Return the least watermark of the other active connections; None if one of them has no watermark yet."""
         others = [value for each, value in self.values.items() if each != connection and each not in self._idle]
         if None in others:
             return None
         return min((value for value in others if value is not None), default=END)
 
     def _enter_idle(self, connection: str, watermarks: Watermarks, tuples: int) -> Watermarks | None:
-        """Process the watermarks one by one, as `enter` does, for a connection that is or becomes idle."""
+        """Process the watermarks of a connection one by one, as `enter` does.
+
+        Needed if the connection is or becomes idle.
+        """
         steps: list[tuple[int, int]] = []
         done = 0
         for place, value in (*watermarks, (tuples, None)):
@@ -179,7 +187,11 @@ class Entries:
         return Watermarks.of(*steps) if steps else None
 
     def _step(self) -> int | None:
-        """Return the operator's watermark if it rises now or if the operator begins or ceases to be idle, else None."""
+        """Return the next watermark to send, or None if nothing changes.
+
+        That is the operator's watermark if it rises, `IDLE` when all connections become idle, and a repeated watermark
+        when that ends.
+        """
         active = [value for each, value in self.values.items() if each not in self._idle]
         rested, self._rests = self._rests, not active
         if self._rests:

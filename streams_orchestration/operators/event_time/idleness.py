@@ -1,4 +1,7 @@
-"""Decides that a source, or some of its partitions, are idle. Only here does event time depend on a clock (EV51)."""
+"""Decides by the clock whether a source or its partitions are idle.
+
+Only this part of event time depends on a clock (EV51).
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,16 @@ from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.watermarks import Watermarks
 
 LOOK_SECONDS = 1.0
-"""The time between two looks counts up to this much beyond the pause that the source asked for. So the clock stands
-still while the source is not called, as during back-pressure or a drain."""
+"""The largest time in seconds between two calls of `look` that counts as idleness, beyond the pause that the source
+asked for. So time without calls of the source, as during back-pressure or a drain, does not count.
+"""
 
 
 class Idleness:
-    """The time since the last tuple of each partition, and the decision that a partition is idle."""
+    """The time since the last tuple of each partition. A partition without tuples for too long is declared idle."""
 
     def __init__(self, clock: Clock, after: float) -> None:
-        """Make the measurement of a source; no time has passed yet.
+        """Start the measurement for a source; no time has passed yet.
 
         Args:
             clock: the clock of the source.
@@ -27,21 +31,24 @@ class Idleness:
         self._clock = clock
         self._after = after
         self._quiet: dict[str, float] = {}
-        """The seconds for which each partition was at its end without a new tuple."""
+        """Map each partition to the seconds for which it was at its end without a new tuple."""
         self._counts: dict[str, int] = {}
         self._looked: float | None = None
         self._pause = 0.0
         self._earlier: list[IdleDecision] = []
 
     def repeat(self, decisions: list[IdleDecision]) -> None:
-        """Note the decisions from before a reset, and repeat those that are pending; call it before the source."""
+        """Divide the decisions from before a reset into repeated and pending ones.
+
+        Call it before the source is called.
+        """
         partitions = self._clock.partitions
         self._earlier = [each for each in decisions if each.number < partitions.decided]
         partitions.pending = [each for each in decisions if each.number >= partitions.decided]
         partitions.made.clear()
 
     def decisions(self, epoch: int) -> list[IdleDecision]:
-        """Return all decisions that a later reset may repeat, with the epochs of those made.
+        """Return all decisions that a later reset may have to repeat. Those of this batch get its epoch.
 
         Args:
             epoch: the epoch of the batch.
@@ -51,12 +58,12 @@ class Idleness:
         return [*self._earlier, *made, *partitions.pending]
 
     def look(self, now: float, at_end: Collection[str] | None) -> list[Watermarks]:
-        """Return the watermarks that follow from the time that has passed.
+        """Declare the partitions idle that had no tuples for long enough, and return the resulting watermarks.
 
         Args:
             now: the time of the source's last call, in seconds.
             at_end: the partitions that have no further tuples now; None if the source cannot know, since its server
-                cannot be reached. The clock stands still until it can.
+                cannot be reached. Until then no idle time is counted.
         """
         partitions = self._clock.partitions
         found = [self._clock.settle()]
@@ -77,10 +84,10 @@ class Idleness:
         return [each for each in found if each is not None]
 
     def pause(self, pause: float | None) -> float | None:
-        """Return the seconds until the source is called again: at most until the next partition becomes idle.
+        """Return the seconds until the next call of the source: at most until the next partition becomes idle.
 
         Args:
-            pause: the seconds that the source asks for; None for some short time.
+            pause: the seconds that the source asks for; None if it leaves the pause to the caller.
         """
         active = self._clock.partitions.counts
         left = [max(self._after - time, 0.0) for name, time in self._quiet.items() if name in active]

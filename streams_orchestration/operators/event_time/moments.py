@@ -16,7 +16,7 @@ NEVER = 2**62
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """Numbers for the arrivals of a batch's tuples and for its watermarks, which ascend in their order.
+    """A numbering of the events of one batch, arrivals of tuples and watermarks, in the order in which they happen.
 
     Tuples between the same two watermarks arrive at the same moment, which is even. The moments of watermarks are odd.
 
@@ -36,7 +36,7 @@ class Moments:
 
     @classmethod
     def of(cls, watermarks: Watermarks | None, count: int, before: int) -> Moments:
-        """Return the moments of a batch of `count` tuples, in front of which the watermark was `before`."""
+        """Return the moments of a batch of `count` tuples; `before` is the watermark before the batch."""
         steps = Steps.of(watermarks, before)
         if watermarks is None:
             return cls(None, steps, np.zeros(count, np.int64), np.full(count, before))
@@ -44,7 +44,10 @@ class Moments:
         return cls(watermarks, steps, arrivals, steps.levels[steps.seen(count)])
 
     def passing(self, bounds: np.ndarray) -> np.ndarray:
-        """Return for each bound the moment at which the watermark steps above it; `END` is above all bounds."""
+        """Return for each bound the moment at which the watermark rises above it; `NEVER` if it does not.
+
+        `END` is above all bounds.
+        """
         values = self.steps.values
         at = np.searchsorted(values, bounds, side="right")
         if len(values) and values[-1] == END:
@@ -52,16 +55,16 @@ class Moments:
         return np.append(2 * self.steps.marks + 1, NEVER)[at]
 
     def passed(self, bounds: np.ndarray) -> np.ndarray:
-        """Return a mask of the bounds that the watermark is above after the batch."""
+        """Return a mask of the bounds that are below the watermark after the batch."""
         last = self.steps.last
         return bounds < last if last < END else np.ones(len(bounds), bool)
 
     def leaving(self, bounds: np.ndarray) -> np.ndarray:
-        """Return for each tuple of the batch the first moment from its arrival on with a watermark above its bound."""
+        """Return for each tuple the first moment, from its arrival on, at which the watermark is above its bound."""
         return np.where(self.current > bounds, self.arrivals, self.passing(bounds))
 
     def least_kept(self, times: np.ndarray, arrived: np.ndarray, gone: np.ndarray) -> np.ndarray:
-        """Return for each watermark the least time of a tuple that is kept after it; `END` without any.
+        """Return for each watermark of the batch the least time of a tuple kept after it; `END` without any.
 
         >>> moments = Moments.of(Watermarks.of((1, 10), (3, 25)), count=3, before=IDLE)
         >>> moments.least_kept(np.array([8, 20, 30]), np.array([0, 2, 2]), np.array([3, NEVER, NEVER])).tolist()
@@ -70,7 +73,7 @@ class Moments:
         Args:
             times: the times of tuples, ascending.
             arrived: the moment of each tuple's arrival; negative for tuples of earlier batches.
-            gone: the moment at which each tuple leaves if it is kept, ascending.
+            gone: the moment at which each tuple is submitted or dropped, ascending.
         """
         own = 2 * np.arange(0 if self.watermarks is None else len(self.watermarks)) + 1
         least = np.full(len(own), END)
@@ -81,11 +84,11 @@ class Moments:
         return least
 
     def placed(self, moments: np.ndarray, later_by: int = 0) -> Watermarks | None:
-        """Return the watermarks of the batch among results; None without any.
+        """Return the watermarks of the batch with their positions among the results; None without any.
 
         Args:
             moments: the moments of the results, ascending. A watermark comes after the results of its own moment.
-            later_by: ticks by which the watermarks of the results are less.
+            later_by: ticks to subtract from the watermarks.
         """
         if self.watermarks is None:
             return None
@@ -95,12 +98,14 @@ class Moments:
 
 
 def held_back(watermarks: Watermarks, held: np.ndarray) -> Watermarks:
-    """Return watermarks that do not pass the least time of a tuple that is kept after each of them (EV62)."""
+    """Return watermarks limited by `held`, which has for each the least time of a tuple kept after it (EV62)."""
     return Watermarks(watermarks.places, np.maximum.accumulate(np.minimum(watermarks.values, held)))
 
 
 def earlier(watermarks: np.ndarray, by: int) -> np.ndarray:
-    """Return watermarks that are less by a number of ticks; no value becomes `IDLE` or `END`, and these stay.
+    """Subtract a number of ticks from watermarks.
+
+    `IDLE` and `END` stay unchanged, and no other value becomes one of them.
 
     >>> earlier(np.array([IDLE, IDLE + 2, 100, END]), 5).tolist() == [IDLE, IDLE + 1, 95, END]
     True
@@ -112,7 +117,7 @@ def earlier(watermarks: np.ndarray, by: int) -> np.ndarray:
 
 
 def shifted(times: np.ndarray, by: int) -> np.ndarray:
-    """Return times plus a number of ticks, which may be negative, up to the limits of 64 bits.
+    """Add a number of ticks, which may be negative, to times; limit the results to the range of 64 bits.
 
     >>> shifted(np.array([-5, END - 1]), 3).tolist() == [-2, END]
     True
@@ -121,7 +126,7 @@ def shifted(times: np.ndarray, by: int) -> np.ndarray:
 
 
 def between_idle(batch: TupleBatch) -> Iterator[tuple[TupleBatch, bool]]:
-    """Cut a batch at each `IDLE`, and yield the parts, each with True if the operator becomes idle after it (EV51)."""
+    """Split a batch at each `IDLE`. Yield each part with True if the operator becomes idle after it (EV51)."""
     marks = batch.watermarks
     rests = np.zeros(0, np.int64) if marks is None else np.flatnonzero(marks.values == IDLE)
     if marks is None or not len(rests):
@@ -136,5 +141,5 @@ def between_idle(batch: TupleBatch) -> Iterator[tuple[TupleBatch, bool]]:
 
 
 def _part(marks: Watermarks, first: int, last: int, tuples: int) -> Watermarks | None:
-    """Return consecutive watermarks, with positions reduced by the number of removed tuples; None without any."""
+    """Return some consecutive watermarks, with their positions counted from a later first tuple; None without any."""
     return Watermarks(marks.places[first:last] - tuples, marks.values[first:last]) if last > first else None

@@ -9,41 +9,45 @@ from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.watermarks import END, IDLE
 
 NO_TIME = IDLE
-"""The number that denotes no time, for a tuple that does not raise the greatest time, or for a new partition."""
+"""The number for "no time": of a tuple that does not raise the greatest time, or of a partition without tuples."""
 _FIRST_WINDOW = 32
-"""The number of tuples to search for the next suspect time; it doubles while there is none."""
+"""The number of tuples in the first search for a time that is far ahead. Each search without one doubles the number."""
 
 
 @dataclass(frozen=True, slots=True)
 class AheadGuard:
-    """The guard against times far ahead (EV53)."""
+    """The limits of the guard against times that are far ahead, and thus suspect (EV53)."""
 
     max_ahead: int
-    """The ticks beyond the watermark up to which a time is trusted."""
+    """Times up to this many ticks beyond the watermark are trusted."""
     confirmations: int
-    """The number of suspect times in a row after which they are trusted; the clock then moves to the least of them."""
+    """The number of consecutive suspect times after which the least of them is trusted, and becomes the
+    greatest time.
+    """
 
 
 @dataclass(slots=True)
 class PartitionTime:
-    """The clock of one partition."""
+    """The greatest event time of one partition, with the suspect times that follow it."""
 
     greatest: int = NO_TIME
     """The greatest trusted time."""
     count: int = 0
-    """The number of tuples so far. It says where a replay must repeat the decision that the partition is idle."""
+    """The number of tuples so far. A replay repeats the decision that the partition is idle after the same number."""
     idle: bool = False
-    """True if the partition does not count in the source's watermark (EV51)."""
+    """True if the partition is idle, so it does not hold back the source's watermark (EV51)."""
     suspects: int = 0
-    """The number of suspect times in a row up to now."""
+    """The number of consecutive suspect times up to now."""
     least: int = END
-    """The least of the suspect times that `suspects` counts."""
+    """The least of these consecutive suspect times."""
 
     def enter(self, times: np.ndarray, lag: int, guard: AheadGuard | None) -> tuple[np.ndarray, int]:
-        """Add the times of tuples; return the greatest trusted time after each tuple, and the number of suspect ones.
+        """Add the times of tuples.
+
+        Return the greatest trusted time after each tuple, and the number of times that were too far ahead.
 
         Args:
-            times: the times of the next tuples; `NO_TIME` for a tuple that moves nothing.
+            times: the times of the next tuples; `NO_TIME` for a tuple that is ignored.
             lag: the ticks by which the partition's watermark is behind its greatest time.
             guard: the guard against times far ahead; None trusts all times.
         """
@@ -62,7 +66,7 @@ class PartitionTime:
 
     @classmethod
     def loaded(cls, state: list[Any]) -> PartitionTime:
-        """Return the clock of a state that `dump` returned."""
+        """Return a partition's time from a state that `dump` returned."""
         greatest, *others = state
         return cls(NO_TIME if greatest is None else greatest, *others)
 
@@ -89,7 +93,10 @@ class PartitionTime:
         return reached, found
 
     def _enter_suspect(self, time: int, lag: int, guard: AheadGuard) -> bool:
-        """Add a time that is suspect, or follows a suspect one; return True if it is far ahead of known times."""
+        """Add one time that may be suspect.
+
+        Return True if it is too far ahead; the first times of a new partition do not count.
+        """
         if time == NO_TIME:
             return False
         begun = self.greatest != NO_TIME
@@ -105,7 +112,7 @@ class PartitionTime:
 
 
 def _trusted(before: np.ndarray, ahead: int) -> np.ndarray:
-    """Return the greatest time that is trusted after each greatest time; none where a partition has not begun."""
+    """Return the largest time trusted next, for each greatest time; `NO_TIME` before a partition's first time."""
     if ahead >= 0:
         trusted = np.where(before > END - ahead, END, before + ahead)
     else:
@@ -114,10 +121,10 @@ def _trusted(before: np.ndarray, ahead: int) -> np.ndarray:
 
 
 def least_steps(olds: np.ndarray, places: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places where the least of several rising values rises, and the least value from each place on.
+    """Return the places at which the minimum of several rising values rises, and the minimum from each place on.
 
-    Each rise lifts one of the values, at a place. The least value reaches v at the last place at which a value below v
-    is lifted, since no value is below v afterwards.
+    Each rise increases one of the values, at a place. The minimum reaches v at the last place at which a value below v
+    rises, since no value is below v afterwards.
 
     >>> least_steps(np.array([1, 2, 4]), np.array([1, 2, 3]), bound=5)
     (array([1, 2, 3]), array([2, 4, 5]))
@@ -125,7 +132,7 @@ def least_steps(olds: np.ndarray, places: np.ndarray, bound: int) -> tuple[np.nd
     Args:
         olds: the value before each rise.
         places: the place after each rise.
-        bound: the least value after all rises.
+        bound: the minimum after all rises.
     """
     below = olds < bound
     olds, places = olds[below], places[below]

@@ -1,4 +1,4 @@
-"""The partitions of a source, and the time of the source: the least of their greatest times (EV51, EV52).
+"""The partitions of a source, and the time of the source: the least of the partitions' greatest times (EV51, EV52).
 
 A decision that partitions are idle depends on a clock, so it is stored as data: it records how many tuples of each
 partition came before it. After a reset, the replay repeats it at the same tuples.
@@ -16,24 +16,24 @@ from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.watermarks import END
 
 WHOLE = ""
-"""The name of the only partition of a source that names none."""
+"""The name of the single partition of a source that names no partitions."""
 
 
 class Least(NamedTuple):
-    """Increases of the source's time, each at a position between two tuples of a batch."""
+    """An event: the source's time rises, at positions between the tuples of a batch."""
 
     places: np.ndarray
     times: np.ndarray
 
 
 class Rest(NamedTuple):
-    """The event that all partitions become idle, at a position between tuples of a batch."""
+    """An event: all partitions become idle, at a position between the tuples of a batch."""
 
     place: int
 
 
 class Wake(NamedTuple):
-    """The event that a partition becomes active after all were idle, at a position between tuples of a batch."""
+    """An event: a partition becomes active after all were idle, at a position between the tuples of a batch."""
 
     place: int
 
@@ -49,13 +49,13 @@ class _Group(NamedTuple):
 
 
 class Partitions:
-    """The times of all partitions of a source; a source that names no partition has the one `WHOLE`."""
+    """The times of all partitions of a source. A source that names no partitions has the single partition `WHOLE`."""
 
     def __init__(self, lag: int, guard: AheadGuard | None, begin: Callable[[], int]) -> None:
-        """Make the times of a source that has read no tuple.
+        """Initialize for a source that has read no tuple.
 
         Args:
-            lag: ticks by which a watermark is behind the greatest time.
+            lag: ticks by which watermarks are less than the greatest time.
             guard: the guard against times far ahead; None for no guard.
             begin: returns the time with which a new partition begins.
         """
@@ -64,20 +64,20 @@ class Partitions:
         self._begin = begin
         self._members = {WHOLE: PartitionTime()}
         self._rests = False
-        """True while no partition is active."""
+        """True if no partition is active."""
         self._decided = 0
-        """The number of decisions so far."""
+        """The number of decisions that partitions are idle, so far."""
         self.pending: list[IdleDecision] = []
-        """The decisions from before a reset that are to be repeated, in order."""
+        """The decisions from before a reset that must still be repeated, in order."""
         self.made: list[IdleDecision] = []
-        """The decisions that were made or repeated in this batch; their reader clears them."""
+        """The decisions that were made or repeated in this batch. The caller clears the list after reading it."""
         self._ahead = 0
 
     def advance(self, times: np.ndarray, codes: np.ndarray | None, names: Sequence[str]) -> Iterator[Event]:
         """Add the times of tuples, and yield the resulting changes of the source's time, in order of position.
 
         Args:
-            times: the times; `NO_TIME` for a tuple that moves nothing.
+            times: the times; `NO_TIME` for a tuple that is ignored.
             codes: the position of each tuple's partition in `names`; None if the source names no partitions.
             names: the names of partitions.
         """
@@ -108,7 +108,7 @@ class Partitions:
             yield from self._repeat(place, decision)
 
     def rest(self, names: Iterable[str]) -> Iterator[Event]:
-        """Declare partitions idle by the clock, record that, and yield the resulting changes of the source's time."""
+        """Declare partitions idle by the clock, record the decision, and yield the changes of the source's time."""
         chosen = [name for name in names if name in self._members and not self._members[name].idle]
         if chosen:
             self.pending.clear()
@@ -123,7 +123,7 @@ class Partitions:
     def assign(self, names: Collection[str]) -> Iterator[Event]:
         """Set the partitions that count from now on, and yield the resulting changes of the source's time.
 
-        New partitions begin with the watermark.
+        New partitions begin at the watermark.
         """
         if self._members.keys() == set(names):
             return
@@ -150,14 +150,14 @@ class Partitions:
 
     @property
     def rests(self) -> bool:
-        """True while no partition is active (EV51)."""
+        """True if no partition is active (EV51)."""
         return self._rests
 
     def too_far_ahead(self, names: Iterable[str], drift: int, slowest: int | None) -> frozenset[str]:
         """Return the partitions that are not read now, since they are too far ahead of the others (EV65).
 
-        Idle partitions, and partitions without a time, hold no other one back. A partition is read nevertheless up to
-        the place at which a decision from before a reset must be repeated, since other partitions may wait for that.
+        Idle partitions, and partitions without a time, do not limit the others. A partition with a pending decision
+        from before a reset is read in any case, since other partitions may wait for the repetition.
 
         Args:
             names: the partitions that have or may get further tuples.
@@ -177,16 +177,16 @@ class Partitions:
 
     @property
     def decided(self) -> int:
-        """The number of decisions so far."""
+        """The number of decisions that partitions are idle, so far."""
         return self._decided
 
     def take_ahead(self) -> int:
-        """Return the number of distrusted times since the last call: they were far ahead of their partition."""
+        """Return the number of times too far ahead of their partition since the last call."""
         ahead, self._ahead = self._ahead, 0
         return ahead
 
     def give_up(self, at_end: Collection[str]) -> None:
-        """Forget the pending decisions if one needs tuples that a partition no longer has.
+        """Discard the pending decisions if one needs more tuples of a partition than there are.
 
         Args:
             at_end: the partitions that were read to their end.
@@ -213,12 +213,12 @@ class Partitions:
         self._decided, self._rests = state.get("decided", 0), state.get("rests", False)
 
     def _forget_whole(self) -> None:
-        """Forget the partition of a source that names none, unless it had tuples."""
+        """Remove the partition `WHOLE` unless it had tuples."""
         if WHOLE in self._members and not self._members[WHOLE].count:
             del self._members[WHOLE]
 
     def _activate(self, name: str) -> None:
-        """Begin a partition, or end its idleness."""
+        """Add a partition, or end its idleness."""
         if name in self._members:
             self._members[name].idle = False
         else:
@@ -229,7 +229,7 @@ class Partitions:
     ) -> Iterator[Least]:
         """Add the times of tuples of active partitions, and yield the resulting increases of the source's time.
 
-        With `woken` the first tuple has ended the idleness of all partitions; its partition is the only active one.
+        If `woken`, all partitions were idle before the first tuple, so its partition is the only active one.
         """
         olds: list[np.ndarray] = []
         news: list[np.ndarray] = []
@@ -257,7 +257,7 @@ class Partitions:
             yield Least(*least_steps(np.concatenate(olds), np.concatenate(places), min(active)))
 
     def _due(self, groups: Iterable[_Group]) -> Iterator[tuple[int, IdleDecision]]:
-        """Yield the pending decisions that are due within a batch, with their places."""
+        """Yield the pending decisions to repeat within a batch, with their positions."""
         positions = dict(groups)
         for decision in self.pending:
             place = 0
@@ -271,7 +271,7 @@ class Partitions:
             yield place, decision
 
     def _repeat(self, place: int, decision: IdleDecision) -> Iterator[Event]:
-        """Make the partitions of a decision idle, except those that had further tuples."""
+        """Make the partitions of a decision idle again, except those that have had further tuples."""
         for name in decision.idle:
             partition = self._members.get(name)
             if partition is not None and partition.count <= decision.counts[name]:
@@ -282,7 +282,7 @@ class Partitions:
         yield from self._changed(place)
 
     def _changed(self, place: int) -> Iterator[Event]:
-        """Yield the change of the source's time after the set of active partitions has changed."""
+        """Yield the change of the source's time that results from a change of the set of active partitions."""
         active = [each.greatest for each in self._members.values() if not each.idle]
         if not active:
             if not self._rests:
@@ -297,9 +297,9 @@ class Partitions:
 
 
 def merged_clocks(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return a state with the partitions of several ones, to carry over; empty if they have no partitions.
+    """Return a state with the partitions of several states, for new replicas; empty if they have no partitions.
 
-    A partition in several states gets the least of its times. No decision is pending, so tuples are counted from 0.
+    A partition in several states gets the least of its times. Tuples are counted from 0, since no decision is pending.
     """
     found: dict[str, PartitionTime] = {}
     for state in states:

@@ -10,10 +10,10 @@ from typing import Literal
 EventTimeMode = Literal["outputEventTime", "inputWatermark", "heldInput", "manual"]
 """The origin of an operator's watermark.
 
-- outputEventTime: the times of the tuples that it submits (EV17).
-- inputWatermark: the least watermark of its connections (EV19).
-- heldInput: the lesser of this and the least time among the tuples that it keeps (EV62).
-- manual: the operator sets it (EV23).
+- outputEventTime: the times of the tuples that the operator submits (EV17).
+- inputWatermark: the least watermark of the operator's input connections (EV19).
+- heldInput: as `inputWatermark`, but at most the least time among the tuples that the operator keeps (EV62).
+- manual: a call of the operator's `set_watermark` (EV23).
 """
 
 OnNull = Literal["fail", "ignore"]
@@ -53,15 +53,18 @@ class EventTimeRole:
     max_ahead: int | None = None
     """The ticks beyond the watermark up to which a time is trusted (EV53); None means no guard."""
     confirmations: int = 3
-    """The number of times far ahead in a row that move the watermark (EV53)."""
+    """The number of consecutive times far ahead after which they are trusted, and advance the watermark (EV53)."""
     ahead_of: str | None = None
-    """The attribute from which the distance is measured in place of the watermark (EV53)."""
+    """The attribute that replaces the watermark in the test for times far ahead (EV53); None if the
+    watermark is used.
+    """
     imports: tuple[int, ...] = ()
     """The input ports to which Imports bring watermarks (EV48), ascending."""
     max_drift: int | None = None
-    """The ticks beyond the least watermark of the graph up to which a source or partition is read (EV65); None stands
-    for no limit."""
+    """A source or partition is read only up to this many ticks beyond the least watermark of the graph (EV65); None
+    means no limit.
+    """
     peers: tuple[str, ...] = ()
     """The names of the graph's other sources; empty for operators with inputs, and in graphs without `maxDrift`."""
     awaited: bool = False
-    """True for a Spark query if an operator downstream uses its watermarks."""
+    """True if an operator downstream uses the watermarks of this Spark query."""

@@ -13,24 +13,24 @@ NO_WATERMARK = IDLE
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """The watermarks of a batch that advance the operator's watermark, in order.
+    """The watermarks of a batch that raise the operator's watermark, in order.
 
     >>> Steps.of(Watermarks.of((1, 10), (2, IDLE), (3, 10), (3, 25)), NO_WATERMARK).values
     array([10, 25])
     """
 
     before: int
-    """The watermark in front of the batch."""
+    """The watermark before the batch."""
     places: np.ndarray
     """For each step, the number of tuples before it."""
     values: np.ndarray
-    """For each step, the watermark from there on; strictly ascending."""
+    """For each step, its watermark; strictly ascending."""
     marks: np.ndarray
     """For each step, its position among the watermarks of the batch."""
 
     @classmethod
     def of(cls, watermarks: Watermarks | None, before: int) -> Steps:
-        """Return the steps of a batch's watermarks. Those that are not above all earlier ones are no steps."""
+        """Return the steps among a batch's watermarks: those that are greater than all earlier ones."""
         if watermarks is None or not len(watermarks):
             nothing = np.zeros(0, np.int64)
             return cls(before, nothing, nothing, nothing)
@@ -62,7 +62,7 @@ class Steps:
 
 
 def places_before(places: np.ndarray, count: int) -> np.ndarray:
-    """Return for each of `count` tuples the number of places in front of it; places ascend.
+    """Return for each of `count` tuples the number of places before it; `places` ascend, and place n is before tuple n.
 
     >>> places_before(np.array([0, 2, 2, 4]), 4).tolist()
     [1, 1, 3, 3]

@@ -42,9 +42,9 @@ def times_of(tuples: pa.RecordBatch, role: EventTimeRole) -> np.ndarray:
 
 
 def ahead_column(tuples: pa.RecordBatch, role: EventTimeRole) -> pa.Array | None:
-    """Return the times of `aheadOf` in ticks of the event time, or None without that attribute.
+    """Return the values of the role's attribute `ahead_of` in ticks of the event time, or None if the role has none.
 
-    A bigint beside an event time that is a timestamp is in milliseconds, else in the resolution of the event time.
+    A bigint is in milliseconds if the event time is a timestamp, else in ticks of the event time.
     """
     if role.ahead_of is None:
         return None

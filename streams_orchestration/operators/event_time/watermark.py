@@ -1,4 +1,4 @@
-"""The watermark of one operator, computed from the watermarks of its connections or from the times of its tuples."""
+"""The watermark of one operator, computed from its connections' watermarks or from the times of its tuples."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 
 OWN = ""
-"""The name of a sink's own watermark, beside the names of its connections."""
+"""The key of a sink's own watermark in a map of watermarks by connection."""
 _DAY_SECONDS = 86_400
 _COUNTERS = {
     "ahead": "tuples with a time far ahead of the watermark, which did not move it at once (EV53)",
@@ -32,28 +32,29 @@ class OperatorWatermark:
     """The watermark of an operator in an event-time graph, kept from batch to batch."""
 
     def __init__(self, role: EventTimeRole, connections: Iterable[str]) -> None:
-        """Make the watermark of an operator, which has not received any yet.
+        """Initialize for an operator that has received no watermark yet.
 
         Args:
             role: the role of the operator.
-            connections: the names of its event-time connections.
+            connections: the names of the operator's event-time connections.
         """
         self.role = role
         self.entries = Entries(connections, imports=bool(role.imports))
         self.clock = Clock(role.lag, role.minimum_gap, _guard_of(role)) if role.mode == "outputEventTime" else None
         self.counts = Counter[str]()
-        """The number of tuples of each counter in `_COUNTERS`; its reader clears it."""
+        """The number of tuples for each counter in `_COUNTERS`, since the reader of this map last cleared it."""
         self.jumped: str | None = None
-        """The warning about the first tuple that moved the watermark by more than a day; None without such a tuple, and
-        empty after the warning was taken."""
+        """The warning about the first tuple that advanced the watermark by more than a day. None if there was no such
+        tuple; empty after the warning was read.
+        """
         self.slowest: int | None = None
-        """The least watermark of the other sources of a source's graph, if its drift is limited (EV65)."""
+        """The least watermark among the graph's other sources, for a source with limited drift (EV65)."""
         self._waiting = 0
-        """The number of partitions that were too far ahead to be read."""
+        """The number of partitions that are not read because they are too far ahead."""
         self._sent: int | None = None
         """The watermark sent last in the modes `heldInput` and `manual`."""
         self._reached: int | None = None
-        """The input watermark in front of the tuples that the operator has processed."""
+        """The input watermark that the operator has reached: it has processed all tuples before it."""
         self._held: int | None = None
         """The least time of a tuple that the operator keeps (EV62); None without any."""
 
@@ -70,27 +71,27 @@ class OperatorWatermark:
 
     @property
     def seen(self) -> int | None:
-        """The watermark that the operator sees: the least of its connections, or the one from its tuples' times."""
+        """The watermark that the operator itself sees: the least of its connections, or the one from its tuples."""
         return self.entries.watermark if self.clock is None else self.clock.emitted
 
     def entered(self, batch: TupleBatch, connection: str) -> TupleBatch:
-        """Advance the operator's watermark by an arriving batch.
+        """Advance the operator's watermark by the watermarks of an arriving batch.
 
-        Return the batch with the steps of the operator's watermark in place of the batch's watermarks.
+        The returned batch has the resulting changes of the operator's watermark instead of its own watermarks.
 
         Args:
             batch: the batch.
-            connection: the name of the connection on which it comes; it need not be an event-time connection.
+            connection: the name of the connection on which the batch comes, possibly outside of event time.
         """
         known = connection in self.entries
         steps = self.entries.enter(connection, batch.watermarks, len(batch)) if known else None
         return batch if steps is batch.watermarks else batch.with_watermarks(steps)
 
     def submitted(self, port: int, batch: TupleBatch) -> TupleBatch:
-        """Return a batch that the operator submits, with the watermarks that its port takes.
+        """Return a submitted batch with the watermarks that are sent on an output port.
 
         Raises:
-            DataError: the time of a tuple is null, and the operator makes watermarks of times.
+            DataError: the time of a tuple is null, and the operator makes watermarks from times.
         """
         if port not in self.role.outputs:
             return batch.bare()
@@ -110,7 +111,7 @@ class OperatorWatermark:
         return batch if steps is batch.watermarks else batch.with_watermarks(steps)
 
     def _trusted(self, tuples: pa.RecordBatch) -> np.ndarray:
-        """Return the times of tuples; `NO_TIME` where the time is null, or far ahead of `aheadOf`."""
+        """Return the times of tuples. It is `NO_TIME` if the time is null, or far ahead of the attribute `aheadOf`."""
         role = self.role
         times, missing = times_and_nulls(tuples, role)
         if missing is not None:
@@ -127,7 +128,7 @@ class OperatorWatermark:
         return times
 
     def _note_jump(self, before: int | None, steps: Watermarks, tuples: pa.RecordBatch) -> None:
-        """Describe the first step by which the watermark rises by more than a day."""
+        """Store a warning about the first watermark that rises by more than a day."""
         told = steps.values != IDLE
         places, values = steps.places[told], steps.values[told]
         if not len(values):
@@ -160,8 +161,8 @@ class OperatorWatermark:
     def describe(self) -> dict[str, Any] | None:
         """Return the watermark and its holder as JSON, times in unix seconds.
 
-        Return None if no watermark has come on the only connection. An operator that merges no watermarks may run in
-        several tasks, and some of them may see none.
+        Return None if the operator's only connection has had no watermark: such an operator may run in several tasks,
+        of which some see no watermark.
         """
         single = len(self.entries.values) == 1 and not self.role.imports
         if self.role.mode == "inputWatermark" and single and not self.entries.touched:
@@ -174,7 +175,7 @@ class OperatorWatermark:
         return warning
 
     def observed(self) -> dict[str, tuple[str, int]]:
-        """Return the counters that have changed since the last call: name -> description and increase."""
+        """Return the counters that have changed since the last call: a map from name to description and increase."""
         if self.clock is not None:
             self.counts["ahead"] += self.clock.partitions.take_ahead()
         found = {name: (_COUNTERS[name], number) for name, number in self.counts.items() if number}
@@ -182,11 +183,11 @@ class OperatorWatermark:
         return found
 
     def passed(self, steps: Watermarks | None, held: int | None) -> Watermarks | None:
-        """Return the watermarks that the operator sends after it has processed the tuples before these steps.
+        """Return the watermarks that the operator sends after processing all tuples before given input watermarks.
 
         Args:
-            steps: steps of its input watermark without tuples; None without any.
-            held: the least time of a tuple that it keeps (EV62); None without any.
+            steps: changes of the input watermark, with no tuples between them; None without any.
+            held: the least time of a tuple that the operator keeps (EV62); None without any.
         """
         if self.role.mode == "inputWatermark":
             return steps
@@ -203,13 +204,15 @@ class OperatorWatermark:
         return Watermarks.of(*values) if values else None
 
     def keeps(self, held: int | None) -> None:
-        """Note the least time of a tuple that an operator keeps which places the watermarks itself (EV62)."""
+        """Record the least time of a tuple that the operator keeps (EV62), for an operator with `places_watermarks`."""
         self._held, self._reached = held, self.entries.watermark
 
     def set(self, watermark: int) -> Watermarks | None:
-        """Return the watermark that an operator in the mode `manual` sends by setting one, or None (EV23).
+        """Set the watermark of an operator in the mode `manual`.
 
-        `IDLE` says that it is idle until its next tuple (EV51).
+        Return the watermark to send, or None if it does not rise enough (EV23).
+
+        The value `IDLE` means that the operator is idle until its next tuple (EV51).
         """
         if watermark == IDLE:
             return None if self._sent == END else Watermarks.of((0, IDLE))
@@ -222,12 +225,12 @@ class OperatorWatermark:
     def end(self) -> Watermarks | None:
         """Return the watermark at the end of the operator's streams (EV25); None if it was returned before.
 
-        In the mode `manual`, it is that of the connections; the one that is sent on has to be set.
+        In the mode `manual`, this ends the input watermark only. The operator has to set the one that it sends.
         """
         return self.entries.end() if self.clock is None else self.clock.end()
 
     def microseconds(self, *, own: bool = False) -> dict[str, int]:
-        """Return the watermarks of the connections in microseconds; `IDLE` for one without, and `END` as it is.
+        """Return the watermark of each connection in microseconds; `IDLE` if it has none, and `END` unchanged.
 
         Args:
             own: add the operator's own watermark, if there is one, under the name `OWN`.
@@ -241,11 +244,14 @@ class OperatorWatermark:
         }
 
     def assign(self, names: Collection[str]) -> Watermarks | None:
-        """Return the watermarks that follow when a source reads other partitions from now on; None without any."""
+        """Set the partitions that a source reads from now on. Return the resulting watermarks; None without any."""
         return None if self.clock is None else self.clock.assign(names)
 
     def too_far_ahead(self, names: Collection[str]) -> frozenset[str]:
-        """Return the partitions, among those that have or may get tuples, that a source must not read now (EV65)."""
+        """Return those of the given partitions that a source must not read now (EV65).
+
+        The names are of partitions with further tuples.
+        """
         found = frozenset[str]()
         if self.clock is not None and self.role.max_drift is not None:
             found = self.clock.partitions.too_far_ahead(names, self.role.max_drift, self.slowest)
@@ -266,7 +272,10 @@ class OperatorWatermark:
 
 
 def _guard_of(role: EventTimeRole) -> AheadGuard | None:
-    """Return the guard that measures from the watermark; with `aheadOf` no tuple far ahead moves it at all."""
+    """Return the guard that compares times with the watermark.
+
+    It is None with `aheadOf`, which has a test of its own.
+    """
     if role.max_ahead is None or role.ahead_of is not None:
         return None
     return AheadGuard(role.max_ahead, role.confirmations)

@@ -99,7 +99,7 @@ class CsvSieve:
         return names
 
     def _parts(self, text: bytes, line: int, names: list[str]) -> Iterator[tuple[bytes, FileRows]]:
-        """Yield parts of the text: whole rows as large parts that parse at once, malformed rows within small parts."""
+        """Yield the text in parts with their rows: large parts without malformed rows, and small parts with some."""
         pending = [text]
         while pending:
             part = pending.pop()

@@ -25,7 +25,7 @@ class RowOptions:
     """The options of one FileSource.
 
     Attributes:
-        compression: the compression of the file; None goes by the file's name.
+        compression: the compression of the file; None derives it from the file's name.
         encoding: the encoding of texts.
         eol: the marker after each line; None stands for a line feed, with or without a carriage return.
         header_lines: the number of lines to skip.

@@ -1,4 +1,4 @@
-"""Lines of text as IBM Streams writes them: rows of SPL literals, a tuple a line, and lines, with punctuation."""
+"""Text files as IBM Streams writes them: lines in the formats `line`, `splCsv` and `splTxt`, with punctuation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MARKS = {Punctuation.WINDOW: "WindowMarker", Punctuation.FINAL: "FinalMarker"}
 
 
 class LineWriting(NamedTuple):
-    """The form of the lines that tuples become."""
+    """The settings by which tuples are written as lines."""
 
     format: str
     separator: str = ","
@@ -33,7 +33,7 @@ class LineWriting(NamedTuple):
 
 
 def check_lines(schema: pa.Schema, writing: LineWriting) -> None:
-    """Raise ValueError if a format of lines cannot represent the tuples."""
+    """Raise ValueError if the format of `writing`, one of `LINE_FORMATS`, cannot represent the tuples."""
     if writing.format == "line":
         if len(schema) != 1 or not pa.types.is_string(schema.field(0).type):
             message = "format line: exactly one string attribute is written; leave others out with suppress"
@@ -82,7 +82,7 @@ def merge_lines_files(files: Sequence[Path], into: Path, compression: Compressio
 
 
 def lines_of(item: pa.RecordBatch | Punctuation, writing: LineWriting) -> Iterator[str]:
-    """Yield the line of each tuple, or of a mark."""
+    """Yield one line for each tuple of a batch, or the line for a punctuation mark."""
     if isinstance(item, Punctuation):
         yield f"Punctuation received: {_MARKS[item]}"
         return

@@ -1,4 +1,4 @@
-"""Files as IBM Streams reads them: rows of SPL literals by position, a tuple a line, lines, and blocks of bytes."""
+"""Files as IBM Streams reads them: text lines in the formats `line`, `splCsv` and `splTxt`, and blocks of bytes."""
 
 from __future__ import annotations
 

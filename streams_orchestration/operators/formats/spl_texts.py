@@ -1,4 +1,4 @@
-"""Values as SPL writes them: literals in rows of CSV, and tuples in lines of text."""
+"""Values in SPL notation: literals in CSV rows, and whole tuples in lines of text."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _OPENING, _CLOSING = "[{(<", "]})>"
 
 
 def spl_type(kind: pa.DataType, format: str) -> Type:
-    """Return the type of SPL whose values an attribute holds.
+    """Return the SPL type that corresponds to an attribute's Arrow type.
 
     Raises:
-        ValueError: SPL has no such type.
+        ValueError: no SPL type corresponds to it.
     """
     types = pa.types
     for arrow, name in _SIMPLE.items():
@@ -56,7 +56,10 @@ def spl_type(kind: pa.DataType, format: str) -> Type:
 
 
 def spl_tuple(schema: pa.Schema, required: Sequence[str], format: str) -> Tuple:
-    """Return the tuple type of SPL; attributes that may be null are optional. Raises ValueError like `spl_type`."""
+    """Return the SPL tuple type of a schema. Attributes that may be null are optional.
+
+    Raises ValueError like `spl_type`.
+    """
     kinds = [spl_type(field.type, format) for field in schema]
     return Tuple(
         tuple(
@@ -67,12 +70,12 @@ def spl_tuple(schema: pa.Schema, required: Sequence[str], format: str) -> Tuple:
 
 
 def reader_of(kind: pa.DataType, *, required: bool, quoted: bool, format: str) -> Callable[[str], Any]:
-    """Return the function that reads one value of a row. It raises ValueError for a text that is none.
+    """Return the function that parses one value of a row. It raises ValueError for an invalid text.
 
     Args:
         kind: the type of the attribute.
         required: True if the attribute is never null.
-        quoted: True if quotes around a text are no part of it.
+        quoted: True if quotes around a text are removed.
         format: the name of the format, for errors.
     """
     whole = spl_type(kind, format)
@@ -99,7 +102,7 @@ def reader_of(kind: pa.DataType, *, required: bool, quoted: bool, format: str) -
 
 
 def cells(line: str, separator: str) -> list[str]:
-    """Divide a row into its values: a separator within quotes or brackets is a part of a value.
+    """Split a row into its values. A separator within quotes or brackets is part of a value.
 
     >>> cells('1, "a,b", [2,3],', ",")
     ['1', ' "a,b"', ' [2,3]', '']
@@ -125,14 +128,14 @@ def cells(line: str, separator: str) -> list[str]:
 
 
 def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Return values of SPL as a column; times are nanoseconds."""
+    """Return an Arrow column of values as SPL programs hold them: timestamps are integers of nanoseconds."""
     plain, precise = _with_times(kind, as_integers=True), _with_times(kind, as_integers=False)
     column = pa.array(values, plain)
     return column if plain == kind else column.cast(precise).cast(kind, safe=False)
 
 
 def _with_times(kind: pa.DataType, *, as_integers: bool) -> pa.DataType:
-    """Return a type with times in nanoseconds, or with integers in place of times."""
+    """Return a type in which times have nanoseconds, or are replaced by integers."""
     types = pa.types
     if types.is_timestamp(kind):
         return pa.int64() if as_integers else pa.timestamp("ns", kind.tz)
@@ -177,6 +180,6 @@ def read_tuple(line: str, type_: Tuple) -> dict[str, Any]:
     """Return the values of a line with a whole tuple, such as `{a=1,b="x"}`.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the line is not a whole tuple.
     """
     return value_of(line.strip(), type_)

@@ -96,7 +96,10 @@ class Intake:
         self._report(error=error, refused=refused)
 
     def count(self, what: str, message: str, *arguments: object) -> None:
-        """Count an event, such as a message left out or held back, and log the first few and then ever fewer."""
+        """Count an event, such as a message left out or held back.
+
+        Log the first few, then only the 10th, 100th and so on.
+        """
         self.counts[what] += 1
         if (number := self.counts[what]) <= LOGGED or str(number).strip("0") == "1":
             log.warning(f"operator %s: {message} (%d so far)", self.operator, *arguments, number)

@@ -71,7 +71,10 @@ class JournalReader:
         return [(first, path, last) for (first, path), last in zip(segments, lasts, strict=True) if last > number]
 
     def _begin(self, segment: int, number: int) -> int:
-        """Position at a record before `number`: where the last read ended if possible, else at the segment's start."""
+        """Return the number of the message at which to start reading, at most `number`.
+
+        That is where the last read ended if possible, else the beginning of the segment.
+        """
         if self._segment != segment or self._number > number:
             self._segment, self._number, self._byte = segment, segment, 0
         return self._number

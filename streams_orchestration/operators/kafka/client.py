@@ -41,7 +41,12 @@ class KafkaRefusedError(RefusedError):
 
 
 class MessagesRefusedError(KafkaRefusedError):
-    """Messages are refused because of their content, and at least one more is identified. Retry without them."""
+    """Messages are refused because of their content.
+
+    The delivery may succeed if it is repeated without those known so far.
+
+    `refused` of the producer has more of them, so retry without these.
+    """
 
 
 class KafkaParameters(Parameters):
@@ -136,7 +141,7 @@ class Cluster:
 
         Args:
             error: a KafkaError, or a KafkaException that contains one.
-            about: the thing that it concerns, such as a topic.
+            about: the thing that the error concerns, such as a topic.
         """
         from confluent_kafka import KafkaError
 

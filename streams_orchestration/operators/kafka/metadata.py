@@ -48,7 +48,7 @@ def metadata_column(messages: Sequence[Any], kind: str, type: pa.DataType) -> pa
 def metadata_faults(
     messages: Sequence[Any], attributes: Mapping[str, str], schema: pa.Schema, required: Collection[str] = ()
 ) -> dict[int, str]:
-    """Return by position why messages do not fit their metadata attributes.
+    """Map the position of each message that does not fit its metadata attributes to the reason.
 
     A key or header is not UTF-8, or is missing although the attribute is NOT NULL.
 

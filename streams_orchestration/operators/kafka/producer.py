@@ -41,7 +41,7 @@ class KafkaMessage(NamedTuple):
     """Timestamp in milliseconds; 0 means now."""
     headers: list[tuple[str, bytes | None]] | None = None
     row: int = 0
-    """Number of its tuple in the delivery, from 1."""
+    """Number of the message's tuple in the delivery, from 1."""
 
 
 class TransactionalProducer:
@@ -151,7 +151,10 @@ class TransactionalProducer:
         self._cluster.reached()
 
     def _look(self) -> None:
-        """Raise the topic's error if it is missing: then that is the cause, though the library retries for a minute."""
+        """Raise an error if the topic is missing.
+
+        Call it after other errors, since the missing topic may be their cause.
+        """
         with contextlib.suppress(KafkaAwayError):
             self._check_topic()
 
@@ -236,8 +239,8 @@ class TransactionalProducer:
     def _answered(self, action: Callable[[], Any]) -> Any:
         """Run a call that may hang forever when connections are lost, in spite of its timeout.
 
-        If it hangs, the producer is abandoned. The next producer of the name fences whatever the call may still do, and
-        reads the mark when it can no longer change.
+        If the call hangs, the producer is abandoned. The next producer of the same name fences it, so the call has no
+        further effect, and then reads the mark.
         """
         # https://github.com/confluentinc/librdkafka/issues/5456
         result: Future[Any] = Future()

@@ -44,12 +44,12 @@ class Taken(NamedTuple):
 
 
 def partition_name(partition: Partition) -> str:
-    """Return the name of a partition in the clock of its source."""
+    """Return the name that a partition has in the source's partition watermarks."""
     return f"{partition[0]}/{partition[1]}"
 
 
 def partitions_of_messages(messages: Sequence[Any], partitions: Iterable[Partition]) -> pa.DictionaryArray:
-    """Return the names of the partitions of messages.
+    """Return the name of the partition of each message.
 
     Args:
         messages: the messages.

@@ -219,9 +219,9 @@ def opened(path: Path) -> IO[bytes]:
 
 
 def bring_in(source: Path, target: Path) -> None:
-    """Link a waiting file to its name in the table, or copy it if that is another file system.
+    """Link a waiting file to its name in the table. Copy it if the table is on another file system.
 
-    If the name exists, it is the same file, since names are never reused.
+    A file of this name is the same file, since names are never reused.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -37,7 +37,7 @@ from streams_orchestration.operators.sinks.delivery_key import DeliveryKey, deli
 from streams_orchestration.operators.sinks.undeliverable import SetAside
 
 _UNSUPPORTED = "nsupported"
-"""Occurs in the library's messages about a table with a newer protocol."""
+"""A part of the library's messages about tables with a newer protocol."""
 _INVALID = "failed validation"
 _CHECK = "delta.constraints."
 _FEATURES = frozenset(
@@ -171,9 +171,10 @@ class DeltaTarget(LakeTarget):
         return fitting
 
     def _broken(self, tuples: pa.Table) -> dict[int, str]:
-        """Return the rows that a CHECK constraint refuses, by position from 0, with the constraint.
+        """Map each row that a CHECK constraint refuses, counted from 0, to the constraint.
 
-        A condition that only the library understands is left to it. It then refuses the delivery as a whole.
+        A constraint that this product cannot parse is skipped. The library checks it, and refuses the delivery as a
+        whole.
         """
         broken: dict[int, str] = {}
         columns = tuples.select([name for name in tuples.column_names if name in self.wanted.schema.names])
@@ -267,7 +268,10 @@ def _application_id(key: DeliveryKey) -> str:
 
 
 def _properties(key: DeliveryKey, *, marked: bool = True) -> deltalake.CommitProperties:
-    """Return the commit's properties. If `marked`, a concurrent commit with the same mark makes this one fail."""
+    """Return the commit's properties.
+
+    If `marked`, they contain the delivery's mark. If another process commits the same mark first, this commit fails.
+    """
     metadata = delivery_properties(key)
     mark = deltalake.Transaction(_application_id(key), key.number, int(world.now() * 1000))
     return deltalake.CommitProperties(custom_metadata=metadata, app_transactions=[mark] if marked else None)

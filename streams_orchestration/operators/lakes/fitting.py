@@ -129,7 +129,7 @@ def _same(kind: pa.DataType, target: pa.DataType) -> bool:
 
 
 def _shape(kind: pa.DataType) -> object:
-    """Return a canonical form of a nested type, which ignores the names of list elements and large variants."""
+    """Return a form of a type for comparison. It ignores the names of list elements, and large and view variants."""
     types = pa.types
     if types.is_map(kind):
         return ("map", _shape(kind.key_type), _shape(kind.item_type))
@@ -143,7 +143,7 @@ def _shape(kind: pa.DataType) -> object:
 
 
 def _alike(kind: pa.DataType, target: pa.DataType) -> bool:
-    """Return True if both are maps, lists, or structs with the same names."""
+    """Return True if both types are maps, both are lists, or both are structs with the same field names."""
     types = pa.types
     if types.is_struct(kind) and types.is_struct(target):
         return [field.name for field in kind] == [field.name for field in target]
@@ -153,7 +153,7 @@ def _alike(kind: pa.DataType, target: pa.DataType) -> bool:
 
 
 def _widens(kind: pa.DataType, target: pa.DataType) -> bool:
-    """Return True if `target` can represent every value of `kind` exactly."""
+    """Return True if type `target` can represent every value of type `kind` exactly."""
     types = pa.types
     if _same(kind, target):
         return True

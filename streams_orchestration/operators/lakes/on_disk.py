@@ -15,7 +15,8 @@ from urllib.parse import unquote, urlparse
 from streams_orchestration.operators.durable_files import sync_contents, sync_names
 
 REPEATED = 100
-"""The number of newest commits to flush if a delivery was already made, since its process may have ended before that.
+"""The number of newest commits to flush if a delivery was already made. Its process may have ended before flushing
+them.
 """
 
 

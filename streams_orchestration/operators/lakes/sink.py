@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from streams_orchestration.operators.lakes.target import LakeTarget
 
 SCRATCH = "_merging"
-"""The directory for merged files, beside those of waiting files."""
+"""The name of the directory for merged files, within the directory of waiting files."""
 
 
 class LakeSinkParameters(Parameters):

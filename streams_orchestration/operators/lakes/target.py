@@ -37,7 +37,7 @@ class LakeTarget:
         """Check that the table exists and fits.
 
         Raises:
-            LakeError: it does not.
+            LakeError: the table is missing or does not fit.
         """
         self._try(self._prepare)
 

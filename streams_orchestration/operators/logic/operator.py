@@ -20,12 +20,12 @@ class LogicParameters(ExpressionParameters):
 
 
 def check_policy(parameters: LogicParameters) -> None:
-    """Check that a tuple without a value is to stop the application.
+    """Check that `onError` is `fail` if there is logic of SPL.
 
-    Logic may change its variables before it fails, so a tuple that failed cannot be left out.
+    Logic may change its variables before it fails at a tuple, so skipping the tuple would not undo that.
 
     Raises:
-        ValueError: `onError` says something else.
+        ValueError: `onError` is another policy.
     """
     if parameters.spl is not None and parameters.on_error != "fail":
         message = (
@@ -53,7 +53,7 @@ class LogicOperator(Operator):
         return state_signature(before.spl) == state_signature(after.spl)
 
     def use(self, logic: LogicProgram) -> None:
-        """Set the logic of the operator, which runs for one tuple after the other."""
+        """Set the logic of the operator. It runs tuple by tuple."""
         self.logic = logic
         logic.begin()
         self.places_watermarks = self.pure = False
@@ -74,6 +74,6 @@ class LogicOperator(Operator):
             self.logic.restore(state)
 
     def reset_to_initial_state(self) -> None:
-        """Give the variables of the logic their first values."""
+        """Reset the variables of the logic to their initial values."""
         if self.logic is not None:
             self.logic.reset()

@@ -36,7 +36,7 @@ _WORDS = {mark: word for word, mark in _MARKS.items()}
 
 
 class _Body(BaseModel):
-    """A text of SPL with its place; the lines of the source, one for each line of the text, may differ from it."""
+    """An SPL text with its place. `lines` has the source line of each line of the text, if they differ."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -106,7 +106,10 @@ class SplLogic(BaseModel):
 
 
 class LogicProgram:
-    """The logic of one operator with its state: statements for tuples and marks, and expressions beside them."""
+    """The logic of one operator with its state.
+
+    It consists of statements that run for tuples and marks, and expressions that are evaluated after them.
+    """
 
     def __init__(
         self,
@@ -121,9 +124,10 @@ class LogicProgram:
         Args:
             context: the operator's context.
             logic: the parameter.
-            expressions: for each input port the expressions that are evaluated after its logic, each with its
-                parameter, and with the number of the condition among them under which it has a value.
-            submits: True if the logic may submit, as that of a Custom may.
+            expressions: for each input port, the expressions that are evaluated after its logic. Each is a triple of
+                text, parameter, and the index of a condition in the list, or None. The expression is evaluated only if
+                that condition holds.
+            submits: True if the logic may submit tuples, as in a Custom.
 
         Raises:
             FaultyExpressionError: the logic has mistakes, or cannot be run here.
@@ -179,7 +183,7 @@ class LogicProgram:
         )
 
     def reset(self) -> None:
-        """Give every variable its first value."""
+        """Reset every variable to its initial value."""
         self._state: dict[str, Any] | None = None
         self._kept: dict[str, DictState] = {}
 
@@ -203,7 +207,7 @@ class LogicProgram:
         """Run the logic for tuples; return the submitted tuples, and the values of the expressions.
 
         Raises:
-            TupleError: an operation has no value for a tuple; the cause says where it stands.
+            TupleError: an operation has no value for a tuple. The cause names the place in the source.
         """
         from streams_orchestration.spl.programs.outcome import FailedError
 
@@ -228,7 +232,7 @@ class LogicProgram:
     def submit(self, operator: Operator, outputs: Sequence[PortOutput]) -> None:
         """Submit the outputs of a program, port by port. Marks keep their positions among the tuples of their port.
 
-        Of an ordered program tuples and marks of all ports are submitted in their order.
+        An ordered program submits the tuples and marks of all ports in the order in which the logic did.
         """
         if self.program.ordered:
             self._submit_in_order(operator, outputs)
@@ -280,7 +284,7 @@ class LogicProgram:
         return {name: to_json(type_)(self.state[name]) for name, type_ in self.program.variables}
 
     def set_values(self, values: Mapping[str, Any]) -> None:
-        """Set the variables to what `values` returned; without a value a variable keeps its first one."""
+        """Set the variables to values that `values` returned. A variable without a value keeps its initial one."""
         self.reset()
         known = {name: type_ for name, type_ in self.program.variables if name in values}
         self.state.update({name: from_json(type_)(values[name]) for name, type_ in known.items()})
@@ -295,7 +299,10 @@ class LogicProgram:
 
 
 def state_signature(logic: SplLogic | None) -> str:
-    """Return names and types of the variables; a state is valid for logic with the same ones."""
+    """Return the names and types of the variables.
+
+    A state can be restored only by logic with the same names and types.
+    """
     if logic is None or not logic.state.spl:
         return ""
     from streams_orchestration.spl.programs.logic import declared

@@ -59,7 +59,7 @@ class SourceLogic:
                 raise ValueError(message)
 
     def begin(self, offset: Offset) -> None:
-        """Set the variables to the values in an offset, unless the last call of `offset` returned it."""
+        """Set the variables to the values in an offset. Nothing changes if `offset` returned it last."""
         if offset != self._reached:
             self.logic.set_values(offset.get(VARIABLES, {}))
 
@@ -84,7 +84,10 @@ class SourceLogic:
 
 
 def produced(logic: SourceLogic | None, offset: Offset, produce: Callable[[Offset], ProducedTo]) -> ProducedTo:
-    """Let a source produce from an offset that may have variables; `produce` takes and returns one without."""
+    """Let a source produce from an offset that may contain variables of logic.
+
+    `produce` takes and returns offsets without them.
+    """
     if logic is None:
         return produce(offset)
     logic.begin(offset)
@@ -98,7 +101,7 @@ def without_variables(offset: Offset) -> dict[str, Any]:
 
 
 def over_columns(text: str, functions: Iterable[str]) -> str:
-    """Return an expression of SPL that reads columns in place of the calls of output functions without arguments."""
+    """Return an SPL expression in which calls of functions without arguments are replaced by columns of that name."""
     assert isinstance(text, SplText)
     written = text.text
     for name in functions:
@@ -107,7 +110,7 @@ def over_columns(text: str, functions: Iterable[str]) -> str:
 
 
 def _common(output: Mapping[str, str]) -> SplLogic:
-    """Return logic without variables, with the functions and submission-time values of expressions."""
+    """Return logic without variables and clauses, with the functions and submission-time values of expressions."""
     texts = [each for each in output.values() if isinstance(each, SplText)]
     functions = dict.fromkeys(function for each in texts for function in each.own_functions)
     constants = {name: value for each in texts for name, value in each.constants.items()}

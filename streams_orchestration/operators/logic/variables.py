@@ -13,7 +13,7 @@ from streams_orchestration.spl.programs.values import freezing, is_key, plain_fu
 from streams_orchestration.spl.types.types import BLOB, Collection, Optional, Tuple, Type
 
 VARIABLES = "@variables"
-"""The part with all variables that are no maps and sets."""
+"""The name of the part of the state with all variables except maps and sets."""
 
 
 def is_divided(type_: Type) -> bool:
@@ -60,7 +60,7 @@ def restored(
 ) -> dict[str, Any]:
     """Return the values of variables from the parts of a state.
 
-    A variable without a stored value gets its first value.
+    A variable without a stored value gets its initial value.
     """
     values = dict(initial)
     simple = state.get(VARIABLES, {})
@@ -92,7 +92,7 @@ def from_json(type_: Type) -> Callable[[Any], Any]:
 
 
 def _blobs(type_: Type, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return the function that changes the blobs within plain values."""
+    """Return a function that applies `change` to all blobs within a plain value of a type."""
     match type_:
         case Optional(content=content):
             inner = _blobs(content, change)

@@ -26,7 +26,7 @@ _Base = Operator if TYPE_CHECKING else object
 
 
 class _WithLogic(_Base):
-    """The methods of an operator with logic. They call the methods of its own class."""
+    """The methods that add logic to an operator. Each calls the method of the same name of the operator's class."""
 
     stateful = True
     inner: ClassVar[type[Operator]]
@@ -100,7 +100,7 @@ def _variables(parameters: Any) -> str:
 
 @functools.cache
 def with_logic(kind: type[Operator]) -> type[Operator]:
-    """Return a class of operators that run logic of SPL in front of another one; the class itself if it runs logic."""
+    """Return a class that runs SPL logic before the operator `kind`; `kind` itself if it runs logic already."""
     if "spl" in kind.Parameters.model_fields:
         return kind
     spl: Any = (SplLogic | None, Field(default=None, description="Logic in SPL: state, onTuple, onPunct."))

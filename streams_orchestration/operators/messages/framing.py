@@ -1,7 +1,7 @@
 """The frame by which clients of a schema registry mark a message with the schema that it was written with.
 
-It consists of a zero byte, the schema's number in four bytes, and for Protobuf the path to the message type in its
-file. Source: Confluent, "Wire format", which other registries follow.
+The frame consists of a zero byte, the schema's number in four bytes, and for Protobuf the path to the message type in
+its file. Source: Confluent, "Wire format", which other registries follow.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ class ProtobufWriter:
 
 
 def takes(registered: RegisteredSchema, schema: pa.Schema) -> bool:
-    """Return True if a schema has a field for each attribute that can represent null."""
+    """Return True if the schema has a field for each attribute, and each of these fields can represent null."""
     try:
         ProtobufWriter(registered, schema)
     except ValueError:

@@ -58,8 +58,7 @@ class RegisteredSchema(NamedTuple):
     """The format in lower case; may be neither Avro nor Protobuf."""
     text: str
     references: Mapping[str, str]
-    """Maps names to the texts of the schemas that they refer to; a schema comes after those that it refers to itself.
-    """
+    """Maps the name of each referenced schema to its text. A schema comes after the schemas that it refers to."""
 
 
 class Registry:

@@ -182,7 +182,7 @@ class Listener(socket.socket):
 
 
 def listen(address: str, port: int, places: Places) -> Listener:
-    """Listen on an address; of a name, on its first address.
+    """Listen on an address. For a name with several addresses, listen on the first one.
 
     Args:
         address: a name or an IP address.

@@ -35,7 +35,8 @@ class EpochSink(Operator):
     ignores a key that it knows.
 
     If `deliver` raises, `streams status` shows the error and the delivery is retried after a growing pause. Nothing is
-    lost; a target that is away for long holds up the region. Outside of regions every batch is an epoch.
+    lost. While the target cannot be reached, the region cannot complete further epochs. Outside of regions every batch
+    is an epoch.
 
     `deliver` is called in the host's process, on a separate object and on one thread.
     """
@@ -44,7 +45,8 @@ class EpochSink(Operator):
     routed = False
     """True if a person asked to set aside the undeliverable tuples of this delivery."""
     joins_batches = False
-    """True if with `read_uncommitted` waiting batches are joined into one delivery under the last key; needs `is_made`.
+    """True if waiting batches may be combined into one delivery under the key of the last one, with `read_uncommitted`.
+    Needs `is_made`.
     """
 
     @classmethod
@@ -54,7 +56,7 @@ class EpochSink(Operator):
 
     @property
     def sets_aside(self) -> bool:
-        """True if tuples that the target permanently refuses are set aside instead of failing the delivery.
+        """True if tuples that the target permanently refuses are set aside, instead of failing the delivery.
 
         The parameter `on_undeliverable` enables this permanently; `streams route` enables it for the epochs waiting at
         that moment.
@@ -69,10 +71,10 @@ class EpochSink(Operator):
         """Connect. Called before the first delivery, and again after a failed one."""
 
     def is_made(self, key: DeliveryKey) -> bool:
-        """Return True if the receiver has the tuples of this delivery, on its own or as part of a joined one.
+        """Return True if the receiver already has the tuples of this delivery, alone or as part of a combined delivery.
 
-        Called on an open sink with `joins_batches`. If another process makes a delivery after this answer, the sink's
-        next delivery must fail.
+        Called on an open sink with `joins_batches`. If another process delivers after this call, the sink's next
+        delivery must fail.
         """
         return False
 

@@ -16,7 +16,7 @@ SUCCESS = "_SUCCESS"
 
 
 class Roll(NamedTuple):
-    """The limits up to which files are gathered. When any limit is reached, the merged file is published."""
+    """The limits for gathering files. When any limit is reached, the gathered files are merged and published."""
 
     seconds: float = math.inf
     """Seconds since the epoch of the first file was complete."""

@@ -66,7 +66,7 @@ class SplExpression(Expression):
 
     @functools.cached_property
     def _compiled(self) -> tuple[tuple[str, ...], bool, Callable[[Mapping[str, pa.Array], int], pa.Array]]:
-        """The attributes that are read, whether evaluation may fail, and the function over columns."""
+        """The attributes that the expression reads, whether evaluation may fail, and the function over columns."""
         from streams_orchestration.spl.programs.expression import compiled
 
         assert self.program is not None

@@ -26,19 +26,19 @@ class NativeEntry(BaseModel):
 
 
 def native_functions(entries: Iterable[NativeEntry]) -> tuple[NativeFunction, ...]:
-    """Import the Python functions of native ones.
+    """Import the Python functions that implement native functions.
 
     Raises:
-        ImplementationError: a function has none, or it cannot be imported.
+        ImplementationError: a native function has no Python function, or that cannot be imported.
     """
     return tuple(dict.fromkeys(map(native_function, entries)))
 
 
 def native_function(entry: NativeEntry) -> NativeFunction:
-    """Import the Python function of a native one.
+    """Import the Python function that implements a native function.
 
     Raises:
-        ImplementationError: it has none, or it cannot be imported.
+        ImplementationError: there is no Python function, or it cannot be imported.
     """
     if not entry.python or not entry.signature:
         message = f"{entry.native} is a native function without {'a signature' if entry.python else 'Python'} (SO0711)"

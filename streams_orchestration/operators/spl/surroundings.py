@@ -31,7 +31,7 @@ _CONTEXT: ContextVar[Surroundings | None] = ContextVar("context of the operator 
 
 @contextlib.contextmanager
 def setting_up(context: Surroundings) -> Iterator[None]:
-    """Let expressions that are parsed within the block use the name, channel, PE and other facts of an operator."""
+    """Make an operator's context available to expressions parsed within the block: name, channel, PE and so on."""
     token = _CONTEXT.set(context)
     try:
         yield
@@ -40,7 +40,7 @@ def setting_up(context: Surroundings) -> Iterator[None]:
 
 
 def run_of_expression(constants: Mapping[str, Any]) -> Run:
-    """Return the surroundings of an expression: of the operator that is set up, or none in a check."""
+    """Return the surroundings of an expression: those of the operator in `setting_up`, or defaults in a check."""
     context = _CONTEXT.get()
     if context is None:
         return Run(constants=_texts(constants))

@@ -26,12 +26,13 @@ class _Written(BaseModel):
 class SplText(str):
     """The text of an expression of SPL.
 
-    It never equals a plain `str`, even one with the same characters. Two of these texts are equal if everything but
-    their places is.
+    It never equals a plain `str`, even one with the same characters. Two `SplText` are equal if they differ only in
+    their places.
 
     Attributes:
         at: the place in the source, `file:line:column`.
-        types: for an input port by its name, the tuple type of attributes whose columns do not say their types.
+        types: maps the name of an input port to a tuple type: the SPL types of attributes that Arrow columns cannot
+            express.
         functions: the functions that the expression calls: texts of those of the application, and native ones.
         constants: the submission-time values that the expression reads, by name.
     """
@@ -59,7 +60,7 @@ class SplText(str):
         return made
 
     def __eq__(self, other: object) -> bool:
-        """Compare everything but places, so that a moved program is the same."""
+        """Compare everything but places. So a program that was moved within its source counts as unchanged."""
         return isinstance(other, SplText) and self._compared == other._compared
 
     @property
@@ -128,10 +129,10 @@ def place_of(at: str) -> tuple[str, int, int]:
 
 
 def program_of(text: str, parameter: str) -> SplText:
-    """Return an expression of an operator with logic in SPL, after a check that it is an expression of SPL.
+    """Return an expression of an operator with SPL logic, after checking that the expression is also in SPL.
 
     Raises:
-        ValueError: it is an expression of another language.
+        ValueError: it is an SQL expression.
     """
     if not isinstance(text, SplText):
         message = f"{parameter}: beside logic in SPL an expression is written in SPL, too: {{spl: ...}}"
@@ -179,13 +180,13 @@ def over_columns(text: str, columns: Mapping[tuple[str, str], str], types: str) 
 
 
 def call_of(text: str) -> OuterCall | None:
-    """Return the call that is a whole text, of ours or of SPL; None if it is none.
+    """Parse a text, of SQL or SPL, as a single function call. Return None if it is another expression.
 
     >>> call_of(SplText("Max(Src.n + 1)", "Main.spl:3:4")).arguments[0].text
     'Src.n + 1'
 
     Raises:
-        ExpressionError: the text is no expression.
+        ExpressionError: the text is not an expression.
     """
     if not isinstance(text, SplText):
         return outer_call(text)

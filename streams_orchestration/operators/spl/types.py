@@ -1,4 +1,4 @@
-"""Types of SPL that columns have: strings are rstrings, arrays lists, and no value is null."""
+"""SPL types of Arrow columns: strings are rstrings, arrays are lists, and no value is null."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def tuple_type(schema: pa.Schema) -> Tuple:
 
 
 def written_tuple_type(written: str, schema: pa.Schema) -> Tuple:
-    """Return the type of the tuples of a stream, with a tuple type for the attributes whose columns do not say it.
+    """Return the tuple type of a stream. A written tuple type gives those attribute types that columns cannot express.
 
     Raises:
-        ValueError: the text is no tuple type, or an attribute has a type that SPL does not have.
+        ValueError: the text is not a tuple type, or an attribute has a type that SPL does not have.
     """
     columns = tuple_type(schema)
     if not written:
@@ -75,12 +75,12 @@ def spl_type(name: str, kind: pa.DataType) -> Type:
 def columns_of_ports(
     ports: Sequence[str], inputs: Sequence[pa.Schema], names: Sequence[str]
 ) -> dict[tuple[str, str], str]:
-    """Return the column of each attribute of several ports, by the names of port and attribute.
+    """Map each pair of port name and attribute to the column of the joined tuple.
 
     Args:
         ports: the names of the ports, as far as they are known.
         inputs: the attributes of each port.
-        names: the names of all columns, port by port.
+        names: the names of all columns of the joined tuple, port by port.
     """
     known = [*ports, *("" for _ in inputs)]
     attributes = [(known[port], name) for port, schema in enumerate(inputs) for name in schema.names]

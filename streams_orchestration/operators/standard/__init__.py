@@ -54,7 +54,7 @@ STANDARD: dict[str, str] = {
 WITH_INPUTS: dict[str, str] = {"FileSource": "streams_orchestration.operators.standard.named_files:NamedFiles"}
 """Map each source kind that has a different class when it has an input port to that class."""
 DEVICES = ("/dev/stdout", "/dev/stderr", "/dev/null")
-"""The files that are devices. Standard output and error are one here, as the lines that a program prints are."""
+"""The paths of devices. Standard output and error are the same here: the lines that the program prints."""
 TO_DEVICES: dict[str, str] = {"FileSink": "streams_orchestration.operators.standard.device_sink:DeviceSink"}
 """Map each sink kind that has a different class when its file is a device to that class."""
 WITH_PROCESS: dict[str, str] = {"Custom": "streams_orchestration.operators.standard.custom_source:CustomSource"}

@@ -65,7 +65,7 @@ class Aggregate(ClockOperator):
 
     @classmethod
     def keeps_state(cls, before: AggregateParameters, after: AggregateParameters) -> bool:
-        """Return True if a state stays valid; of a window of event time, the ages and the refinement may change."""
+        """Return True if the state stays valid. A window of event time may change its ages and its refinement."""
         one, other = aggregate_window(before.window), aggregate_window(after.window)
         if isinstance(one, Window) or isinstance(other, Window):
             same = super().keeps_state(before, after)
@@ -111,7 +111,7 @@ class Aggregate(ClockOperator):
         self.ticks = Ticks()
         """The times at which the clock closes or triggers windows."""
         self.timed: EventTimeGroups | None = None
-        """The panes of a window of event time; the other windows are not used then."""
+        """The panes of a window of event time; None for other windows."""
         window = compiled.window
         if not isinstance(window, Window):
             role = needed_role(self.context, self.parameters.window)
@@ -222,9 +222,9 @@ class Aggregate(ClockOperator):
     def _with_evicted(
         self, closed: np.ndarray, at: np.ndarray, windows: np.ndarray, when: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the windows to submit and their positions.
+        """Add the windows of evicted partitions to the closed windows if configured, otherwise discard them.
 
-        Windows of evicted partitions are included if configured.
+        Return the windows to submit, and the position of the tuple at which each is submitted.
         """
         held = windows >= 0
         if not self.parameters.aggregate_evicted_partitions:
@@ -311,13 +311,13 @@ class Aggregate(ClockOperator):
             self.groups.delete_rows(done)
 
     def _count_windows(self, reached: dict[str, Reached], windows: np.ndarray) -> None:
-        """Replace the counts of groups by those of their windows, for the functions that count windows."""
+        """Replace the values of functions that count windows: each group gets the count of its window."""
         for name, measure in self.measures.items():
             if isinstance(measure, WindowCount):
                 reached[name] = measure.of_windows(reached[name], windows)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Close `punct()` windows at a window marker, and windows that may be submitted incomplete at the final one."""
+        """Close `punct` windows at a window mark. At the final mark, submit incomplete windows if that is allowed."""
         if self.timed is not None:  # the greatest watermark comes in front of the final mark
             if mark is Punctuation.FINAL:
                 self.reset_to_initial_state()
@@ -333,7 +333,7 @@ class Aggregate(ClockOperator):
             self.ticks.end()
 
     def _close_all(self, evicted: Sequence[int] | np.ndarray = ()) -> None:
-        """Close the windows of all partitions, after those of evicted ones; without any, submit a marker."""
+        """Close all open windows. Submit the evicted ones, then these; submit only a marker if there are none."""
         closed = np.r_[np.array(evicted, np.int64), self.tumbling.close()]
         if self.eviction is not None:
             self.eviction.emptied()
@@ -347,7 +347,7 @@ class Aggregate(ClockOperator):
         self._set_failed_aside()
 
     def _set_failed_aside(self) -> None:
-        """Set the failed groups aside, without tuples."""
+        """Set aside the groups that failed. There are no failed tuples to set aside here."""
         self.results.set_aside(pa.RecordBatch.from_pylist([], schema=self.context.inputs[0]), {})
 
     def checkpoint(self) -> State:

@@ -30,7 +30,7 @@ def aggregate_window(text: str) -> Window | PaneWindow:
     """Parse the window of an Aggregate.
 
     Raises:
-        ValueError: it is no window, or the order of a Sort.
+        ValueError: the text is not a window, or is the clause `eventTime` of a Sort.
     """
     window = parse_event_time_window(text)
     if isinstance(window, EventTimeOrder):
@@ -128,7 +128,7 @@ class AggregateParameters(ExpressionParameters):
         return columns.named(self, {"group_by": 0, "partition_by": 0})
 
     def window_attributes(self) -> list[str]:
-        """Return the attributes by which the window goes."""
+        """Return the attributes that a window's policies use, such as the attribute of `delta`."""
         window = aggregate_window(self.window)
         if not isinstance(window, Window):
             return []

@@ -1,4 +1,4 @@
-"""Beacon: generates tuples, the same ones again from any offset."""
+"""Beacon: generates tuples. From one offset it always generates the same tuples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COUNTER = "IterationCount()"
 
 
 SPL_COUNTER = "IterationCount"
-"""The name of that attribute in expressions of SPL, where it is a uint64."""
+"""The SPL name of the attribute of `COUNTER`, which is a uint64."""
 
 
 @functools.cache
@@ -183,12 +183,12 @@ class Beacon(SourceOperator):
 
 
 def _left_out(context: OperatorContext, parameters: BeaconParameters) -> pa.Schema:
-    """Return the attributes without an expression."""
+    """Return the output attributes without an expression in `output`."""
     return pa.schema([field for field in context.output_schema() if field.name not in parameters.output])
 
 
 def _standing(context: OperatorContext, parameters: BeaconParameters) -> pa.Schema:
-    """Return the NOT NULL attributes without an expression whose default no expression can write."""
+    """Return the NOT NULL attributes without an expression whose default value cannot be written as an expression."""
     return pa.schema(
         [
             field

@@ -93,9 +93,9 @@ class Custom(Operator):
     and in an event-time graph `watermark` and `timers`. `onTimer` has `key`, `time` and `name`, too.
 
     It returns or yields output: batches or columns by attribute for output port 0, pairs of a port and one of these for
-    any port, or marks. `onTuple` takes the values of one tuple by attribute and returns such values; beside it,
+    any port, or marks. `onTuple` takes the values of one tuple by attribute and returns such values; in that case,
     `onWatermark` and `onTimer` return such values, too. `state` is a dictionary of state parts that is checkpointed.
-    `timers[key] = time` sets a timer, `del timers[key]` takes it back; `timers["name"][key]` is one with a name.
+    `timers[key] = time` sets a timer, `del timers[key]` deletes it, and `timers["name"][key]` is a timer with a name.
     Without `onPunctuation`, window markers are passed on to all output ports.
     """
 
@@ -144,7 +144,7 @@ class Custom(Operator):
 
     @classmethod
     def keeps_state(cls, before: CustomParameters, after: CustomParameters) -> bool:
-        """Return True if the parameters are alike, and the logic has the same variables."""
+        """Return True if the new parameters are compatible, and the logic has the same variables as before."""
         same = state_signature(before.spl) == state_signature(after.spl)
         return same and (before.spl is None) == (after.spl is None) and super().keeps_state(before, after)
 
@@ -228,7 +228,7 @@ class Custom(Operator):
         return {name: known[name] for name in self.takes[parameter]}
 
     def _call(self, parameter: str, tuples: TupleOutputs | None = None, **items: Any) -> None:
-        """Call a function and submit its results; if `tuples` is given, add the single tuples to it instead."""
+        """Call a function and submit its results. If `tuples` is given, add the resulting tuples there instead."""
         result = self.functions[parameter](**self._arguments(parameter, **items))
         for output, part in _outputs(result, parameter, tuplewise=tuples is not None):
             if tuples is not None:
@@ -277,7 +277,7 @@ class Custom(Operator):
 
 
 def _takes(function: Callable[..., Any], *arguments: str) -> bool:
-    """Return True if a function takes one of the arguments."""
+    """Return True if a function has a parameter with one of the given names."""
     return not set(arguments).isdisjoint(inspect.signature(function).parameters)
 
 

@@ -29,8 +29,8 @@ class CustomSourceParameters(Parameters):
 class CustomSource(SourceOperator):
     """Runs a program once; the offset is the number of its submissions so far.
 
-    To start from an offset, the program runs from its beginning, and that many submissions are left out. So it should
-    submit the same tuples in every run. `block` pauses the source.
+    To start from an offset, the program runs from its beginning, and its first submissions up to the offset are
+    discarded. So it should submit the same tuples in every run. `block` pauses the source.
     """
 
     Parameters = CustomSourceParameters
@@ -57,7 +57,7 @@ class CustomSource(SourceOperator):
         self._outputs: list[PortOutput] = []
         self._position = 0
         self._until = 0.0
-        """The end of the pause."""
+        """The end of the pause, in seconds of the monotonic clock."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         """Run the program on, until it pauses, ends, or has submitted enough.
@@ -90,7 +90,7 @@ class CustomSource(SourceOperator):
         return max(self._until - world.monotonic(), 0.0)
 
     def _begin(self, submissions: int) -> None:
-        """Run the program from its beginning, and leave submissions out."""
+        """Run the program from its beginning, and discard the given number of its first submissions."""
         self.logic = LogicProgram(self.context, self.parameters.spl, submits=True)
         self._outputs, self._steps = self.logic.program.process()
         self._position, self._until = 0, 0.0
@@ -105,7 +105,9 @@ class CustomSource(SourceOperator):
             each.clear()
 
     def _step(self) -> float | None:
-        """Run to the next submission (None) or pause (its seconds); -1 is the end.
+        """Run up to the next event.
+
+        Return None for a submission, the seconds of a pause, or -1 at the end of the program.
 
         Raises:
             DataError: an operation of the program has no value.

@@ -45,9 +45,9 @@ class CustomTimers(NamedTimers):
         self.event_time = event_time
         self._stored = Timers("name string, key string")
         self._pending: dict[tuple[str, str], int | None] = {}
-        """The timers set since the last flush, in order, with their times; None for those taken back."""
+        """The changes since the last flush, in order: each timer with its time, or with None if it was deleted."""
         self._soonest: int | None = None
-        """The least time that was set since the last flush."""
+        """The least time that was set since the last flush of the pending changes."""
 
     def __getitem__(self, name: str) -> NamedTimers:
         if isinstance(name, str):
@@ -69,7 +69,7 @@ class CustomTimers(NamedTimers):
     def expire(self, watermark: int) -> Iterator[tuple[str, Any, Any]]:
         """Remove the timers that a watermark in ticks reaches one by one, and yield the name, key and time of each.
 
-        Timers may be set and taken back in between: this counts at once.
+        The caller may set and delete timers during the iteration, with effect at once.
         """
         self._flush()
         for timer, time in self._stored.expire(watermark):

@@ -36,7 +36,7 @@ from streams_orchestration.operators.states.state import State
 
 _PER_SECOND = 1_000_000
 LATE_PORT = 2
-"""The output port for tuples that are too late to be judged; failed tuples have the last port."""
+"""The output port for tuples too late to tell if they are duplicates. Failed tuples go to the last port."""
 
 
 class DeDuplicateParameters(ExpressionParameters):
@@ -109,12 +109,13 @@ class DeDuplicateParameters(ExpressionParameters):
 class DeDuplicate(Operator):
     """Passes a tuple to output port 0 if its key is not remembered, otherwise to port 1 if that is connected.
 
-    Time is the largest `deltaAttribute` so far, so a replay drops the same tuples; only with `timeOut` it is the clock,
-    by the times of batches. A key is forgotten once any tuple is more than `delta` beyond it.
+    A key is forgotten once the largest `deltaAttribute` so far is more than `delta` beyond its own. So a replay drops
+    the same tuples. Only with `timeOut`, keys are forgotten by the clock, at the times of batches.
 
-    With `within`, a tuple is a duplicate if its key has passed with an event time at most so far away, before or after
-    it. A time is forgotten when the watermark is beyond all its duplicates. A tuple behind the watermark by more than
-    `discardAge` is too late to be judged, and goes to output port 2 if that is connected.
+    With `within`, a tuple is a duplicate if a tuple with its key has passed whose event time is at most `within`
+    earlier or later. A passed tuple is forgotten when the watermark excludes further duplicates. A tuple behind the
+    watermark by more than `discardAge` comes too late for this decision, and goes to output port 2 if that is
+    connected.
     """
 
     Parameters = DeDuplicateParameters
@@ -129,7 +130,7 @@ class DeDuplicate(Operator):
 
     @classmethod
     def keeps_state(cls, before: DeDuplicateParameters, after: DeDuplicateParameters) -> bool:
-        """Return True if the new parameters store the same for each key: nothing, a position or a value."""
+        """Return True if old and new parameters store the same with each key: nothing, a position or a value."""
         alike = (before.count is None) == (after.count is None) and (before.delta is None) == (after.delta is None)
         alike = alike and (before.time_out is None) == (after.time_out is None)
         return alike and super().keeps_state(before, after)
@@ -267,7 +268,7 @@ class DeDuplicate(Operator):
         self.sieve.distribute(batch, [fresh, ~fresh][: self.ports], (tuples, failures), self.assignments)
 
     def _judge_in_time(self, batch: TupleBatch, timed: EventTimeInput) -> None:
-        """Judge by event time which tuples are duplicates (EV59)."""
+        """Submit new tuples and duplicates, as determined by event time (EV59)."""
         tuples, failures = self.sieve.sift(batch)
         moments = timed.moments(tuples.batch)
         times, late = timed.judge(tuples.batch, moments)
@@ -291,7 +292,7 @@ class DeDuplicate(Operator):
         self.sieve.distribute(batch, [fresh, ~fresh & ~late, late][: self.ports], (tuples, failures), self.assignments)
 
     def _is_new(self, keys: dict[str, pa.Array], marks: list[Any] | None) -> bool:
-        """Return True if the key of a single tuple is not remembered. Changes nothing."""
+        """Return True if the key of a single tuple is not remembered. This does not change the state."""
         if not self.seen.has_many(keys)[0]:
             return True
         if marks is None or self.limit is None:
@@ -300,7 +301,7 @@ class DeDuplicate(Operator):
         return max(marks[0], since if self.largest is None else self.largest) - since > self.limit
 
     def _marks(self, batch: TupleBatch) -> list[Any]:
-        """Return the positions or `deltaAttribute` values that are compared with the limit."""
+        """Return for each tuple the value that the limit applies to: position, `deltaAttribute`, or time of arrival."""
         attribute = self.parameters.delta_attribute
         if self.parameters.time_out is not None:
             return [int(self.context.now * _PER_SECOND)] * len(batch)
@@ -347,13 +348,16 @@ class DeDuplicate(Operator):
                 self.times.passed.clear()
 
     def checkpoint(self) -> State:
-        """Return the keys and since when they are remembered."""
+        """Return the remembered keys, each with the position, value or time from which it is remembered."""
         if self.timed is not None:
             return {"passed": self.times.passed, **self.timed.dump()}
         return {"seen": self.seen, "position": self.position, "largest": self.largest}
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide the keys like their tuples. Every channel gets the largest value and position of all."""
+        """Divide the remembered keys by the channels of their tuples.
+
+        Every channel gets the largest value and position.
+        """
         states = [state for state in states if state]
         if self.timed is not None:
             return self._divide_times(states, route)

@@ -11,7 +11,7 @@ from streams_orchestration.operators.states.keys import distinct
 
 _CELL, _TIME = "cell", "time"
 Keys = dict[str, "pa.Array"]
-"""The parts of the keys, by their names in the state."""
+"""Key columns: the attributes of the keys by their names in the state, with one row for each tuple."""
 
 
 class PassedTimes:
@@ -33,7 +33,7 @@ class PassedTimes:
         self.passed = KeyedState(pa.schema([*parts, (_CELL, pa.int64())]), pa.schema([(_TIME, pa.int64())]))
 
     def known(self, keys: Keys, times: np.ndarray) -> np.ndarray:
-        """Return a mask of the tuples that are duplicates of a tuple of an earlier call."""
+        """Return a mask of the tuples that are duplicates of tuples that passed in an earlier call."""
         known, cells = np.zeros(len(times), bool), times // (self.within + 1)
         low, high = shifted(times, -self.within), shifted(times, self.within)
         if not len(self.passed):
@@ -46,7 +46,7 @@ class PassedTimes:
         return known
 
     def judge(self, keys: Keys, times: np.ndarray) -> np.ndarray:
-        """Return a mask of the tuples that pass, in order of arrival, and remember their times."""
+        """Return a mask of the tuples that pass, judged in order of arrival, and remember the times of these."""
         passes = ~self.known(keys, times)
         new = np.flatnonzero(passes)
         chosen = {name: part.take(pa.array(new)) for name, part in keys.items()}
@@ -68,7 +68,7 @@ class PassedTimes:
 
 
 def first_apart(codes: np.ndarray, times: np.ndarray, within: int) -> np.ndarray:
-    """Return a mask of the tuples that are apart from all tuples of their key in the mask that came before them.
+    """Return a mask of the tuples that pass: no earlier tuple with the same key that passed is within the distance.
 
     >>> first_apart(np.zeros(5, int), np.array([0, 8, 12, 20, 24]), 10).tolist()
     [True, False, True, False, True]
@@ -76,7 +76,7 @@ def first_apart(codes: np.ndarray, times: np.ndarray, within: int) -> np.ndarray
     Args:
         codes: the number of each tuple's key.
         times: the times, in order of arrival.
-        within: the greatest distance that is not apart.
+        within: the greatest distance in time at which a tuple is a duplicate.
     """
     passes = np.zeros(len(times), bool)
     order = np.lexsort((times, codes))
@@ -103,7 +103,7 @@ def first_apart(codes: np.ndarray, times: np.ndarray, within: int) -> np.ndarray
 
 
 def _decide(codes: np.ndarray, times: np.ndarray, within: int, undecided: np.ndarray, passes: np.ndarray) -> None:
-    """Decide about tuples one after another, where few are decided at once."""
+    """Decide about the undecided tuples one by one, in order of arrival, and set their values in `passes`."""
     passed: dict[tuple[int, int], int] = {}
     for place, code, time in zip(undecided.tolist(), codes[undecided].tolist(), times[undecided].tolist(), strict=True):
         cell = time // (within + 1)

@@ -71,7 +71,7 @@ class Delay(WaitingOperator):
     window marker follows the last tuple that arrived before it.
 
     With `by: clock`, a tuple is submitted `delay` seconds after the time of the batch in which it arrived, also if no
-    other tuple comes. After a reset tuples that came again wait anew.
+    other tuple comes. After a reset, replayed tuples wait for the full delay again.
 
     Delay of the SPL standard toolkit 1.4 (IBM Streams 4.3) uses the clock, has no `timeAttribute`, and empties its
     buffer before a cut.
@@ -210,7 +210,7 @@ class Delay(WaitingOperator):
         return int(times.min()) if len(times) else None
 
     def _bounds(self, places: np.ndarray) -> np.ndarray:
-        """Return for waiting tuples the greatest watermark with which they still wait."""
+        """Return for each waiting tuple the greatest watermark at which it still waits."""
         return shifted(self.waiting.log.notes[_TIME][places], self.delay - 1)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
@@ -247,7 +247,7 @@ class Delay(WaitingOperator):
         log.notes = {_TIME: self.policy.values(tuples).copy()}
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide the tuples that wait for the watermark by their channels; every channel gets the window markers."""
+        """Divide the tuples that wait for the watermark by their channels. Every channel gets the window markers."""
         states = [state for state in states if state]
         if not states:
             return [{}] * route.width

@@ -1,4 +1,4 @@
-"""FileSink to a device: what goes to the standard output is printed, and the null device takes everything."""
+"""FileSink to a device: prints the lines for the standard output or error, and discards tuples for the null device."""
 
 from __future__ import annotations
 

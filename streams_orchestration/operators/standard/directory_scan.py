@@ -134,7 +134,7 @@ class DirectoryScanParameters(Parameters):
 
 @functools.cache
 def _functions() -> pa.Schema:
-    """Return the output functions, as columns that expressions of SPL read."""
+    """Return the output functions without arguments as columns: SPL expressions read them under these names."""
     texts = ("FullPath", "FilePath", "FileName", "Directory")
     return pa.schema([*((name, pa.string()) for name in texts), ("Size", pa.uint64()), ("Mtime", pa.uint64())])
 

@@ -148,7 +148,7 @@ class EventTimeGroups:
             self.cells.forget_keys()
 
     def _fire(self, due: Due, steps: Steps) -> None:
-        """Submit the groups of panes, each followed by the watermark that made it fire."""
+        """Submit the groups of the panes that fire. Each firing is followed by the watermark that caused it."""
         discards = self.groups.refinement == "discarding"
         groups = self.cells.read(due.ranges, only_fresh=discards)
         firsts = groups.firings()
@@ -217,9 +217,10 @@ class EventTimeGroups:
             self.sent.sent = state["sent"]
 
     def rescale(self, states: Sequence[State], route: Route) -> list[State]:
-        """Divide the panes of old replicas by their partitions, or give replica i's to channel i % n without any.
+        """Divide the panes of old replicas among new ones by their partitions.
 
-        The watermark of all new replicas is the least one (EV46).
+        Without partitions, all panes of replica i go to channel i modulo the width. All new replicas get the least
+        watermark (EV46).
         """
         if not states:
             return [{}] * route.width
@@ -282,7 +283,7 @@ class _Sender:
             self._operator.punctuate(Punctuation.WINDOW)
 
     def _send_at_once(self, result: TupleBatch, sizes: np.ndarray, marks: np.ndarray) -> None:
-        """Submit firings as one batch, whose window markers nobody handles."""
+        """Submit firings as one batch, and only count their window markers, since no operator handles them."""
         sent, self._sent = self._sent, int(marks.max(initial=self._sent))
         if self._placed and self._sent > sent:
             behind = np.searchsorted(marks, np.arange(sent, self._sent), side="right")
@@ -303,9 +304,10 @@ class _Sender:
 
 
 def keeps_panes(before: PaneWindow, refined: Refinement, after: PaneWindow, refining: Refinement) -> bool:
-    """Return True if panes stay valid under another window and refinement.
+    """Return True if open panes stay valid when window and refinement change.
 
-    The age and thing that is discarded may change. Overlapping panes share slices or do not, and cannot change that.
+    `discardAge`, `discardBy` and `early` may change. A change is refused if overlapping panes would begin or cease to
+    share slices.
     """
     common: dict[str, Any] = {"discard_age": Fraction(0)}
     if isinstance(before, IntervalWindow) and isinstance(after, IntervalWindow):
@@ -337,7 +339,7 @@ def needed_role(context: OperatorContext, window: str) -> EventTimeRole:
     """Return the event time of an Aggregate's stream.
 
     Raises:
-        ValueError: there is none.
+        ValueError: the operator is in no event-time graph.
     """
     if context.event_time is None:
         message = (

@@ -21,7 +21,7 @@ from streams_orchestration.operators.standard.file_source_parameters import File
 from streams_orchestration.operators.storage.port import File
 
 _FACTS = ("FileName", "TupleNumber")
-"""The output functions, as columns that expressions of SPL read."""
+"""The names of the output functions, which SPL expressions read as columns."""
 
 
 class Mark(NamedTuple):
@@ -141,7 +141,7 @@ def output_logic(context: OperatorContext, parameters: FileParameters) -> Source
 
 
 class Delays:
-    """The clock of tuples that each follow the tuple before after a delay in seconds."""
+    """The clock of a file whose rows have delays: a tuple is due a number of seconds after the tuple before it."""
 
     def __init__(self) -> None:
         self._last: float | None = None
@@ -158,7 +158,7 @@ class Delays:
         return count
 
     def passed(self, delays: np.ndarray) -> None:
-        """Note that tuples were submitted."""
+        """Record that tuples with these delays were submitted."""
         self._last = (self._last or 0.0) + float(delays.sum())
 
     def pause(self) -> float:

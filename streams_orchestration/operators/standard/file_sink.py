@@ -176,7 +176,10 @@ class FileSink(GatheringSink):
             self.items.append(tuples)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Write a line for the mark, and close the file, if the parameters say so; close the last one at the end."""
+        """Handle a mark as the parameters require: write a line for it, or close the file.
+
+        The final mark closes the last file.
+        """
         if self.parameters.holds_files:
             self.files.mark(mark)
         elif self.parameters.write_punctuations:
@@ -257,11 +260,11 @@ class FileSink(GatheringSink):
 
     @functools.cached_property
     def deadlines(self) -> PartitionDeadlines | None:
-        """The deadlines of directories; None if none is marked."""
+        """The deadlines of partition directories; None if no directory gets `_SUCCESS`."""
         return _deadlines(self.context, self.parameters)
 
     def complete_at(self, directory: str) -> int | None:
-        """Return the value of `completeAfter` for a partition directory in microseconds."""
+        """Return the microseconds at which a partition directory is complete by `completeAfter`; None without it."""
         return None if self.deadlines is None else self.deadlines.of(directory)
 
     def pending(self) -> Path:
@@ -296,7 +299,10 @@ class FileSink(GatheringSink):
         return self._final(pending, epoch, batch, -1)
 
     def _final(self, pending: Path, epoch: int, batch: int, number: int) -> Path | str:
-        """Return the final name; `number` tells several files of one batch apart, and is -1 if there is only one."""
+        """Return the final name of a file.
+
+        `number` distinguishes the files of one batch, and is -1 for a single file.
+        """
         directory, inner = sink_directory(self.context, self.parameters), pending.parent.relative_to(self.pending())
         part = f"part-{epoch:06d}-{batch:06d}-{self._channel}{f'-n{number}' if number >= 0 else ''}"
         if not isinstance(directory, Path):
@@ -308,7 +314,7 @@ class FileSink(GatheringSink):
 
 
 def _deadlines(context: OperatorContext, parameters: FileSinkParameters) -> PartitionDeadlines | None:
-    """Return the deadlines of directories; None if none is marked, or outside of event time, which is SO0806.
+    """Return the deadlines of directories by `completeAfter`; None without the parameter or outside of event time.
 
     Raises:
         ValueError: `completeAfter` is wrong, or has another type than the event time.

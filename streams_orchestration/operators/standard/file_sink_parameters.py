@@ -133,7 +133,7 @@ class FileSinkParameters(CsvParameters):
 
     @property
     def holds_files(self) -> bool:
-        """True if tuples wait in the state until a file of them is complete."""
+        """True if tuples wait in the operator's state until their file is complete."""
         return self.close_mode in ("count", "punct")
 
     @property

@@ -14,9 +14,9 @@ from streams_orchestration.operators.standard.value_measures import Reached
 
 
 class GroupResults:
-    """Makes tuples of groups, and sets failed groups aside among the failed tuples in order of arrival.
+    """Converts groups to tuples. A failed group is set aside at its position among the failed tuples.
 
-    A failed group is set aside as a tuple of the input stream that has only the attributes of its key; others are null.
+    A failed group becomes a tuple of the input stream, in which all attributes except those of its key are null.
     """
 
     def __init__(self, operator: Operator, sieve: Sieve, columns: Mapping[str, Expression]) -> None:

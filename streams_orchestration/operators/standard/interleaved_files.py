@@ -53,7 +53,7 @@ class InterleavedFiles(FileSource):
 
     @classmethod
     def restored(cls, offset: Offset) -> Offset:
-        """Return the offset after a restore, weakened so that copies of the files on another machine are accepted."""
+        """Return the offset after a restore. Copies of the files on another machine are accepted."""
         files = {
             name: {**each, "at": FileSource.restored(each["at"])} for name, each in offset.get("files", {}).items()
         }
@@ -147,10 +147,10 @@ class InterleavedFiles(FileSource):
         return self._produced(last) if names else ProducedTo({"files": {}, "last": last}, exhausted=True)
 
     def _submit_up_to(self, bound: int, first: int, most: int) -> int:
-        """Submit tuples that were read and that come before the next unread tuple of the file `first`.
+        """Submit the tuples already read that precede the next unread tuple of the file `first`.
 
         Args:
-            bound: the greatest time of the tuples that were read of that file.
+            bound: the greatest time of the tuples that were read from the file `first`.
             first: the number of that file in `reading`.
             most: the most tuples to submit.
 
@@ -222,7 +222,7 @@ class _Piece:
     others: list[tuple[int, TupleBatch]]
     """Batches of malformed rows, each with the number of the output port to which it goes."""
     behind: Offset
-    """The offset after the tuples in the file."""
+    """The offset of the file after the piece."""
 
 
 class _File:
@@ -250,7 +250,7 @@ class _File:
         self._taken = 0
         """The number of tuples of the piece that were submitted."""
         self._begin: Offset = offset.get("at") or FileSource.initial_offset()
-        """The position in front of the piece."""
+        """The position in the file at which the piece begins."""
         self._skips: int = offset.get("taken", 0)
         """The number of tuples to skip, since they were submitted before the file was opened again."""
         parameters = owner.parameters.model_copy(update={"file": name, "interleave": False})
@@ -259,7 +259,10 @@ class _File:
         self.source.setup()
 
     def fill(self, most: int) -> None:
-        """Read the next tuples; all earlier ones were submitted. Less than `most` says that the file ends or waits."""
+        """Read the next tuples, after all earlier ones were submitted.
+
+        Sets `ended` at the end of the file, and `waits` if it has no further tuples now.
+        """
         until = self._owner.until
         self.source.until = None if until is None else {"file": self.name, "size": until["sizes"][self.name]}
         self._caught.clear()
@@ -274,13 +277,13 @@ class _File:
         """Return the number of tuples in the piece that come before the next tuple of another file.
 
         Args:
-            bound: the greatest time of the other file.
+            bound: the greatest time of the other file's tuples that were read.
             behind: True if a tuple of this file comes after the other file's at equal times.
         """
         return int(np.searchsorted(self.keys(), bound, side="left" if behind else "right"))
 
     def keys(self, count: int | None = None) -> np.ndarray:
-        """Return, for each of the next tuples, the greatest time of the file's tuples before it."""
+        """Return the greatest time of the file before each remaining tuple of the piece; at most `count` values."""
         if self._piece is None:
             return np.zeros(0, np.int64)
         return self._piece.before[self._taken :][:count]

@@ -41,9 +41,9 @@ class Join(ClockOperator):
 
     In `match` and `output`, an attribute of one stream has its own name; an attribute of both is `lhs_name` or
     `rhs_name`. A tuple of an outer side that leaves its window unmatched is submitted with nulls for the other side, or
-    with what `absent` and `defaultTupleLHS` say; at the end of the streams all such tuples leave, unless `atEnd` drops
-    them. Null equals nothing. Only the order in which the tuples of the two
-    streams arrive decides which of them meet. Only with `by: clock`, tuples leave a window of a time by the clock.
+    with the values of `absent` and `defaultTupleLHS`. At the end of the streams all these tuples are submitted, unless
+    `atEnd` drops them. A null never matches. Which tuples meet depends only on their order of arrival. With `by:
+    clock`, tuples also leave time windows by the clock.
     """
 
     heeds_marks = False
@@ -58,7 +58,7 @@ class Join(ClockOperator):
 
     @classmethod
     def keeps_state(cls, before: JoinParameters, after: JoinParameters) -> bool:
-        """Return True if only window sizes and distances of time change, or outer sides become inner.
+        """Return True if the only changes are window sizes, `within`, and outer sides that become inner.
 
         A side that becomes outer would lack the flags of matched tuples.
         """
@@ -72,7 +72,7 @@ class Join(ClockOperator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: JoinParameters) -> Sharding:
-        """Return how the state is divided: by any attributes, unless windows count the tuples of a channel."""
+        """Return how the state can be divided: by any attributes, or by the partition if windows count tuples."""
         keys: list[tuple[str, ...]] = []
         if has_expressions(*parameters.partitions):
             return Sharding(refusal="is windows of partitions by expressions; those by attributes could be divided")
@@ -282,10 +282,10 @@ class Join(ClockOperator):
                 self.punctuate(Punctuation.WINDOW)
 
     def _met(self, port: int, batch: pa.RecordBatch, here: np.ndarray, there: np.ndarray) -> np.ndarray | None:
-        """Return which candidate pairs meet `match`, and set aside those for which it has no value.
+        """Return a mask of the candidate pairs that meet `match`, and set failed pairs aside.
 
-        Returns None if one has no value and the batch has several tuples. They must then be handled in parts, so that
-        all that fails for a tuple leaves before what fails for the next.
+        Return None if a pair failed and the batch has several tuples. The caller must then process the tuples one by
+        one, so that failed pairs are set aside in the order of their tuples.
         """
         met = np.ones(len(here), bool)
         if self.match is None:

@@ -20,13 +20,17 @@ from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.watermarks import Watermarks
 
 PAIRS_AT_ONCE = 1_000_000
-"""The number of candidate pairs beyond which the tuples of a batch are paired in several steps."""
+"""The number of candidate pairs above which a batch is paired in several steps."""
 _LOGS = {0: "0.tuples", 1: "1.tuples"}
 Match = Callable[[int, "pa.RecordBatch", "np.ndarray", "np.ndarray"], "np.ndarray | None"]
-"""Returns which pairs meet the condition, given the input port, its tuples, rows of them and places in the other log;
-None if tuples have to be handled one by one, since a pair has failed."""
+"""Returns a mask of the candidate pairs that meet the condition. Arguments: the input port, its tuples, and for each
+pair the tuple's row and the partner's place in the other log. The result None means that a pair failed, so tuples must
+be processed one by one.
+"""
 Send = Callable[["np.ndarray", "np.ndarray", "Watermarks | None"], bool]
-"""Submits pairs of places in the two logs, -1 for none, with the watermarks among them."""
+"""Submits pairs, with the watermarks among them. Arguments: the places of left and right tuples in their logs, where -1
+stands for a missing partner.
+"""
 
 
 class TimedJoin:
@@ -66,7 +70,7 @@ class TimedJoin:
             for schema, own, wait, kept in zip(operator.context.inputs, keys, waits, outer, strict=True)
         ]
         self._later_by = max([0, *(side.wait for side in self.sides if side.outer)])
-        """Ticks by which watermarks downstream of the Join are less, since unmatched tuples have waited so long."""
+        """The number of ticks to subtract from sent watermarks, since unmatched tuples may wait for so long."""
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Pair arriving tuples with the other side's, and submit the pairs and the unmatched tuples that leave."""
@@ -110,7 +114,7 @@ class TimedJoin:
     def _submit(
         self, moments: Moments, here: np.ndarray, pairs: tuple[np.ndarray, np.ndarray], left: list[Leaving]
     ) -> None:
-        """Submit pairs at the arrivals of their tuples `here`, and unmatched tuples at the moments when they leave."""
+        """Submit pairs when their tuples `here` arrive, and unmatched tuples at the moments when they leave."""
         at = moments.arrivals[here]
         if not any(len(side.places) for side in left):
             self._send(*pairs, moments.placed(at, self._later_by))
@@ -139,7 +143,7 @@ class TimedJoin:
             self.sides[port].load(state[name])
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide the tuples of both sides like their streams."""
+        """Divide the tuples of both sides by the channels of their streams."""
         if not states:
             return [{}] * route.width
         refuse_different_watermarks(states)

@@ -138,7 +138,7 @@ class JoinParameters(ExpressionParameters):
         return self
 
     def keyed(self, columns: KeyColumns) -> JoinParameters:
-        """Return the parameters with names of columns for the expressions among the keys of both sides."""
+        """Return the parameters with column names in place of key expressions, for both sides."""
         return columns.named(self, {"equality_lhs": 0, "equality_rhs": 1, "partition_by_lhs": 0, "partition_by_rhs": 1})
 
     @property

@@ -30,8 +30,9 @@ class JoinSide:
         self.partition = partition
         self.outer = outer
         self.log = TupleLog(schema, {"key": np.int64, "value": policy.value_type(schema).to_pandas_dtype()})
-        """For each tuple, the row of its key in the index (-1 if a part is null), and the value that the policy
-        compares."""
+        """For each tuple, the row of its key in the index (-1 if a part is null), and the value that the window's
+        policy compares.
+        """
         self.index: KeyIndex = KeyIndex(key_schema([schema.field(name).type for name in keys]))
         self.ended = False
 
@@ -83,7 +84,8 @@ class JoinSide:
             came: the positions of the tuples that were inserted last.
 
         Returns:
-            For unmatched tuples of an outer side: the index of the tuple that evicted each, and their positions.
+            For each evicted unmatched tuple of an outer side: the index of the inserted tuple that evicted it, and its
+                position.
         """
         if self.partition:
             return self._evict_partitions(came)
@@ -100,7 +102,10 @@ class JoinSide:
         return np.searchsorted(lows, alone, side="right"), left[alone]
 
     def expired(self, now: int) -> np.ndarray:
-        """Evict the tuples that are too old by the clock; return the places of unmatched ones of an outer side."""
+        """Evict the tuples that are too old by the clock.
+
+        Return the positions of those that an outer side must submit.
+        """
         places = self.log.places()
         left = places[self.leaves_at(places) <= now] if self.policy.attribute == ARRIVAL else places[:0]
         self.log.remove(left)
@@ -195,7 +200,7 @@ def known_keys(keys: list[pa.Array]) -> np.ndarray:
 
 
 def joined_schema(context: OperatorContext) -> pa.Schema:
-    """Return the attributes of a pair; those of both streams have a prefix."""
+    """Return the schema of a pair. Attributes that both streams have get the prefix `lhs_` or `rhs_`."""
     left, right = context.inputs
     shared = set(left.names) & set(right.names)
     return pa.schema(

@@ -18,13 +18,17 @@ from streams_orchestration.operators.states.tuple_log import FEW, TupleLog
 from streams_orchestration.operators.windows.rescaling import divide_log
 
 _NOT_ENTERED = -2
-"""In place of an index row: the key of the tuple is not in the index yet."""
+"""The value in place of an index row for a tuple whose key is not in the index yet."""
 _MANY = 8
-"""The ratio of keys without an index row to sought keys from which keys are compared by hash first."""
+"""If tuples without an index row are more than this many times the sought keys, or vice versa, keys are first compared
+by hash.
+"""
 _OFTEN = 64
-"""The number of times that keys are compared by hash before all are entered, which takes as long."""
+"""The average number of hash comparisons for each tuple after which all keys are entered into the index. Both cost
+about the same.
+"""
 _FITS = 2**62
-"""The bound on products of whole numbers, which must fit into 64 bits."""
+"""The limit for products of integers, which must fit into 64 bits."""
 
 
 class Partners(NamedTuple):
@@ -49,12 +53,13 @@ class Partners(NamedTuple):
 
 
 class Leaving(NamedTuple):
-    """The tuples of an outer side that had no partner and can get none any more; an inner side has none to submit."""
+    """Tuples that leave an outer side without a partner, to be submitted. An inner side submits none."""
 
     moments: np.ndarray
     ranks: np.ndarray
-    """The order among those that leave at one moment: the number in its batch of a tuple that leaves when it arrives,
-    else the greatest watermark with which a tuple stays."""
+    """The order among tuples that leave at the same moment. It is the row in the batch for a tuple that leaves on
+    arrival, otherwise the greatest watermark at which the tuple stays.
+    """
     places: np.ndarray
 
 
@@ -68,7 +73,7 @@ class TimedSide:
             schema: the type of the tuples.
             role: the role of the Join.
             keys: the attributes that are compared with those of the other side.
-            wait: ticks beyond its time up to which a tuple stays.
+            wait: a tuple stays until the watermark is this many ticks beyond its time.
             outer: True if tuples that never met another one are submitted.
         """
         self.role = role
@@ -78,11 +83,11 @@ class TimedSide:
         self.log = TupleLog(schema, {"key": np.int64, "time": np.int64})
         """For each tuple, the row of its key in the index (-1 if a part is null), and its time."""
         self.index: KeyIndex = KeyIndex(key_schema([schema.field(name).type for name in keys]))
-        """The index of keys. A key is entered when tuples of the other side look for it, at the latest."""
+        """The index of keys. A key is entered at the latest when the other side looks for it."""
         self._oldest = NEVER
-        """The least time of any tuple, or an earlier time."""
+        """A lower bound of the times of all tuples."""
         self._skipped = 0
-        """The number of keys that were compared by hash only, since the last time when all keys were entered."""
+        """The number of keys that were compared by hash instead of being entered, since all keys were last entered."""
 
     def clear(self) -> None:
         """Remove all tuples."""
@@ -121,7 +126,7 @@ class TimedSide:
         return Partners(nothing.first, nothing.counts, places[order])
 
     def _find(self, keys: list[pa.Array], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers of the sought keys that tuples at some places in the log have, and their index rows."""
+        """Return the positions of the sought keys that some tuples of the log have, and their rows in the index."""
         which = known_keys(keys)
         sought = key_batch(keys, which)
         if len(places) * _MANY < len(which):
@@ -141,9 +146,11 @@ class TimedSide:
         return self.log.append(tuples, key=np.full(tuples.num_rows, _NOT_ENTERED if self.keys else 0), time=times)
 
     def _enter(self, places: np.ndarray, sought: pa.RecordBatch) -> None:
-        """Enter the keys at some places of the log into the index, if they may be equal to a sought key.
+        """Enter the keys at some places of the log into the index.
 
-        All these keys are entered if many keys are sought, or if few keys were sought many times.
+        Keys that differ in hash from all sought keys may be left out.
+
+        All keys are entered if many keys are sought, or if hash comparisons have become too costly.
         """
         places = places[self.log.notes["key"][places] == _NOT_ENTERED]
         if not len(places):
@@ -168,7 +175,7 @@ class TimedSide:
         return self.outer and not self.log.flags[self.log.places()].all()
 
     def leave(self, moments: Moments, came: np.ndarray) -> Leaving:
-        """Remove the tuples that can have no partner after a batch, and return those to submit.
+        """Remove the tuples that can get no partner after a batch, and return the unmatched ones of an outer side.
 
         Args:
             moments: the moments of the batch.
@@ -213,7 +220,7 @@ class TimedSide:
 
 
 def _of_equal_hash(keys: pa.RecordBatch, few: pa.RecordBatch) -> np.ndarray:
-    """Return the numbers of the keys that may be equal to one of a few others."""
+    """Return the positions of the keys whose hash equals that of one of a few other keys."""
     slots = np.uint64((1 << (few.num_rows * _MANY).bit_length() + _MANY) - 1)
     wanted = np.zeros(int(slots) + 1, bool)
     wanted[hashes_of(few) & slots] = True
@@ -223,11 +230,11 @@ def _of_equal_hash(keys: pa.RecordBatch, few: pa.RecordBatch) -> np.ndarray:
 def _numbered(
     times: np.ndarray, low: np.ndarray, high: np.ndarray, keys: int
 ) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
-    """Return times and bounds of ranges as small numbers, in the same order.
+    """Convert times and range bounds to small numbers in the same order.
 
     Returns:
-        A number greater than all of them, the times from 0 on, the lower bounds from 0 on, and the upper ones from -1
-        on. The first one times the number of keys fits into 64 bits.
+        A number greater than all results, the times (at least 0), the lower bounds (at least 0), and the upper bounds
+            (at least -1). The product of the first number and `keys` fits into 64 bits.
     """
     least, most = int(times.min()), int(times.max())
     low, high = np.maximum(low, least), np.minimum(high, most)

@@ -38,7 +38,7 @@ def _sum_of(element: pa.DataType) -> Callable[[Any, Any], Any]:
 
 
 def _folded(function: str, of_two: Callable[[Any, Any], Any]) -> ValueFunction:
-    """Return a function that combines the elements at each place."""
+    """Return a function over lists that combines elements at equal positions with `of_two`."""
 
     def merge(one: Any, other: Any) -> Any:
         return [of_two(*pair) for pair in _pairs(function, one, other)]
@@ -61,7 +61,7 @@ def _totals(_types: Sequence[pa.DataType]) -> pa.DataType:
 
 
 def _whole_means() -> ValueFunction:
-    """Return the means of integers: exact, and truncated."""
+    """Return the function `Average` over lists of integers: exact means, truncated to integers."""
 
     def step(state: Any, row: Sequence[Any]) -> Any:
         new = {"count": 1, "totals": list(row[0])}
@@ -85,7 +85,7 @@ def _means(_types: Sequence[pa.DataType]) -> pa.DataType:
 
 
 def _running_means(element: pa.DataType) -> ValueFunction:
-    """Return the means of floating numbers, with the arithmetic of their type."""
+    """Return the function `Average` over lists of floating-point numbers, computed in the arithmetic of their type."""
     number = element.to_pandas_dtype()
 
     def step(state: Any, row: Sequence[Any]) -> Any:

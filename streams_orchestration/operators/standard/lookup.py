@@ -22,7 +22,7 @@ from streams_orchestration.operators.states.keys import count_keys, key_batch, k
 from streams_orchestration.operators.storage.input_files import resolve_input
 
 REPEATED = 4
-"""The average number of repetitions of a value from which distinct values are looked up instead of tuples."""
+"""If each value occurs this often on average, distinct values are looked up instead of tuples."""
 _ROW = "@row"
 """The name of an added column with the table's row number. No column of a table can have it."""
 
@@ -110,7 +110,7 @@ class Lookup(Operator):
         if len(self.keys) > 1:
             self.index.add(_key_columns(table, self.parameters.columns()))
         self.repeating = True
-        """True while the attribute's values repeat often enough to look up distinct values only."""
+        """True if values last repeated often enough that looking up each distinct value once pays off."""
         self.taken = {
             name: table.column(column).cast(self.schema.field(name).type).combine_chunks()
             for name, column in self.parameters.take.items()
@@ -134,7 +134,7 @@ class Lookup(Operator):
         self.submit(result)
 
     def _looked_up(self, attribute: pa.Array) -> dict[str, pa.Array]:
-        """Return the looked-up values for a column, looking up each distinct value once."""
+        """Return the looked-up columns, after looking up each distinct value once. Updates `repeating`."""
         encoding = encoded(attribute)
         self.repeating = len(encoding.dictionary) * REPEATED <= len(attribute)
         taken = {}

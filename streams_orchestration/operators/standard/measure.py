@@ -71,7 +71,7 @@ def _measure(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo, func
         schema: the schema of the stream whose attributes it may use.
         parameter: the name of the parameter, for errors.
         zone: the time zone of the application.
-        functions: the system whose types and values the functions have.
+        functions: the system that defines result types and values, `spark` or `streams`.
 
     Raises:
         ValueError: there is no such function, or its argument does not fit.

@@ -108,7 +108,7 @@ class NumberMeasure:
         return pc.cast(batch.value(self.expression), pa.from_numpy_dtype(self.type))
 
     def _overflows(self, values: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> Mapping[int, str]:
-        """Return the reason for each range whose sum exceeds 64 bits on its way."""
+        """Return the reason for each range with a partial sum outside of 64 bits."""
         if self.type != np.int64 or _largest(values) * int((ends - starts).max(initial=0)) <= np.iinfo(np.int64).max:
             return {}
         failures: dict[int, str] = {}
@@ -192,7 +192,7 @@ class TimeExtreme(NumberMeasure):
 
 
 class WindowCount(NumberMeasure):
-    """A count over the window that a group is in: `CountAll`, `CountGroups` or `CountByGroup`."""
+    """A count over the window of a group: `CountAll`, `CountGroups` or `CountByGroup`."""
 
     def __init__(self, function: str, kind: pa.DataType) -> None:
         super().__init__("Count")
@@ -205,7 +205,7 @@ class WindowCount(NumberMeasure):
         return pa.list_(self.kind) if self.over_window == "CountByGroup" else self.kind
 
     def of_windows(self, counts: Reached, windows: np.ndarray) -> Reached:
-        """Return the results of groups, given the tuples in each, and its window by number, in ascending order."""
+        """Return the result for each group, given the number of tuples in each group and its window."""
         sizes = counts.values.to_numpy(zero_copy_only=False)
         numbers, of, groups = np.unique(windows, return_inverse=True, return_counts=True)
         if self.over_window == "CountGroups":

@@ -14,7 +14,7 @@ from streams_orchestration.operators.windows.pane_rules import Panes
 
 
 class PaneArrivals:
-    """Takes the tuples that are in time for their panes, and counts the others and sends them to their port (EV30)."""
+    """Selects the tuples that are in time for their panes. Late tuples are counted, and sent to their port (EV30)."""
 
     def __init__(self, operator: Operator, role: EventTimeRole, panes: Panes, *, divides: bool) -> None:
         """Create for an operator.
@@ -36,7 +36,9 @@ class PaneArrivals:
         self._open = metrics.gauge("open_panes", "panes that have tuples and are not closed")
 
     def kept(self, batch: TupleBatch, steps: Steps) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Return times of the tuples that are taken, the steps in front of each, and a mask of them; None for all.
+        """Return the times of the tuples that are in time, the number of steps before each, and a mask of these tuples.
+
+        The mask is None if all tuples are in time.
 
         Raises:
             DataError: a tuple has no time (EV54), or its panes exceed the range of event time.

@@ -1,4 +1,4 @@
-"""The output functions of Aggregate over a pane of event time, in place of its tuples (EV37, EV63)."""
+"""The output functions of Aggregate about a pane of event time itself, not about its tuples (EV37, EV63)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ class PaneFunction:
     summary: str
 
     def result_type(self, time: pa.DataType | None) -> pa.DataType | None:
-        """Return the type of the result; None for a time if the type of times is not known."""
+        """Return the type of the result.
+
+        For a function that returns a time it is `time`, the type of the event-time attribute.
+        """
         types = {"time": time, "string": pa.string(), "bigint": pa.int64(), "boolean": pa.bool_()}
         return types[self.gives]
 

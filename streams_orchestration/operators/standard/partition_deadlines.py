@@ -56,7 +56,7 @@ class PartitionDeadlines:
             raise ValueError(message)
 
     def late(self, batch: TupleBatch) -> int:
-        """Return how many tuples of the next batch come when their partitions are complete.
+        """Count the tuples of the next batch that arrive after their partitions are complete.
 
         Raises:
             DataError: the expression fails for a tuple.

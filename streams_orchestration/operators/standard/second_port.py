@@ -17,7 +17,7 @@ _MALFORMED = {"file": "string", "line": "int64", "column": "string", "reason": "
 
 
 class FileOutputs:
-    """The reaction of a source to malformed rows and to the end of a file, with its optional second output port."""
+    """Handles malformed rows and the ends of files for a source, with its optional second output port."""
 
     def __init__(self, operator: Operator) -> None:
         """Store the operator, whose second output port was checked by `check_second_port`."""

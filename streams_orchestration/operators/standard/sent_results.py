@@ -17,7 +17,7 @@ class PaneResults(NamedTuple):
     """The results of groups in panes, in the order in which they are sent."""
 
     keys: np.ndarray
-    """The number of each group's key."""
+    """The number of each result's group key."""
     partitions: np.ndarray
     panes: np.ndarray
     starts: np.ndarray
@@ -25,9 +25,9 @@ class PaneResults(NamedTuple):
     nth: np.ndarray
     timing: np.ndarray
     retracts: np.ndarray
-    """A mask of the results that take back an earlier one."""
+    """A mask of the results that retract an earlier result."""
     firings: np.ndarray
-    """The number of the firing that each belongs to."""
+    """The number of the firing that each result belongs to."""
     reached: Mapping[str, Reached]
 
 
@@ -45,7 +45,7 @@ class SentResults:
 
         Args:
             new: the results of complete groups.
-            last_panes: for each, the last number of a pane that is now part of its pane.
+            last_panes: for each result, the highest number of the panes that were merged into its pane.
         """
         rows = self.sent.rows()
         ranges = CellRanges(new.keys, new.panes, last_panes, np.zeros(len(new.keys), np.int64))
@@ -85,7 +85,7 @@ class SentResults:
         return both
 
     def absorb(self, state: KeyedState, moved: Renumbered) -> None:
-        """Add the results of groups of another state, under new numbers."""
+        """Add the results from another state. Its groups get new numbers."""
         table = state.table()
         places = places_of(table.column("key").to_numpy(), moved.keys_before)
         table, places = table.filter(pa.array(places >= 0)), places[places >= 0]

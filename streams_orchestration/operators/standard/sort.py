@@ -60,7 +60,7 @@ class Sort(ClockOperator):
 
     @classmethod
     def keeps_state(cls, before: SortParameters, after: SortParameters) -> bool:
-        """Return True if waiting tuples are sorted by event time before and after, or by the same windows."""
+        """Return True if tuples are sorted by event time before and after, or if the windows are compatible."""
         if before.by_time and after.by_time:
             return True
         if (old := before.panes) and (new := after.panes):
@@ -146,9 +146,9 @@ class Sort(ClockOperator):
         """The times at which the clock closes windows."""
         self.orders = [(str(position), each) for position, each in enumerate(orders)]
         self.timed: TimeOrder | None = None
-        """The waiting tuples if they are sorted by event time; windows are not used then."""
+        """The tuples that wait to be sorted by event time; None if windows are sorted."""
         self.panes: PaneOrder | None = None
-        """The waiting tuples of panes of event time; windows are not used then."""
+        """The tuples that wait in panes of event time; None for other windows."""
         if panes := self.parameters.panes:
             self.panes = PaneOrder(self, panes, self.parameters.partition_by, self._ranks)
             return
@@ -174,7 +174,7 @@ class Sort(ClockOperator):
         self.ticks.clear()
 
     def on_time(self) -> None:
-        """Close the windows when the clock says so."""
+        """Close all windows if the clock has reached their time."""
         if self.ticks.reached(self.context.now) is not None:
             self._close_all()
 
@@ -183,7 +183,7 @@ class Sort(ClockOperator):
         return self.ticks.wake
 
     def _close_all(self) -> None:
-        """Submit the windows of all partitions; without any, submit a marker."""
+        """Submit the windows of all partitions, or only a marker if there is no window."""
         closed = self.tumbling.close()
         self._close(closed)
         if not len(closed):
@@ -287,7 +287,7 @@ class Sort(ClockOperator):
         self.punctuate(Punctuation.WINDOW)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Close `punct()` windows at a window marker. At the end, submit all waiting tuples."""
+        """Close `punct` windows at a window marker. At the end of the stream, submit all waiting tuples."""
         if self.timed is not None or self.panes is not None:  # the greatest watermark comes in front of the final mark
             return
         if mark is Punctuation.FINAL:
@@ -319,7 +319,7 @@ class Sort(ClockOperator):
         self.ticks.load(state)
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide the tuples that wait in order of event time, or in its panes, by their channels."""
+        """Divide the waiting tuples by their channels. This requires event time, by order or by panes."""
         timely = self.timed or self.panes
         assert timely is not None, "windows cannot be divided"
         return timely.rescale([state for state in states if state], route)

@@ -79,7 +79,7 @@ class PaneOrder:
         self._arrivals.show_open(watermark)
 
     def _fired(self, due: Due, steps: Steps) -> Iterator[pa.RecordBatch]:
-        """Yield the sorted tuples of each partition in each pane that fires, in the order of EV36."""
+        """Yield the sorted tuples of each partition in each pane that fires, in the order of rule EV36."""
         groups = self.cells.read(due.ranges, only_fresh=False)
         firsts = groups.firings()
         ranges, partitions = groups.range[firsts], groups.partition[firsts]
@@ -149,6 +149,6 @@ class PaneOrder:
         ]
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """Return the partitions of a state; none without partitions, whose tuples may be on any channel."""
+        """Return the partition keys in a state; none without partitions, since any channel may then hold the tuples."""
         keys = self.groups.partition_keys(state) if state else None
         return () if keys is None else (PortKeys(0, keys),)

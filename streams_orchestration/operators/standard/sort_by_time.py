@@ -16,7 +16,7 @@ from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.operators.windows.rescaling import divided_logs
 
 Ranks = Callable[["pa.RecordBatch"], "np.ndarray"]
-"""Returns for each tuple its rank by `sortBy`."""
+"""Returns for each tuple its rank in the order of `sortBy`."""
 
 
 class TimeOrder:

@@ -31,7 +31,7 @@ LAG_LIMIT = 100_000
 
 
 class _Seen(NamedTuple):
-    """The largest value of the growing column at a point in time."""
+    """The largest value of the growing column, with the time at which it was seen."""
 
     value: Any
     at: float

@@ -1,7 +1,7 @@
 """Output functions of Aggregate that IBM Streams has and Spark lacks, and those that differ in type and value.
 
 With `functions: streams`, results have the type of their argument, so sums of integers wrap around and means of
-integers are truncated; counts are ints, and the first of several extreme tuples counts.
+integers are truncated. Counts are ints. If several tuples are extreme, the first one decides.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from streams_orchestration.operators.standard.value_measures import (
 )
 
 Functions = Literal["spark", "streams"]
-"""The system whose types and values output functions have."""
+"""The system that defines types and values of output functions."""
 _COUNTS = ("Count", "CountDistinct", "ApproxCountDistinct", "MinCount", "MaxCount")
 
 
@@ -146,7 +146,7 @@ def _collected_by(*, largest: bool) -> ValueFunction:
 
 
 def _first_extreme(*, largest: bool) -> ValueFunction:
-    """Return `ArgMin` or `ArgMax` by which the first of several extreme tuples counts."""
+    """Return `ArgMin` or `ArgMax`. If several tuples are extreme, the first one decides."""
 
     def merge(one: Any, other: Any) -> Any:
         new, old = rank(other["by"]), rank(one["by"])
@@ -326,7 +326,7 @@ def _deviation(kind: pa.DataType, *, sample: bool) -> ValueFunction:
 
 
 def _whole_deviation(kind: pa.DataType, *, sample: bool) -> ValueFunction:
-    """Return the deviation of integers: means and the result are truncated."""
+    """Return the function that computes the standard deviation of integers with truncated means and results."""
 
     def states(_types: Sequence[pa.DataType]) -> pa.DataType:
         return pa.struct([("count", pa.int64()), ("total", pa.decimal128(38, 0)), ("squares", pa.decimal128(38, 0))])

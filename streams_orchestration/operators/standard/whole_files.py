@@ -41,7 +41,7 @@ class WholeFiles:
             self._waiting.append(tuples.slice(begin))
 
     def mark(self, mark: Punctuation) -> None:
-        """Note a mark that is written, and close the file at a window marker if it does so, or at the end."""
+        """Handle a mark: record it if marks are written, and complete the current file if the mark closes it."""
         if self._parameters.write_punctuations and mark is Punctuation.WINDOW:
             self._marks.append(len(self._waiting))
         punctuated = self._parameters.close_mode == "punct"

@@ -105,7 +105,7 @@ def count_keys(columns: Sequence[pa.Array]) -> int:
 
 
 def _numbered(column: pa.Array) -> tuple[np.ndarray, int]:
-    """Return a number for each value that distinguishes it, and an upper bound of the numbers."""
+    """Return a number for each value, equal for equal values only, and an upper bound of the numbers."""
     if pa.types.is_integer(column.type) and not column.null_count:
         values = column.to_numpy(zero_copy_only=False)
         least, most = int(values.min()), int(values.max())

@@ -45,7 +45,9 @@ class Sharding(NamedTuple):
     """The ways in which the state of an operator can be divided, as known before there is a state."""
 
     keys: tuple[tuple[str, ...], ...] = ()
-    """For each input port, the attributes that may determine the channel; the last entry repeats."""
+    """For each input port, the attributes that may determine the channel. The last entry also holds for
+    further ports.
+    """
     anyhow: bool = False
     """True if the state can be divided whatever determines the channel of tuples."""
     refusal: str = ""
@@ -84,7 +86,7 @@ def declared_keys(state_keys: StateKeys, state: State, schema: pa.Schema | None)
         schema: the schema of the tuples, which gives the types of keys in dictionaries.
 
     Raises:
-        RescaleError: a part has no declared keys, or other keys.
+        RescaleError: a part of the state has no declared keys, or its keys differ from the declared ones.
     """
     for name, part in state.items():
         yield _keys(name, part, state_keys, schema)
@@ -142,7 +144,7 @@ def keyed(like: KeyedState, tables: Sequence[pa.Table]) -> KeyedState:
 
 
 def _repeats(keys: pa.Table) -> bool:
-    """Return True if a key occurs twice. Hashes are compared first, since they mostly rule that out."""
+    """Return True if a key occurs twice. Keys are compared only if two hashes are equal."""
     hashes = np.sort(frame(keys).hash_rows().to_numpy())
     return bool((hashes[1:] == hashes[:-1]).any()) and frame(keys).n_unique() < keys.num_rows
 

@@ -94,7 +94,10 @@ def plain_digest(state: State) -> bytes:
 
 
 def _few_changed(parts: Mapping[str, Incremental], since: int) -> bool:
-    """Return False if the changes since a version certainly take more than their share, so that none are encoded."""
+    """Return True if few rows have changed since a version.
+
+    Otherwise the changes are not even encoded, and the whole state is stored.
+    """
     changed, rows = (
         sum(numbers) for numbers in zip(*(part.rows_to_store(since) for part in parts.values()), strict=True)
     )

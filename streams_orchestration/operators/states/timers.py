@@ -77,14 +77,14 @@ class Timers(Incremental):
         self.entries = entries
         """The time and the order of setting of each key."""
         self._runs: list[_Run] | None = None
-        """The timers by time; None until they are needed, since they are no part of what is stored."""
+        """The timers sorted by time; None until needed. They are not stored, but computed from `entries`."""
         self._renumbered = entries.renumbered
         self._next = 0
         self._left_at_end: int | None = None
 
     @classmethod
     def of(cls, entries: KeyedState) -> Timers:
-        """Return timers with the entries of others."""
+        """Return timers with the given entries of a state."""
         timers = cls(entries.keys_schema)
         timers._enter(entries)
         return timers
@@ -153,7 +153,7 @@ class Timers(Incremental):
     def expire(self, watermark: int) -> Iterator[tuple[Any, int]]:
         """Remove the timers that a watermark reaches one by one, and yield each key with its time.
 
-        Timers may be set and deleted in between: this counts at once.
+        The caller may set and delete timers during the iteration, with effect at once.
 
         Raises:
             ResultError: timers that fire at the end of the stream set timers without end.
@@ -206,7 +206,7 @@ class Timers(Incremental):
         self.entries.apply(pieces)
 
     def _index(self) -> list[_Run]:
-        """Return the runs, made of the entries if rows were loaded or have new numbers."""
+        """Return the sorted runs. They are computed from the entries after a restore, or after rows were renumbered."""
         entries = self.entries
         if self._runs is None or self._renumbered != entries.renumbered:
             rows = entries.rows()
@@ -241,7 +241,7 @@ class Timers(Incremental):
         return self.entries.index.alive[rows] & (self.entries.column(_ORDER)[rows] == orders)
 
     def _count(self, watermark: int, fired: int) -> None:
-        """Count the timers that fire at the end of the stream."""
+        """Count the timers that fire at the end of the stream, and raise ResultError if there are too many."""
         if watermark != END:
             return
         if self._left_at_end is None:

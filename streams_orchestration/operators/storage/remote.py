@@ -85,7 +85,7 @@ class RemoteStorage:
             raise StorageAwayError(message) from None
 
     def file(self, place: str) -> RemoteFile:
-        """Return the file of this address."""
+        """Return the object at an address."""
         return RemoteFile(self, parse_address(place))
 
     def files(self, place: str) -> Sequence[File]:

@@ -1,6 +1,6 @@
 """Panes that are the days, weeks or months of a time zone, numbered in order of time (EV55).
 
-A day is as long as clocks in the zone say: 23 to 25 hours where summer time begins or ends.
+A day lasts from midnight to midnight in the zone: 23 to 25 hours where summer time begins or ends.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class CalendarGrid:
         return slices
 
     def span(self, panes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the only slice of every pane, twice."""
+        """Return the first and the last slice of every pane, which are the same here."""
         return panes, panes
 
     def start(self, panes: np.ndarray) -> np.ndarray:
@@ -71,7 +71,7 @@ class CalendarGrid:
         return self.start(panes + 1)
 
     def complete(self, watermarks: np.ndarray) -> np.ndarray:
-        """Return for each watermark the last pane whose end it has reached (EV31)."""
+        """Return for each watermark the number of the last pane whose end it has reached (EV31)."""
         return self.slices(watermarks) - 1
 
     def _pane_of_day(self, days: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The window clause, which defines the groups of tuples that an operator evaluates together, and when.
 
-Time comes from an attribute, so a replay gives the same windows, independent of batch boundaries. Only with `by: clock`
-it is the clock: the time of the batch in which a tuple came (`operators/windows/clock.py`).
+Times come from an attribute, so a replay gives the same windows, independent of batch boundaries. With `by: clock`, the
+time of a tuple is that of the batch in which it arrived (`operators/windows/clock.py`).
 
 - `tumbling, P`: tuples are collected until policy P closes the window; then a new window begins.
 - `sliding, P, Q`: policy P evicts the oldest tuples, and policy Q triggers an evaluation of those that are left. Q is
@@ -46,7 +46,9 @@ class Policy:
     """The policy by which a window is closed, evicts tuples, or triggers."""
 
     kind: PolicyKind | Literal["clock"]
-    """The kind; `clock` after `by_clock` if the clock closes or triggers windows, as a mark does."""
+    """The kind of policy. `Window.by_clock` sets it to `clock`: the clock closes or triggers windows, as a
+    mark does.
+    """
     size: float = 0
     attribute: str | None = None
     """The attribute of a delta, or of a time after `resolved`."""
@@ -58,7 +60,7 @@ class Policy:
 
     @property
     def ticks(self) -> Ticks:
-        """The times at which the clock acts, if it does."""
+        """The times at which the clock closes or triggers windows; none for policies of other kinds than `clock`."""
         return Ticks(self.size) if self.kind == "clock" else Ticks()
 
     def resolved(self, schema: pa.Schema, time_attribute: str | None, parameter: str = "window") -> Policy:
@@ -146,7 +148,7 @@ class Window:
         return aged or "time" in (self.eviction.kind, self.trigger.kind)
 
     def by_clock(self) -> Window:
-        """Return the window with the clock in place of times: it closes tumbling windows and triggers sliding ones."""
+        """Return the window with times by the clock, which closes tumbling windows and triggers sliding ones."""
         trigger = Policy("clock", self.trigger.size) if self.trigger.kind == "time" else self.trigger
         return replace(self, eviction=trigger if self.tumbling else self.eviction, trigger=trigger)
 
@@ -175,10 +177,10 @@ BY_CLOCK = "Time of time(...) and partitionAge(...): the attribute timeAttribute
 
 
 def check_clock(by: TimeSource, time_attribute: str | None, windows: Sequence[Window]) -> None:
-    """Check that `by: clock` goes with the windows.
+    """Check that `by: clock` can be used with the windows.
 
     Raises:
-        ValueError: there is a time attribute beside the clock, or no window goes by time.
+        ValueError: there is also a time attribute, or no window uses time.
     """
     if by != "clock":
         return

@@ -1,8 +1,8 @@
 """Windows with `by: clock`: the times at which the clock closes or triggers them.
 
-The clock acts between batches: all tuples of a batch come at the time of the batch, `context.now`. Times are at equal
-distances from the first batch on. Of the times that have passed since the last batch only the latest counts, so an
-application that was stopped does not give the windows of the time in between.
+The clock acts between batches: all tuples of a batch come at the time of the batch, `context.now`. The times have equal
+distances, counted from the first batch. If several times have passed since the last batch, only the latest counts. So
+an application that was stopped does not produce the windows of the meantime.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Ticks:
         """The next time; None before the first batch. It is infinite once the stream has ended."""
 
     def clear(self) -> None:
-        """Forget the next time, so that the next batch begins a new row of times."""
+        """Forget the next time. The times then start again from the next batch."""
         self.next = None
 
     def end(self) -> None:
@@ -42,7 +42,7 @@ class Ticks:
         self.next = math.inf
 
     def reached(self, now: float) -> float | None:
-        """Return the last of the times up to `now`, and set the next time after `now`.
+        """Return the last of the times up to `now`, and set the next time; None if none has passed since the last call.
 
         Return None if no time has passed since the last call.
         """

@@ -14,7 +14,9 @@ from streams_orchestration.operators.libraries import np
 SHORT = 128
 """Sequences up to this length are processed together, one tuple of each at a time."""
 Before = Callable[[Any, Any], Any]
-"""A function of places and of indexes of wanted values; it returns a mask of the places before their value."""
+"""A function that decides for pairs of a place and a wanted value. It takes the places and the indexes of the values,
+and returns a mask of the places before the place of their value.
+"""
 _LARGEST = (1 << 63) - 1
 
 
@@ -122,7 +124,10 @@ def _shifted(values: np.ndarray, by: float) -> np.ndarray:
 
 
 def _corrected(guess: np.ndarray, end: int, before: Before) -> np.ndarray:
-    """Correct guessed places: each becomes the first place that is not `before` its value, in spite of rounding."""
+    """Correct guessed places: each becomes the first place for which `before` is false.
+
+    Rounding may have shifted guesses.
+    """
     which, low, high = np.arange(len(guess)), np.maximum(guess - 1, 0), np.minimum(guess, max(end - 1, 0))
     if not end:
         return guess
@@ -134,7 +139,7 @@ def _corrected(guess: np.ndarray, end: int, before: Before) -> np.ndarray:
 
 
 def _first(low: np.ndarray, high: np.ndarray, before: Before) -> np.ndarray:
-    """Find in each range, by bisection, the first place that is not `before` its value."""
+    """Find by bisection, in each range from `low` to `high`, the first place for which `before` is false."""
     low, high = low.copy(), high.copy()
     open_ = np.flatnonzero(low < high)
     while len(open_):

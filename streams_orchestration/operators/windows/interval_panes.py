@@ -54,8 +54,8 @@ class IntervalPanes:
             grid: the panes and slices.
             discard_age: the age of tuples, or closed panes, that are too late.
             by_pane: drop a tuple when all its panes are closed (EV50), not when it is older than the age (EV30).
-            early: the distance of early firings; None for none.
-            sliced: overlapping panes share their slices; else each pane is added to by itself.
+            early: the interval of early firings in ticks; None for no early firings.
+            sliced: overlapping panes share their slices; otherwise a tuple is added to each of its panes separately.
         """
         self._grid = grid
         self._age = discard_age
@@ -67,7 +67,7 @@ class IntervalPanes:
         self.open = KeyedState(number_schema("pane", "partition"), firings)
         """Maps (pane, partition) to its number of firings, whether tuples came since, and whether it was complete."""
         self._slices = np.zeros(0, np.int64)
-        """The slices of all cells, ascending; for panes that are added to by themselves, the panes."""
+        """The slices of all cells, ascending. If slices are not shared, each slice is a pane."""
         self._stragglers = np.zeros(0, np.int64), np.zeros(0, np.int64)
         """The rows of `open` that got stragglers in the current piece, and for each row the step at which it fires."""
         self._any_fresh = False
@@ -122,10 +122,10 @@ class IntervalPanes:
         ]  # fmt: skip
 
     def _firing_steps(self, tuples: Arrivals, steps: Steps, early: int) -> np.ndarray:
-        """Return the steps that may let panes fire if there are early firings, and the last step.
+        """Return the positions of those steps at which panes may fire if there are early firings, and of the last step.
 
-        They are the steps that pass the end or an early time of any pane, and those after stragglers. The first step
-        may be after a straggler of an earlier batch.
+        They are the steps that pass the end or an early time of any pane, and the steps after stragglers. The first
+        step is always included, since it may follow a straggler of an earlier batch.
         """
         if not len(steps):
             return np.zeros(0, np.int64)
@@ -248,9 +248,9 @@ class IntervalPanes:
         return panes, np.full(len(panes), ALL), at
 
     def _again(self, steps: Steps, completed: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the fresh (pane, partition) pairs that fire at the steps, though no step completes the pane.
+        """Return the pairs of pane and partition with new tuples that fire again, although no step completes the pane.
 
-        These are arrays of their panes, of their partitions, and of the steps at which they fire.
+        The result is three arrays: the panes, the partitions, and the steps at which they fire.
         """
         rows = self._fresh_rows()
         at = np.zeros(self.open.index.rows, np.int64)
@@ -276,7 +276,10 @@ class IntervalPanes:
         return (ends <= now) | (passed > before)
 
     def fired(self, due: Due, ranges: np.ndarray, partitions: np.ndarray, steps: Steps) -> Fired:
-        """Count a firing of a partition in each of the due panes with the given numbers."""
+        """Record that partitions fire in panes, and return the properties of these firings.
+
+        `ranges` are positions in `due`.
+        """
         panes = due.panes[ranges]
         complete = due.ends[ranges] <= steps.values[due.steps[ranges]]
         keys = number_batch(pane=panes, partition=partitions)

@@ -284,11 +284,11 @@ class PaneCells:
             self.partitions = state["partitions"]
 
     def absorb(self, state: Mapping[str, Any], chosen: np.ndarray) -> Renumbered:
-        """Add the cells of some keys of another state; equal cells are merged.
+        """Merge the cells of some keys of another state into this one.
 
         Args:
             state: what `dump` returned.
-            chosen: a mask of its keys.
+            chosen: a mask of the other state's keys.
         """
         keys = state["keys"].table().filter(pa.array(chosen)).combine_chunks()
         columns = [keys.column(str(part)).combine_chunks() for part in range(len(self.names))]
@@ -344,12 +344,12 @@ def within(slices: np.ndarray, partitions: np.ndarray | None, ranges: CellRanges
     """Find the items whose slices lie in ranges, range by range in order of slices.
 
     Args:
-        slices: a slice for each thing that may lie in a range.
-        partitions: its partition; None if all ranges are of all partitions.
+        slices: the slice of each item.
+        partitions: the partition of each item; None if all ranges are of all partitions.
         ranges: the ranges.
 
     Returns:
-        The ranges and the positions of what lies in them.
+        Pairs of a range and an item in it, as two arrays: numbers of ranges, and positions of items.
     """
     whole = ranges.partition == ALL
     found = [_within(slices, ranges, np.flatnonzero(whole))]

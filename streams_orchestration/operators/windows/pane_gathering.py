@@ -1,7 +1,7 @@
-"""The panes of several old replicas gathered in a new one, without a look-up of their keys.
+"""Gathers the panes of several old replicas in a new one, without looking up their keys.
 
-The function works if no partition has panes in two of the replicas, as after a splitter by the partition. It raises
-the numbers of a replica's keys and partitions above the numbers in the replicas before.
+This works if no partition has panes in two of the replicas, as when a splitter distributes tuples by partition. The
+numbers of a replica's keys and partitions are raised above those of the replicas before it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class PaneTables(NamedTuple):
     tables: Mapping[str, pa.Table]
     """The table of each part of the state."""
     owners: Mapping[str, np.ndarray]
-    """For each part, the row in the table of keys to whose partition each row belongs; -1 without such a key."""
+    """For each part, the row in the table of keys that each of the part's rows belongs to; -1 if there is none."""
     following: int
-    """A number above all numbers of keys and partitions."""
+    """The next free number: greater than all numbers of keys and partitions."""
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> PaneTables:
@@ -53,7 +53,10 @@ class PaneTables(NamedTuple):
         return np.unique(hashes_of(partitions.to_batches()[0])) if len(partitions) else np.zeros(0, np.uint64)
 
     def rows(self, name: str, chosen: np.ndarray, raised_by: int) -> pa.Table:
-        """Return the rows of a part that belong to chosen keys, with raised numbers."""
+        """Return the rows of a part that belong to chosen keys.
+
+        The numbers of keys and partitions are increased by `raised_by`.
+        """
         table, owners = self.tables[name], self.owners[name]
         if not chosen.all() or (len(owners) and owners.min() < 0):
             kept = np.zeros(len(owners), bool) if not len(chosen) else chosen[owners] & (owners >= 0)
@@ -91,7 +94,7 @@ def gathered_panes(
 
 
 def _rows_of(numbers: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return for each number a row that has it; -1 if no row does."""
+    """Return for each number the row of `known` that has this number; -1 if there is none."""
     if not len(known):
         return np.full(len(numbers), -1)
     ascending = (known[1:] >= known[:-1]).all()

@@ -55,15 +55,16 @@ class PaneEntries(NamedTuple):
     """For each entry, the position of its tuple in the piece; None if each tuple has one entry, in this order."""
     slices: np.ndarray
     pairs: tuple[np.ndarray, np.ndarray] | None = None
-    """The first entry of each distinct pair of partition and slice, and the number of the pair of each entry, as
-    `distinct` returns them; None if they are not known."""
+    """The distinct pairs of partition and slice, in the form that `distinct` returns: the first entry of each pair, and
+    the number of each entry's pair. None if they are not known.
+    """
 
 
 class Due(NamedTuple):
     """The panes that fire within a piece, in the order of their firings (EV36)."""
 
     steps: np.ndarray
-    """The step of the piece at which each fires."""
+    """The step of the piece at which each pane fires."""
     panes: np.ndarray
     """The number of each pane; two panes of one partition have different numbers."""
     starts: np.ndarray
@@ -98,7 +99,7 @@ class Panes(Protocol):
         ...
 
     def take(self, tuples: Arrivals, steps: Steps) -> PaneEntries:
-        """Return the cells of a piece's tuples; `seen` counts steps of the piece."""
+        """Return the cells of a piece's tuples. In `tuples`, `seen` counts steps from the beginning of the piece."""
         ...
 
     def due(self, steps: Steps, cells: PaneCells) -> Due | None:
@@ -106,7 +107,10 @@ class Panes(Protocol):
         ...
 
     def fired(self, due: Due, ranges: np.ndarray, partitions: np.ndarray, steps: Steps) -> Fired:
-        """Count a firing of a partition in each of the due panes with the given numbers."""
+        """Record that partitions fire in panes, and return the properties of these firings.
+
+        `ranges` are positions in `due`.
+        """
         ...
 
     def close(self, steps: Steps, cells: PaneCells) -> CellRanges | None:

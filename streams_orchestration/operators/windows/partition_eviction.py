@@ -35,7 +35,7 @@ class _Use(NamedTuple):
 
 
 class _Held:
-    """The windows' values per partition, for counting all tuples in windows."""
+    """The values of the tuples in the windows of each partition, to limit their total number."""
 
     def __init__(self, window: Window) -> None:
         self.tumbling, self.policy = window.tumbling, window.eviction

@@ -9,7 +9,7 @@ from streams_orchestration.operators.libraries import np
 
 
 class Groups(NamedTuple):
-    """The groups within windows, window by window, each in order of appearance."""
+    """The groups within windows, ordered by window. The groups of a window are in order of appearance."""
 
     windows: np.ndarray
     """The window of each group."""

@@ -111,7 +111,7 @@ def renumbered(
 def divide_partitions(states: Sequence[State], names: Sequence[str], route: Route) -> tuple[list[dict], list[Numbers]]:
     """Divide numbered partitions, which may be evicted; see `PartitionEviction`.
 
-    The least recently used partition by time stays first.
+    Partitions keep their order of use, from the least recently used one on, by the time of use.
 
     Returns:
         The parts of the new states, and the new numbers of the partitions.

@@ -43,7 +43,9 @@ class SessionPanes:
         self._age = discard_age
         extent = pa.schema([("last", pa.int64()), ("index", pa.int64()), ("fresh", pa.bool_())])
         self.sessions = KeyedState(number_schema("partition", "start"), extent)
-        """Maps (partition, first time) to the last time, the number of firings, and whether tuples came since."""
+        """Maps (partition, first time) to the last time, the number of firings, and whether tuples came since the last
+        firing.
+        """
         self._due = np.zeros(0, np.int64)
         """The rows of the sessions that `due` returned last, in their order."""
         self._next_due = self._next_closed = END
@@ -85,7 +87,10 @@ class SessionPanes:
         return PaneEntries(None, slices, pairs)
 
     def _extend(self, times: np.ndarray, partitions: np.ndarray, heads: np.ndarray, codes: np.ndarray) -> None:
-        """Add the tuples of partitions, given with their pairs of partition and slice, to known and new sessions."""
+        """Add tuples to known and new sessions of their partitions.
+
+        `heads` and `codes` are their pairs of partition and slice.
+        """
         rows = self.sessions.rows()
         rows = rows[np.isin(self.sessions.key_column("partition")[rows], partitions)]
         known, starts = (self.sessions.key_column(name)[rows] for name in ("partition", "start"))
@@ -138,7 +143,7 @@ class SessionPanes:
         return CellRanges(partitions, starts // self._gap, lasts // self._gap, np.arange(len(starts)))
 
     def fired(self, due: Due, ranges: np.ndarray, partitions: np.ndarray, steps: Steps) -> Fired:
-        """Count a firing of each of the due sessions with the given numbers."""
+        """Record that sessions fire, and return the properties of these firings. `ranges` are positions in `due`."""
         rows = self._due[ranges]
         self.sessions.write_rows(rows)
         index = self.sessions.column("index")[rows]
@@ -225,7 +230,7 @@ class _Points(NamedTuple):
     """The first and last times of parts of sessions, in order of partition and time."""
 
     order: np.ndarray
-    """The points in order, of all first times and all last times."""
+    """The positions that sort all points: first the first times of all parts, then their last times."""
     partitions: np.ndarray
     times: np.ndarray
     steps: np.ndarray

@@ -62,8 +62,8 @@ class SlidingWindows:
             schema: the schema of the tuples.
             partition: the types of a partition's key; none if there is only one partition.
             partitions: returns the partitions of tuples that are already in windows.
-            full_only: leave out triggers before the partition's window was full, that is, before it has held as many
-                tuples as its count, or before a tuple was evicted by a delta.
+            full_only: ignore triggers until the partition's window has been full: it has held as many tuples as its
+                count, or has evicted a tuple by its delta.
         """
         self.eviction = eviction
         self.trigger = trigger

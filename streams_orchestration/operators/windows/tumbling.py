@@ -28,7 +28,7 @@ class _Arrivals(NamedTuple):
     def last(self, marks: np.ndarray) -> np.ndarray:
         """Return for each place the last marked place up to it.
 
-        If the place's own partition has none, the result is -1 or a place of an earlier partition.
+        If the partition of a place has no marked place up to it, the result is -1 or a place of an earlier partition.
         """
         return np.maximum.accumulate(np.where(marks, np.arange(len(marks)), -1))
 
