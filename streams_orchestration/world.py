@@ -32,7 +32,7 @@ now_ns = time.time_ns
 monotonic = time.monotonic
 """Return seconds of a clock that nobody sets, from an unknown beginning."""
 monotonic_ns = time.monotonic_ns
-"""Return nanoseconds of the same clock."""
+"""Return nanoseconds of the clock that `monotonic` reads."""
 sleep = time.sleep
 """Wait for this number of seconds."""
 
@@ -50,9 +50,9 @@ pid = os.getpid
 load_average = os.getloadavg
 """Return the load of this machine over the last 1, 5 and 15 minutes."""
 uniform = random.uniform
-"""Return a random number between two others."""
+"""Return a random number between two bounds."""
 randbelow = secrets.randbelow
-"""Return a random whole number from 0 up to, not including, another one."""
+"""Return a random whole number that is at least 0 and less than the argument."""
 
 
 def boot_time() -> float:
@@ -63,7 +63,7 @@ def boot_time() -> float:
 
 @functools.cache
 def boot() -> str:
-    """Return a text that is another one after each start of this machine; empty if the system has none."""
+    """Return an id of this machine's current start, which changes with each restart; empty if the system has none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:

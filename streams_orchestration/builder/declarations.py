@@ -28,7 +28,9 @@ class Declarations:
         self._config: Json = {}
 
     def submission(self, name: str, of: type | SubmissionType, default: Any = None) -> Reference:
-        """Declare a value that is given at submission. Return the reference to it for parameters and widths.
+        """Declare a value that is given at submission.
+
+        Return a reference to the value, for use in parameters and widths.
 
         Args:
             name: the name of the value.

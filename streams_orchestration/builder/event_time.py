@@ -126,7 +126,8 @@ def import_use(parameters: Mapping[str, Any]) -> Use:
     """Return an Import. Its parameter `event_time` is a result of the function `event_time` (EV48).
 
     Raises:
-        BuildError: `event_time` has more than the attribute and its resolution, which the exporter's annotation has.
+        BuildError: `event_time` has more than the attribute and its resolution; all else is in the exporter's
+            annotation.
     """
     keys = {"eventTimeAttribute": "attribute", "resolution": "resolution"}
     annotation: Mapping[str, Any] | None = parameters.get("event_time")

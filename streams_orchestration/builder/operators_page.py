@@ -45,7 +45,7 @@ _NOT_START = {
     "Custom": "May be in a consistent region, but cannot start one.",
     "FileSource": "May be in a consistent region, and start one unless it has an input port.",
 }
-"""Rules about starting a region that the signature does not hold."""
+"""Sentences on starting a consistent region for operators whose parameters do not show that rule."""
 _LIMITS = {"gt": "more than", "ge": "at least", "le": "at most", "lt": "less than"}
 _WIDTH = 120
 

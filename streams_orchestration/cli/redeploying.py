@@ -122,7 +122,7 @@ def _redeploy(home: api.Home, wanted: Deployable, put_in_place: Callable[[Jobs],
 
 
 def _revert(home: api.Home, name: str, drop_state: tuple[str, ...], within: float, *, dry_run: bool) -> int:
-    """Restore the previous plan: at its cut while that is on trial, else by another redeploy."""
+    """Restore the previous plan: at its cut while the new plan is on trial, otherwise by another redeploy."""
     current().application = name
     if api.on_trial(home, name):
         if dry_run or drop_state:

@@ -64,7 +64,7 @@ def _inner(kind: pl.List) -> pl.DataType:
 
 
 def _is_map(kind: pl.DataType) -> bool:
-    """Return True for a list of entries, which holds a map."""
+    """Return True if the values of a column are lists of entries, in which form a map is stored."""
     if not isinstance(kind, pl.List):
         return False
     inner = _inner(kind)

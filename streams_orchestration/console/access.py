@@ -16,7 +16,7 @@ SHORTEST_TOKEN = 16
 
 @dataclass(slots=True)
 class Access:
-    """The rule who may use the console. Without a token, everybody who can reach its loopback address may."""
+    """The rule that says who may use the console. Without a token, everybody who can reach its loopback address may."""
 
     host: str
     port: int

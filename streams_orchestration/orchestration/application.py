@@ -46,7 +46,7 @@ from streams_orchestration.orchestration.lineage_assets import external_assets
 from streams_orchestration.orchestration.profiling import profile_job, profiling_specs
 from streams_orchestration.orchestration.region_widths import Rescaling
 from streams_orchestration.orchestration.rescale_sensor import rescale_sensor
-from streams_orchestration.orchestration.resource import RESOURCE_KEY, Place, StreamsResource, resource_of
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, HomeLike, StreamsResource, resource_of
 from streams_orchestration.orchestration.schedules import (
     available_schedule,
     hourly,
@@ -74,7 +74,7 @@ logger = logging.getLogger(__name__)
 
 def build_application_definitions(  # noqa: PLR0913 - each is a setting of its own
     spec: str | Path,
-    home: Place = None,
+    home: HomeLike = None,
     *,
     resource_key: str | None = None,
     name: str | None = None,

@@ -133,7 +133,7 @@ def _incomplete(status: api.ApplicationStatus, now: float) -> Iterator[str]:
 
 
 def _promised(status: api.ApplicationStatus) -> Iterator[tuple[api.SinkStatus, float, float]]:
-    """Yield the sinks that are to be complete within some seconds, with the time up to which they are.
+    """Yield the sinks that are to be complete within some seconds, each with the time up to which it is complete.
 
     Without a watermark that time is the deployment. A sink whose streams have ended is complete.
     """

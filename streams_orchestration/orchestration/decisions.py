@@ -25,7 +25,10 @@ class NotDecoupledError(api.StreamsRuntimeError):
 
 
 def promised_gain(document: Mapping[str, Any]) -> float:
-    """Return the predicted factor of throughput: over the plan that ran at the decision, else over fused PEs."""
+    """Return the predicted throughput as a multiple of the throughput of another plan.
+
+    The other plan is the one that ran at the decision, or else the plan with fused PEs.
+    """
     decision = document["decision"]
     return float(decision.get("gain", decision["predictedSpeedup"]))
 

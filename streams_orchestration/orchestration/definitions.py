@@ -19,13 +19,13 @@ from streams_orchestration.orchestration.application import built_alone, watched
 from streams_orchestration.orchestration.connected_lineages import connection_of, links
 from streams_orchestration.orchestration.instance import OWN_WARNING
 from streams_orchestration.orchestration.jobs import any_reset_job, reset_job
-from streams_orchestration.orchestration.resource import Place, resource_of
+from streams_orchestration.orchestration.resource import HomeLike, resource_of
 from streams_orchestration.orchestration.sensors import failed_units_sensor
 from streams_orchestration.orchestration.spec_state import WatchedSpec, specs_sensor
 from streams_orchestration.runtime import api
 
 
-def build_definitions(specs: Path, home: Place, resource_key: str | None = None) -> dg.Definitions:
+def build_definitions(specs: Path, home: HomeLike, resource_key: str | None = None) -> dg.Definitions:
     """Return the definitions of all applications, each built separately.
 
     An application that cannot be built shows its error at its asset `spec`, and does not affect the others. An

@@ -79,7 +79,7 @@ def shown_rows(sink: api.SinkStatus, limit: int) -> list[dict[str, Any]]:
 
 
 def deployed_options(home: api.Home, application: str) -> Options | None:
-    """Return the compiler options of a deployed application; None if it is not deployed, or by another version."""
+    """Return the compiler options of a deployed application; None if there are none that this version can read."""
     deployed = _deployed(home, application)
     return None if deployed is None else options_of(deployed)
 

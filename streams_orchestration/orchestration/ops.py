@@ -136,8 +136,8 @@ def application_of(context: dg.OpExecutionContext) -> str:
     return context.run.tags[APPLICATION_TAG]
 
 
-def _takes_what_is_there(context: dg.OpExecutionContext) -> bool:
-    """Return True in the job `APP__available`; its name decides, since a config value could be left out."""
+def _is_bounded_run(context: dg.OpExecutionContext) -> bool:
+    """Return True in the job `APP__available`; the job's name decides, since a run may leave out config values."""
     return context.job_name == job_name(application_of(context), "available")
 
 
@@ -157,7 +157,7 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
         context.log.info("%s runs with the previous plan again", application)
         return
     compilation = streams.artifacts.compilation(application)
-    if _takes_what_is_there(context):
+    if _is_bounded_run(context):
         deploy_compiled(home, compilation, fresh=config.fresh, available_now=True)
         return
 
@@ -199,7 +199,7 @@ def await_heartbeats(
     In the job `APP__available`, wait instead until the application has processed all available data.
     """
     application = application_of(context)
-    if _takes_what_is_there(context):
+    if _is_bounded_run(context):
         _record(context, keys, streams.directory(), _await_taken(streams.directory(), application, config.taken))
         return
     try:

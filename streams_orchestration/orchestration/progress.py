@@ -132,7 +132,7 @@ def progress_events(
 
 
 def _was_recorded_by_run(instance: dg.DagsterInstance, event: Event, now: float) -> bool:
-    """Return True if the asset's last event is the same observation, recorded by a run in the last minute."""
+    """Return True if the event repeats the asset's last observation, which a run recorded within the last minute."""
     if not isinstance(event, dg.AssetObservation):
         return False
     for record in instance.fetch_observations(event.asset_key, limit=1).records:

@@ -113,12 +113,12 @@ class StreamsResource(dg.ConfigurableResource[Any]):
         return f"{_name(path.name)}_{hashlib.sha256(str(path).encode()).hexdigest()[:6]}"
 
 
-Place = StreamsResource | api.Home | Path | str | None
+HomeLike = StreamsResource | api.Home | Path | str | None
 """The types by which definitions name a state directory. A `str` may be a `dg.EnvVar`; None is the usual directory."""
 _KNOWN: dict[tuple[Any, ...], StreamsResource] = {}
 
 
-def resource_of(place: Place) -> StreamsResource:
+def resource_of(place: HomeLike) -> StreamsResource:
     """Return the resource of a state directory.
 
     Equal settings give the same object, since definitions that use one key can be merged only if they share the object.

@@ -143,7 +143,7 @@ if TYPE_CHECKING:
 
 
 def _modules() -> Iterator[tuple[str, str]]:
-    """Yield each name with its module, as the imports above have them, which only type checkers run."""
+    """Yield the names of the interface, each with its module, by parsing this file's imports under `TYPE_CHECKING`."""
     for block in ast.parse(Path(__file__).read_text("utf-8")).body:
         for statement in block.body if isinstance(block, ast.If) else ():
             if isinstance(statement, ast.ImportFrom) and statement.module is not None:
@@ -151,7 +151,7 @@ def _modules() -> Iterator[tuple[str, str]]:
 
 
 _MODULES = dict(_modules())
-"""Name -> module that defines it."""
+"""The module that defines each name of the interface."""
 
 
 def __getattr__(name: str) -> object:

@@ -23,7 +23,7 @@ class Reading:
     at: float
     """The time of the reading by this machine's monotonic clock, in seconds."""
     offset: float
-    """Seconds to add to that clock to get the database's clock, exact to half of `seconds`."""
+    """Seconds to add to the monotonic clock to get the database's clock, exact to half of `seconds`."""
     seconds: float
     """Seconds that the reading took."""
 

@@ -219,7 +219,10 @@ class OperatorFailure:
     mark: str = ""
     """The punctuation that arrived: `window` or `final`; empty for tuples."""
     first: int = 0
-    """The range of tuples in which it failed is `first` to `last`, numbered from 1 for each batch and port."""
+    """The number of the first tuple of the range in which the operator failed; `last` is that range's last number.
+
+    Tuples are numbered from 1 for each batch and port.
+    """
     last: int = 0
     values: str = ""
     """The tuple that failed, shortened; empty if several tuples are possible."""

@@ -12,14 +12,14 @@ SEGMENTS_LIMIT = 64
 HEARTBEAT_LIMIT = 20.0
 """Seconds without a heartbeat after which a running host counts as dead."""
 ENTERED_LIMIT = 15.0
-"""Seconds in which the process that redeploys starts the hosts that are new, unless it has died."""
+"""Seconds after which a new host of a redeploy counts as failed if the redeploying process has not started it."""
 START_LIMIT = 90.0
 """Seconds a host may take from launch to its first heartbeat."""
 AGENT_LIMIT = 15.0
-"""Seconds in which the agent of a machine starts a host that is to run there, unless the machine is lost."""
+"""Seconds after which a launched host without a process counts as failed: its agent or launcher did not start it."""
 LEASE_SECONDS = 15.0
 """Seconds that a machine counts as up after its agent has renewed its lease."""
 AHEAD_SECONDS = 5.0
 """Seconds by which a time in the catalog may lie in the future although no clock was set back."""
 HOLD_SECONDS = 30.0
-"""Seconds after which a hold expires unless it is renewed, since the process that drains may die."""
+"""Seconds after which a hold on a unit expires unless it is renewed, since the process that holds it may die."""

@@ -51,7 +51,7 @@ def failure(result: dg.ExecuteInProcessResult) -> str:
     return str(data.description)
 
 
-def test_the_job_takes_what_is_there_and_ends(defs: dg.Definitions, runtime: Runtime, looks: list[Any]):
+def test_the_job_is_bounded_run_and_ends(defs: dg.Definitions, runtime: Runtime, looks: list[Any]):
     runtime.status = UNDER_WAY
     looks += [UNDER_WAY, TAKEN]
     assert run(defs).success

@@ -104,7 +104,7 @@ def feed(tmp_path: Path) -> Feed:
     return Feed(tmp_path / "data")
 
 
-def test_each_run_takes_what_is_there_and_goes_on_behind_the_one_before(tmp_path: Path, feed: Feed):
+def test_each_run_is_bounded_run_and_goes_on_behind_the_one_before(tmp_path: Path, feed: Feed):
     compilation = application(tmp_path / "data")
     for count in (23, 0, 7):
         local = started(tmp_path, compilation)

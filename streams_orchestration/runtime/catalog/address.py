@@ -12,7 +12,7 @@ from streams_orchestration.runtime.errors import CATALOG, CatalogPlaceError
 from streams_orchestration.runtime.storage.home import Home
 
 BUSY_SECONDS = 20.0
-"""Seconds that a write transaction waits for its turn."""
+"""Seconds that a write transaction waits for the write lock."""
 
 
 def database_of(home: Home, *, busy_seconds: float = BUSY_SECONDS) -> Database:

@@ -223,7 +223,7 @@ class Catalog:
             yield connection
 
     def together(self, connection: Connection) -> AbstractContextManager[None]:
-        """Return a context in which statements return nothing and are sent together if the database can do so.
+        """Return a context that sends its statements in one batch if the database can; the statements return no rows.
 
         Raises:
             DBAPIError: a statement failed; those after it were not run.
@@ -234,7 +234,7 @@ class Catalog:
     def note(self) -> Generator[Connection]:
         """Open a transaction of one statement, on rows that only this process writes, such as a heartbeat.
 
-        If the database permits that, it does not wait for other writers. It rings no bell.
+        If the database can do so, the transaction does not wait for other writers. Its commit rings no bell.
 
         Raises:
             CatalogUnavailableError: the statement may be repeated.

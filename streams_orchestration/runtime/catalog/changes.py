@@ -17,7 +17,7 @@ from streams_orchestration import world
 ANYTHING = ""
 """Stands for the name of the changed unit if that is not known, or if several units have changed."""
 REOPEN_SECONDS = 1.0
-"""Seconds between two attempts to open a bell; meanwhile waiting threads look at the catalog by themselves."""
+"""Seconds between two attempts to open a bell; meanwhile waiting threads poll the catalog."""
 
 LOOK_SECONDS = 0.05
 """Seconds between two looks at a file, where the operating system does not notify of its changes."""
@@ -30,7 +30,7 @@ class Bell(ABC):
 
     @abstractmethod
     def wait(self) -> None:
-        """Wait until the bell rings, or it is time to look, or another thread has called `interrupt`."""
+        """Wait until the bell rings, the next poll is due, or another thread calls `interrupt`."""
 
     @abstractmethod
     def interrupt(self) -> None:
@@ -44,7 +44,7 @@ class Bell(ABC):
             The units that have changed, as `application/unit`, or `ANYTHING`; empty when the catalog has not changed.
 
         Raises:
-            OSError: the bell must be opened anew.
+            OSError: the bell is broken and must be opened again.
         """
 
     @abstractmethod
@@ -83,7 +83,8 @@ class Changes:
     """Counts the changes of a catalog, and wakes the threads of a process that wait for one.
 
     Nothing is missed: take the mark, look at the catalog, then wait for a change after the mark. A bell that breaks
-    counts as a change. A change may be seen late when its writer dies between commit and ring, so a wait has an end.
+    counts as a change. A change may be seen late when its writer dies between commit and ring, so every wait has a
+    timeout.
     """
 
     def __init__(self, open_bell: Callable[[], Bell]) -> None:

@@ -14,7 +14,9 @@ def members(application: str, unit: str) -> Select[tuple[int]]:
 
 
 def after_cut(table: Table, application: str, unit: str, epoch: int) -> ColumnElement[bool]:
-    """Return the condition on rows that were written after a cut; all rows of a PE that has not closed the epoch.
+    """Return the SQL condition that selects the rows written after a cut.
+
+    For a PE that has not closed the epoch, the condition selects all rows.
 
     Args:
         table: the table of commits, segments, states or files of sinks.

@@ -53,7 +53,10 @@ class Database(ABC):
     """True if the database's bell names the unit that has changed."""
 
     def listen(self) -> None:
-        """Make every transaction of the engine begin by `begin`; the mode is an option of the connection."""
+        """Make every transaction of the engine begin with the statement of `begin`.
+
+        The mode is an option of the connection.
+        """
 
         # a driver that begins by itself could not say how, so both are in autocommit
         @event.listens_for(self.engine, "begin")
@@ -67,10 +70,11 @@ class Database(ABC):
     def begin(self, mode: Mode, unit: str = "") -> str:
         """Return the statement that begins a transaction.
 
-        A `read` transaction sees one state all the time. What a `write` transaction reads stays true until it commits,
-        since writers take turns. A `unit` transaction promises that for the rows of one unit, and excludes only `write`
-        and other writers of that unit, where the database can do so. A `note` is one statement, which does not wait for
-        its turn where the database permits that. `create` also excludes other writers, and needs no table.
+        A `read` transaction sees one consistent state until its end. What a `write` transaction reads stays true until
+        it commits, since writers take turns. A `unit` transaction gives the same guarantee for the rows of one unit
+        only, and excludes only `write` and other writers of that unit, where the database can do so. A `note` is one
+        statement, which does not wait for its turn where the database permits that. `create` also excludes other
+        writers, and needs no table.
 
         Args:
             mode: the mode of the transaction.
@@ -79,7 +83,7 @@ class Database(ABC):
 
     @abstractmethod
     def synchronise(self, connection: Connection) -> None:
-        """Set `clock` by the database's clock before a transaction begins, where that is not this machine's clock."""
+        """Set `clock` to the database's time before a transaction begins, if the database has a clock of its own."""
 
     @abstractmethod
     def identity(self) -> Hashable | None:

@@ -1,7 +1,7 @@
 """Holds on units: a redeploy holds units so that they begin nothing new. A hold expires, since its redeploy may die.
 
-Processes may differ about the time, as after the clock of the catalog was set. So what a redeploy relies on is not that
-its hold has not expired, but that nobody has taken it away.
+The clocks of two processes may differ, for example after the clock of the catalog was set. So a redeploy does not
+compare times: it relies on its hold until somebody has removed the hold from the catalog.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def held_units(connection: Connection, application: str) -> tuple[str, ...]:
 
 
 def end_expired_holds(catalog: Catalog, application: str) -> bool:
-    """Take expired holds away, and return True if no unit is held any more.
+    """Remove expired holds, and return True if no unit is held any more.
 
-    A redeploy that finds its hold taken away does not switch, so its files may be removed.
+    A redeploy that finds its hold removed does not switch, so its files may be removed.
     """
     u = tables.unit
     mine = (u.c.application == application, u.c.held_until.is_not(None))

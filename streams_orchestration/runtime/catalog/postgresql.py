@@ -36,7 +36,7 @@ UNACKNOWLEDGED_MILLISECONDS = 15_000
 CREATION = zlib.crc32(b"streams_orchestration catalog")
 """Number of the advisory lock for making the tables."""
 LONGEST_NAME = 1000
-"""Characters of a unit's name that are sure to fit into a notification."""
+"""The longest name of a unit, in characters, that is sure to fit into a notification."""
 
 LOCK = "55P03"
 SERIALIZATION = ("40001", "40P01")
@@ -86,9 +86,9 @@ class PostgresqlDatabase(Database):
     def begin(self, mode: Mode, unit: str = "") -> str:
         """Return the statement that begins a transaction and takes its locks.
 
-        The lock for all units is one on a table, that for one unit an advisory lock on a number. A transaction takes
-        them in this order, never for more than one unit, and writes rows of that unit only, so no two transactions can
-        wait for each other.
+        The lock for all units is a table lock; the lock for one unit is an advisory lock. A transaction takes the table
+        lock first and the unit's lock second, never for more than one unit, and writes rows of that unit only, so no
+        two transactions can wait for each other.
         """
         if mode == "read":
             return "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"

@@ -1,4 +1,4 @@
-"""Reads the rows of a statement as dataclasses, so that a column has a type and no name is mistaken."""
+"""Reads the rows of a statement as dataclasses, so that the type checker knows the names and types of columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dataclass for the rows of each table that is read whole; `tables.py` documents the columns."""
+"""The dataclasses for the rows of the catalog's tables; `tables.py` documents the columns."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class UnitRow(CatalogRow):
 
     @property
     def shown(self) -> int:
-        """The last epoch that is visible to others."""
+        """The last epoch whose results are visible outside of the application."""
         return self.completed_epoch if self.shown_epoch is None else self.shown_epoch
 
 
@@ -183,7 +183,7 @@ class TrialRow(CatalogRow):
 
 @dataclass(frozen=True, slots=True)
 class UnitEventRow(CatalogRow):
-    """Something that happened to a unit."""
+    """An event of a unit, such as the beginning of a reset."""
 
     application: str
     unit: str
@@ -307,7 +307,7 @@ class SinkRow(CatalogRow):
 
 @dataclass(frozen=True, slots=True)
 class SinkFileRow(CatalogRow):
-    """An output of a sink that may still be taken back, or is not visible yet."""
+    """A file or other output of a sink that a reset may still delete, or that is not published yet."""
 
     application: str
     pending: str

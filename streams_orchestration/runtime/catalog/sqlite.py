@@ -34,7 +34,7 @@ REMEDIES = {
 DAMAGE = ("malformed", "corrupt", "not a database", "unsupported file format", "Could not decode", "JSON")
 """Parts of messages about a file that is damaged."""
 CHECK_SECONDS = 5.0
-"""The most seconds that a check for damage takes; what was found until then counts."""
+"""The longest time of a check for damage in seconds; after that, the damage found so far is reported."""
 FINDINGS = 3
 """The number of findings of a check for damage that a message shows."""
 

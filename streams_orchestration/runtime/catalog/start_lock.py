@@ -38,9 +38,9 @@ class Starter:
     since: float | None
     """The time of the start in unix seconds; None if it is not known."""
     command: str
-    """The command of the process, such as `streams run`."""
+    """The command that the process runs, such as `streams run`."""
     machine: str = ""
-    """The machine that it runs on; empty for this one."""
+    """The machine of the process; empty for this machine."""
 
     def __str__(self) -> str:
         where = f" on {self.machine}" if self.machine else ""
@@ -172,7 +172,7 @@ def _name(command: str) -> str:
 
 
 def _far_starter(shared: SharedLock) -> Starter | None:
-    """Return the process that holds the lock of all machines; None if its name cannot be read."""
+    """Return the process that holds the database's lock, which all machines see; None if its name cannot be read."""
     name, since = shared.holder() or ("", None)
     match = _HOLDER.fullmatch(name)
     return match and Starter(int(match["pid"]), since, match["command"], match["machine"])

@@ -9,7 +9,7 @@ ApplicationState = Literal["RUNNING", "WAITING", "COMPLETED", "STOPPED", "FAILED
 HostState = Literal["WAITING", "STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 """State of a host. It is WAITING while no machine takes it."""
 MachineState = Literal["UP", "DRAINING", "DOWN"]
-"""State of a machine: it takes hosts, or hosts are to leave it, or its agent has ended."""
+"""State of a machine: it accepts hosts, or its hosts are to move away, or its agent has ended."""
 PeState = Literal["WANTED", "STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 RegionState = Literal[
     "STARTED",
@@ -22,7 +22,7 @@ RegionState = Literal[
 """States of a region (B1). State is part of every commit, so there is no CHECKPOINT_PENDING."""
 UnitState = RegionState | Literal["COMPLETED", "STOPPED", "FAILED"]
 Timer = Literal["period", "drain", "reset"]
-"""Kinds of a unit's timer, by what its deadline ends."""
+"""Kinds of a unit's deadline: a period's end, or the timeout of a drain or of a reset."""
 TrialState = Literal["OPEN", "PASSED", "REVERTED"]
 """State of a redeploy: it may still be reverted, it is final, or the previous plan was restored."""
 EventKind = Literal[

@@ -155,7 +155,7 @@ unit = Table(
 )
 
 SHOWN_EPOCH = func.coalesce(unit.c.shown_epoch, unit.c.completed_epoch)
-"""The last epoch of a unit that is visible to others, and that no revert of a redeploy takes back."""
+"""The last epoch of a unit whose results are visible outside, and that no revert of a redeploy undoes."""
 
 trial = Table(
     "trial",  # of the last redeploy
@@ -341,7 +341,10 @@ lineage_run = Table(
     Column("run", String, nullable=False), Column("started_at", Float, nullable=False),
     Column("event", String, nullable=False), Column("rows", JSON, nullable=False),
 )  # fmt: skip
-"""OpenLineage's last run: its id, the application's start, the last event sent or empty, rows of sinks before it."""
+"""An application's last run for OpenLineage.
+
+`event` is the last event sent, or empty; `rows` has counts of earlier sinks.
+"""
 
 pe_metrics = Table(
     "pe_metrics",

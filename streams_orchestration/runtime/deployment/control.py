@@ -65,7 +65,7 @@ def launch(
         application: name of the application.
         asked_at: the time at which the command was entered, in unix seconds; the start-up time counts from there.
         launcher: starts the hosts; None for processes on this machine.
-        heal: also take up the resets that units need, as those whose host died.
+        heal: also take up the resets that units need, for example because their host died.
 
     Returns:
         The hosts in words. `host 0, pid 4711` was started here; an agent starts `host 0 on north`; `host 0 waits: ...`

@@ -240,7 +240,7 @@ def resume(connection: Connection, application: str, state: str, settings: Setti
 
 
 def _go_back_where_queries_are(connection: Connection, application: str) -> None:
-    """Mark units for a reset in which the last commit of a dataframe query is not at an epoch boundary.
+    """Mark a unit for a reset if the last commit of one of its dataframe queries is not at an epoch boundary.
 
     Spark's checkpoints are stored at boundaries only, so the query cannot continue after such a commit.
     """

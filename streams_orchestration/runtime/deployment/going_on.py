@@ -63,7 +63,9 @@ def require_ends(home: Home, programs: Iterable[PeProgram]) -> None:
 
 
 def begin_run(connection: Connection, application: str, wanted: RunKind) -> None:
-    """Record the kind of run that begins. A new bounded run gets an id, for which sources look anew for their end.
+    """Record the kind of run that begins.
+
+    A new bounded run gets an id. A source that sees a new id determines again where its input ends.
 
     A bounded run under way keeps its id.
 
@@ -179,7 +181,7 @@ def sources_with_more(home: Home, application: str) -> Sequence[str]:
 
 
 def _has_more(home: Home, base: str, program: PeProgram, name: str, offset: Offset) -> bool:
-    """Return True if a source has tuples after an offset, or may have some (`LOOK_SECONDS`)."""
+    """Return True if a source has tuples after an offset, or is still reading after `LOOK_SECONDS`."""
     for each, kind, context, parameters in operators_of(home, program):
         if each != name or not issubclass(kind, SourceOperator) or kind.endless(parameters):
             continue

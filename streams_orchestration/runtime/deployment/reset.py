@@ -100,7 +100,7 @@ def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:
 
 
 def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool) -> None:
-    """Record that the reset is taken up, and begin it if every host lives."""
+    """Record that a process has taken up the unit's reset, and begin the reset if every host lives."""
     with catalog.write_unit(application, unit) as connection:
         row = unit_row(connection, application, unit)
         if row.state in ENDED or (generation is not None and row.generation > generation):

@@ -101,7 +101,7 @@ class Query(Protocol):
 
     @property
     def begun(self) -> bool:
-        """True if the query's planner knows the PE's position."""
+        """True if the query's planner has read the PE's position from the catalog."""
         ...
 
     @property

@@ -31,7 +31,7 @@ class PlacedPe:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The engine of a PE's program alone; parsing the whole programs of a thousand PEs takes long."""
+    """The engine that a PE's program names, read alone, since parsing the programs of a thousand PEs takes long."""
 
     engine: EngineKind = "tuples"
 

@@ -57,7 +57,8 @@ class Presence:
         """Wait until the catalog names this incarnation as the host's, and return the wanted state.
 
         Raises:
-            UnwantedHostError: this did not happen in `patience` seconds: the launcher died, or another was faster.
+            UnwantedHostError: this did not happen in `patience` seconds: the launcher died, or another launcher was
+                faster.
         """
         until = world.monotonic() + patience
         while self._place is not None and self._catalog.identity() == self._place:

@@ -159,7 +159,7 @@ class Receivers:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def serve(self, home: Home, programs: Collection[PeProgram]) -> None:
-        """Replace the programs of the PEs whose sources receive messages, and of those whose offsets are confirmed."""
+        """Replace the programs of the PEs with sources that receive messages or whose offsets are confirmed."""
         made = receivers(home, programs)
         if made:
             with self._catalog.read() as connection:
@@ -222,7 +222,7 @@ class Receivers:
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
-    """Run a loop until it is stopped, and then close it."""
+    """Run an event loop until it is stopped, and then close it."""
     try:
         loop.run_forever()
     finally:

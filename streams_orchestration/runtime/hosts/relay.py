@@ -1,8 +1,8 @@
 """Wakes the planners of a host: one connection to the database listens for all of them.
 
-A planner is woken by a change of its PE's unit, or of the unit of a PE from which it reads or to which it writes, or
-whose sources its own ones wait for (EV65).
-Changes of other applications are not distinguished, so a PE that exports or imports is woken by every change.
+A planner is woken by a change of its PE's unit, or of the unit of a related PE: one that it reads from, one that it
+writes to, or one with a source that its own sources wait for (EV65). Changes of other applications are not
+distinguished, so a PE that exports or imports is woken by every change.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ class Relay:
         self._awaited: dict[int, frozenset[str] | None] = {}
 
     def know(self, programs: Mapping[int, PeProgram], own: Collection[str]) -> None:
-        """Take over a new plan: wake all planners once, and later each by the units that its PE awaits.
+        """Take over a new plan.
+
+        Wake all planners once, and from then on wake a planner only for the units that its PE awaits.
 
         Args:
             programs: the programs of all PEs of the application, by number.

@@ -36,7 +36,8 @@ def streams_here(program: PeProgram, pes: Iterable[PlacedPe]) -> frozenset[str]:
 class GarbageHere:
     """The removal of segments on this machine that the catalog no longer names.
 
-    The host that times their unit drops their names, but may run on another machine, which cannot remove the files.
+    The host that triggers the unit's epochs removes their names from the catalog. It may run on another machine, so it
+    cannot remove the files.
 
     Args:
         catalog: the catalog.

@@ -100,7 +100,7 @@ def _kafka(parameters: Any) -> tuple[DatasetName, ...]:
 
 
 def _broker(*attributes: str) -> Callable[[Any], tuple[DatasetName, ...]]:
-    """Return a function that names the streams or topics in these parameters, at the broker in `url`."""
+    """Return a function that names the streams or topics in these parameters, at the broker in the parameter `url`."""
 
     def names(parameters: Any) -> tuple[DatasetName, ...]:
         parts = urlsplit(_resolved(parameters.url))

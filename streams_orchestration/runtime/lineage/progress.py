@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 EventName = Literal["START", "RUNNING", "COMPLETE", "ABORT", "FAIL"]
-Step = EventName | Literal["BEGIN"]
+NextStep = EventName | Literal["BEGIN"]
 """The next step: an event to send, or BEGIN to enter a new run into the catalog first."""
 ENDS = ("COMPLETE", "ABORT", "FAIL")
 RUNNING_SECONDS = 60.0
@@ -45,7 +45,7 @@ class RunMoment:
     at: float
 
 
-def due(sent: Sent | None, moment: RunMoment, told: RunMoment | None) -> Step | None:
+def due(sent: Sent | None, moment: RunMoment, told: RunMoment | None) -> NextStep | None:
     """Return the next step, or None if nothing is due.
 
     Args:

@@ -37,7 +37,7 @@ def read_cuts(home: Home, application: str) -> dict[str, tuple[Cut, ...]]:
 
 
 _BOUND = re.compile(rb'"complete_within":[0-9]')
-"""Matches compilations with a bound; the others need not be read."""
+"""Matches a stored compilation that sets `completeWithin`; other compilations need not be parsed."""
 
 
 @lru_cache(maxsize=8)

@@ -100,7 +100,7 @@ def read_sample(home: Home, application: str, compilation: Compilation, stream: 
 
 
 def _written(compilation: Compilation, stream: str) -> list[str]:
-    """Return the names of the transport's streams that carry a stream."""
+    """Return the names of the transport's streams that carry the tuples of one stream of the application."""
     physical, logical = compilation.physical.operators, compilation.logical.operators
     names: list[str] = []
     between: dict[str, None] = {}

@@ -48,7 +48,7 @@ _KEPT = ("exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds"
 
 @dataclass(frozen=True, slots=True)
 class _Standing(CatalogRow):
-    """A PE before a commit: its last batch, its totals, and the state of its unit."""
+    """The state of a PE before a commit: its last batch, its totals, and the state of its unit."""
 
     unit: str
     feeds: bool

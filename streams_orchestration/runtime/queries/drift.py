@@ -35,12 +35,14 @@ def stored_clocks(position: StoredPosition, run: str | None) -> dict[str, int]:
 
 
 def slowest_peer(role: EventTimeRole, clocks: Mapping[str, int]) -> str | None:
-    """Return the other source of a source's graph that has the least watermark; None if none has one."""
+    """Return the source with the least watermark among the other sources of the graph; None if no other has one."""
     return min((peer for peer in role.peers if peer in clocks), key=clocks.__getitem__, default=None)
 
 
 def source_behind(source: str, role: EventTimeRole, clocks: Mapping[str, int]) -> str | None:
-    """Return the source for which another one waits, since it is too far ahead; None if it is read.
+    """Return the source that a source must wait for, since its own watermark is too far ahead.
+
+    None if it need not wait.
 
     >>> role = EventTimeRole("at", 1, "outputEventTime", 0, 0, max_drift=10, peers=("Left", "Right"))
     >>> source_behind("Own", role, {"Own": 31, "Left": 20, "Right": 25})

@@ -37,7 +37,7 @@ LOOK_SECONDS = 0.5
 OWN_CUT_SECONDS = 10.0
 """Seconds after which a drain rolls back regions whose trigger operator does not end the epoch.
 
-If half of the drain's own time limit is shorter, that counts.
+At most half of the drain's own time limit is used.
 """
 
 log = logging.getLogger("streams.redeploy")

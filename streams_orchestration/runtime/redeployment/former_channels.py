@@ -32,7 +32,7 @@ def own_states(state: State) -> list[State]:
 
 
 def floors_of(operator: Operator, move: StateMove, states: Sequence[State], program: OperatorProgram) -> Floors | None:
-    """Return the watermarks of old channels, by which tuples of their keys are judged for a while (EV46).
+    """Return the watermarks of old channels, which decide for a while whether tuples with their keys are late (EV46).
 
     Return None if the watermarks are equal, or keys do not decide about channels. A channel that has ended gets no
     tuples any more, so its watermark does not count. If an earlier redeploy has left floors, the old channels are the
@@ -73,7 +73,7 @@ def floors_of(operator: Operator, move: StateMove, states: Sequence[State], prog
 
 
 def grouped(floors: Floors, states: Sequence[State], parts: Sequence[Sequence[State]]) -> list[list[State]]:
-    """Return, for each watermark in `floors`, the states of the former objects whose old channels had it.
+    """Return, for each watermark in `floors`, the states of the former objects whose old channel had that watermark.
 
     Args:
         floors: the watermarks, which `floors_of` has found for these states.

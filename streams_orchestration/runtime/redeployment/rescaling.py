@@ -34,7 +34,7 @@ def carried_state(
     """Return a state that is carried over undivided, converted to the operator's current types.
 
     A round-robin position is kept if the splitter has the same number of channels; otherwise it starts anew. All
-    connections begin with the operator's watermark, but for those that have ended (EV45).
+    connections begin with the operator's watermark, except connections that have ended (EV45).
 
     Args:
         operator: the operator of the new plan, after `setup`.
@@ -69,7 +69,8 @@ def divided_states(
         move: the move, with the old and the new splitters.
         states: the stored state of each replica in `move.sources`, in order; empty for a replica without one. For a
             source operator, these are its offsets.
-        floors: the watermarks of the old channels. With them, each target keeps apart what comes from each old channel.
+        floors: the watermarks of the old channels. With these watermarks, each target keeps the states from different
+            old channels apart.
 
     Raises:
         MisplacedKeysError: a key is not in the channel of its tuples, before or after the division.

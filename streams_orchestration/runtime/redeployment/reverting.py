@@ -1,4 +1,4 @@
-"""Manual revert of a redeploy: during its trial at its cut, and later by a redeploy to the previous plan."""
+"""Manual revert of a redeploy: a return to its cut during the trial, or another redeploy after the trial."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def previous_plan(home: Home, application: str) -> Deployable:
 
 
 def restore_previous_plan(home: Home, application: str, *, drop: Collection[str] = ()) -> Redeployment | None:
-    """Restore the plan from before the last redeploy: at its cut during the trial, else by a redeploy.
+    """Restore the plan from before the last redeploy: by a return to the cut during the trial, otherwise by a redeploy.
 
     Returns:
         The redeploy; None if a trial was reverted, which loses no state.

@@ -142,7 +142,7 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
 def _remove(
     connection: Connection, application: str, programs: Sequence[PeProgram], units: Collection[str]
 ) -> list[str]:
-    """Delete changed units with their states and segments, but for segments of streams that others may still read.
+    """Delete changed units with their states and segments, except segments of streams that others may still read.
 
     Return the files to remove, since the catalog no longer names them.
     """

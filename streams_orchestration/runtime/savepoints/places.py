@@ -55,11 +55,11 @@ def _in_directory(savepoints: Path) -> Iterator[tuple[str, str]]:
 
 
 def _in_storage(home: Home) -> Iterator[tuple[str, str]]:
-    names = (address.split("/") for address in _put(home, SAVEPOINTS))
+    names = (address.split("/") for address in _files_below(home, SAVEPOINTS))
     return ((name[1], name[2]) for name in names if len(name) == 4 and name[3] == MANIFEST)
 
 
-def _put(home: Home, directory: str) -> list[str]:
+def _files_below(home: Home, directory: str) -> list[str]:
     """Return the addresses of all files below a directory of the storage, sorted."""
     try:
         return sorted(home.store.sizes(directory) or ())
@@ -213,7 +213,7 @@ def sweep(home: Home, application: str) -> None:
     directory = home.store.path(f"{SAVEPOINTS}/{application}")
     if directory is None:
         whole = {place.address for place in saved(home, application)}
-        names = (address.split("/") for address in _put(home, f"{SAVEPOINTS}/{application}"))
+        names = (address.split("/") for address in _files_below(home, f"{SAVEPOINTS}/{application}"))
         for left in {"/".join(name[:3]) for name in names if len(name) > 3} - whole:
             home.store.remove_all(left)
         return

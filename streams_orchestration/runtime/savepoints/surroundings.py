@@ -55,7 +55,10 @@ def refuse_other_files(home: Home, after: Compilation, manifest: Manifest) -> No
 
 
 def unmarked_directories_there(home: Home, after: Compilation, manifest: Manifest) -> dict[str, tuple[str, ...]]:
-    """Return for each sink's target the directories that were to be marked at the savepoint, if its files are there."""
+    """Return for each sink's target the directories that were not yet marked as complete when the savepoint was taken.
+
+    Targets without files are left out.
+    """
     return {
         place: before.unmarked
         for place, files, before in _saved_sinks(home, after, manifest)
@@ -64,7 +67,10 @@ def unmarked_directories_there(home: Home, after: Compilation, manifest: Manifes
 
 
 def enter_directories(connection: Connection, application: str, unmarked: Mapping[str, Iterable[str]]) -> None:
-    """Note directories that are to be marked, by the targets of sinks. Leave out targets of sinks that mark nothing."""
+    """Record in the catalog that directories are to be marked.
+
+    The keys of `unmarked` are targets; unknown ones are skipped.
+    """
     marks = (tables.sink.c.application == application, tables.sink.c.marks)
     for place in sorted({*connection.scalars(select(tables.sink.c.place).where(*marks))} & unmarked.keys()):
         for directory in unmarked[place]:

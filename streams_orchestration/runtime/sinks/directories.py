@@ -39,7 +39,7 @@ class _Reached(NamedTuple):
     epoch: int
     """The last visible epoch."""
     watermark: int | None
-    """The watermark at its end in microseconds; None without one, `END` if the streams have ended."""
+    """The watermark at the end of that epoch in microseconds; None without one, `END` if the streams have ended."""
 
 
 class SinkDirectories:

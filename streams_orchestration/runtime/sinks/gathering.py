@@ -36,7 +36,8 @@ from streams_orchestration.runtime.storage.waiting import (
 )
 
 MANY = 64
-"""The number of waiting files of a directory from which they are merged early, since every look reads all of them."""
+"""The number of waiting files in a directory at which they are merged early, since every look reads all waiting files.
+"""
 
 
 class Gatherer:
@@ -162,7 +163,7 @@ class Gatherer:
         return len(rows) if passed or closed or first.ended or is_held(first.held_until) or self.flushing else 0
 
     def _directory(self, row: DueOutput) -> str:
-        """Return the directory of an output, relative to the sink's own."""
+        """Return the directory of an output, relative to the directory of the sink."""
         return path_of(self._store, row.pending).parent.relative_to(self.sink.pending()).as_posix()
 
     def _send(self, row: DueOutput) -> None:
@@ -232,7 +233,10 @@ class Gatherer:
             return True
 
     def _may_name(self, connection: Connection) -> bool:
-        """Return True if this process is still the gatherer; if another has swept, it must sweep again."""
+        """Return True if this process is still the gatherer.
+
+        If another process has swept since, this one must sweep again.
+        """
         s = tables.sink
         own = (s.c.application == self.application, s.c.operator == self.sink.context.name)
         if connection.scalar(select(s.c.gatherer).where(*own)) == self._token:
@@ -320,9 +324,10 @@ def _divided(rows: Sequence[DueOutput]) -> tuple[list[DueOutput], list[DueOutput
 
 
 def _tail(sizes: Sequence[int]) -> int:
-    """Return the index from which the last files are merged: each is no larger than all files after it together.
+    """Return the index of the first file to merge.
 
-    So a byte is rewritten only once for every doubling of the waiting bytes.
+    From there on, each file is no larger than all later files together, so a byte is rewritten only once for every
+    doubling of the waiting bytes.
     """
     begin, total = len(sizes), 0
     while begin and (sizes[begin - 1] <= total or len(sizes) - begin < MANY // 2):

@@ -58,7 +58,7 @@ _VISIBLE = (
     .order_by(_f.c.operator, _f.c.generation, _f.c.epoch, _f.c.batch, _f.c.pending)
 )
 _DUE = {True: _VISIBLE.where(_f.c.final.is_not(None) & _here), False: _VISIBLE.where(_f.c.final.is_(None) | ~_here)}
-"""Outputs that become files of this machine, and those that do not."""
+"""The queries for due outputs: under True those that become files of this machine, under False all others."""
 
 
 @dataclass(frozen=True, slots=True)

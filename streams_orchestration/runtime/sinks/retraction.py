@@ -110,8 +110,8 @@ def _not_removed(row: Output, error: OSError) -> OutputError:
 def _remove(store: Store, row: Output) -> bool:
     """Remove the names of an output; return True if it may have had a final name, whose removal is not synced yet.
 
-    The pending name goes first, so no publisher that still runs can give the file its final name again. Final names of
-    such sinks are never used twice, so this cannot remove a file of a replay, however late it comes.
+    The pending name goes first, so no publisher that still runs can give the file its final name again. A sink that
+    shows uncommitted outputs never uses a final name twice, so a late call cannot remove a file of a replay.
     """
     if row.final is None or row.visibility == "read_committed":
         take_away(store, row.pending)  # what is after the cut was never visible

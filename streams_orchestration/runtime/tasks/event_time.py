@@ -43,7 +43,7 @@ class EventTimeCalls:
         self._send = send
 
     def call(self, program: OperatorProgram, instance: OperatorInstance, port: int, batch: TupleBatch) -> None:
-        """Call an operator with a batch that has the steps of its watermark, and send its results and watermarks."""
+        """Call an operator with a batch and the watermarks among its tuples, and send its results and watermarks."""
         if not len(batch) and batch.watermarks is None:
             return
         process = partial(self._process, program, instance.operator, port)

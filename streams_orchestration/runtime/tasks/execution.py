@@ -42,7 +42,7 @@ from streams_orchestration.runtime.tasks.event_time import EventTimeCalls
 from streams_orchestration.runtime.tasks.instances import InstanceCache, OperatorInstance, make_instance
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
 from streams_orchestration.runtime.tasks.outbox import NewSender, Outbox, frozen
-from streams_orchestration.runtime.tasks.places import Place
+from streams_orchestration.runtime.tasks.places import ArrivedTuples
 from streams_orchestration.runtime.tasks.routing import hash_channels, round_robin_channels, split_tuples
 from streams_orchestration.runtime.tasks.selection import selected
 from streams_orchestration.runtime.tasks.unheeded_marks import UnheededMarks
@@ -281,7 +281,7 @@ class TaskRun:
         self.arrived[program.index, port] += len(batch)
 
         def at(failure: OperatorFailure, error: BaseException) -> OperatorFailure:
-            return Place(port, before, len(batch), tuples, self.origin()).of(failure, operator, error)
+            return ArrivedTuples(port, before, len(batch), tuples, self.origin()).located(failure, operator, error)
 
         self._calls.call(program, lambda: check_nothing(operator.process(port, batch), "process"), at)
 

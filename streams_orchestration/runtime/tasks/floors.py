@@ -1,8 +1,9 @@
 """An operator after a redeploy with another number of channels, while its keys have different watermarks (EV46).
 
-The new channels begin with the least watermark of the old channels. A tuple is late by the watermark of its key's old
-channel as long as that is greater. So an operator has one object for each watermark that old channels had, with the
-states of these channels, until the new watermark has passed all of them. Then the states are joined in one object.
+The new channels begin with the least watermark of the old channels. While the watermark of a key's old channel is
+greater than the new channel's, it decides whether tuples with that key are late. So an operator has one object for each
+watermark that old channels had, with the states of these channels, until the new watermark has passed all of them. Then
+the states are joined in one object.
 
 Another redeploy may come before that. Each pair of an old channel and a channel of the second plan is then an old
 channel of the third plan. Its watermark is the greater one of the pair.
@@ -79,8 +80,8 @@ class FlooredOperator(Operator):
         self._floors = floors
         self._reached = IDLE
         self._lowest = int(np.argmin(floors.watermarks))
-        self._places = -1
-        """The number of the object whose watermarks are submitted now; -1 for no object."""
+        self._submitting = -1
+        """The number of the object whose watermarks are passed on now; -1 if the watermarks of no object are."""
         self.parts = [
             make_operator(kind, self._context_of(number), parameters) for number in range(len(floors.watermarks))
         ]
@@ -99,7 +100,7 @@ class FlooredOperator(Operator):
         call_between(batch, lambda tuples: self._divide(port, tuples), lambda steps: self._reach(port, steps))
 
     def on_watermark(self, watermark: int) -> None:
-        """Advance the objects that have a lower watermark to this one."""
+        """Advance every object with a lower watermark to the given watermark."""
         self._begin()
         self._reached = watermark
         for part, floor in zip(self.parts, self._floors.watermarks, strict=True):
@@ -152,8 +153,8 @@ class FlooredOperator(Operator):
     def _reach(self, port: int, steps: Watermarks) -> None:
         """Advance the objects by one watermark after the other, and submit the watermarks of one object only.
 
-        That is the object with the lowest floor: it gets every watermark, and lowers it as the operator would, such as
-        by a wait. It comes last, since no result of another object may follow the watermark.
+        That is the object with the lowest floor: it gets every watermark, and submits what the operator itself would
+        submit, which may be a lower one. It comes last, since no result of another object may follow the watermark.
         """
         schema = self.context.inputs[port]
         for step in steps.singly():
@@ -162,9 +163,9 @@ class FlooredOperator(Operator):
             for number, floor in enumerate(self._floors.watermarks):
                 if number != self._lowest and value > floor:
                     check_nothing(self.parts[number].process(port, TupleBatch.bearing(step, schema)), "process")
-            self._places = self._lowest
+            self._submitting = self._lowest
             check_nothing(self.parts[self._lowest].process(port, TupleBatch.bearing(step, schema)), "process")
-            self._places = -1
+            self._submitting = -1
 
     def _begin(self) -> None:
         """Copy epoch, batch, generation and time of the operator's context into the contexts of the objects."""
@@ -175,7 +176,7 @@ class FlooredOperator(Operator):
 
     def _context_of(self, number: int) -> OperatorContext:
         def submit(port: int, batch: TupleBatch) -> None:
-            if number == self._places or not self.places_watermarks:
+            if number == self._submitting or not self.places_watermarks:
                 self.context.submit(port, batch)
             elif len(batch):
                 self.context.submit(port, batch.bare())

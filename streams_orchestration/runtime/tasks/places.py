@@ -20,7 +20,7 @@ VALUES_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ArrivedTuples:
     """Consecutive tuples that arrived on an input port in one batch."""
 
     port: int
@@ -32,7 +32,7 @@ class Place:
     origin: str
     """File and rows, or segment and rows, from which they were read; empty if they came through a queue."""
 
-    def of(self, failure: OperatorFailure, operator: Operator, error: BaseException) -> OperatorFailure:
+    def located(self, failure: OperatorFailure, operator: Operator, error: BaseException) -> OperatorFailure:
         """Return a failure with the port, the tuples and the origin at which the operator failed.
 
         The range of tuples is narrowed as far as possible. For a single tuple, the failure has its values, too.

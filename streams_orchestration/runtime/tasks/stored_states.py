@@ -92,7 +92,7 @@ def drop_unneeded_states(
 ) -> list[str]:
     """Delete all states of some PEs that neither a cut nor the next batch can need.
 
-    Needed are the states of the last cut, of later boundaries, each of which may still become a cut, and the newest
+    The needed states are those of the last cut, those of later boundaries, which may still become cuts, and the newest
     ones.
 
     Args:

@@ -44,8 +44,8 @@ class _Link(NamedTuple):
 def declare(connection: Connection, compilation: Compilation) -> None:
     """Record the Exports and Imports of a deployed application, one for every replica; may be repeated.
 
-    Connections of a stream whose tuple type has changed are ended, and so are those that take its watermarks if its
-    event time is another one.
+    If the tuple type of a stream has changed, its connections are ended. If only its event time has changed, the
+    connections that take its watermarks are ended.
     """
     application, pe_of = compilation.logical.application, compilation.fusion.pe_of
     former = ExportRow.all(connection, select(_e).where(_e.c.application == application))

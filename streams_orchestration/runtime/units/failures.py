@@ -27,8 +27,8 @@ LAUNCHES = 5
 BACK_OFF = Pauses(first=1.0, longest=60.0)
 """Pauses before resets for a repeated cause.
 
-They hold for a line of code that fails at different tuples although epochs complete, and for a cause outside of the
-application, whose longest pause may be another.
+They apply to a line of code that fails at different tuples although epochs complete, and to a cause outside of the
+application, for which a setting may give another longest pause.
 """
 ATTEMPTS = Pauses(first=4.0, longest=600.0, factor=5.0)
 """Pauses before resets for one cause while no epoch completes. Five attempts span 624 s."""
@@ -191,7 +191,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
 
 
 def _is_used_up(unit: UnitStatus, kind: str, now: float) -> bool:
-    """Return True if no attempt or no time is left for a cause; a kind that is new to the unit has its own attempts."""
+    """Return True if no attempt or no time is left for a cause; each kind of cause has attempts of its own."""
     if unit.kind not in ("", kind):
         return False
     return unit.attempts >= unit.max_attempts if unit.give_up_at is None else now >= unit.give_up_at

@@ -33,14 +33,14 @@ TIMEOUT = "timeout"
 """Kind of the cause that a drain or a reset took too long."""
 
 
-class Step(NamedTuple):
+class Transition(NamedTuple):
     """The outcome of an event: the new record, and the actions to carry out."""
 
     record: RegionRecord
     actions: tuple[Action, ...] = ()
 
 
-def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float) -> Step:
+def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float) -> Transition:
     """Return the record and the actions after one event.
 
     Args:
@@ -54,10 +54,10 @@ def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float
             return _healthy(settings, record, at)
         case Unhealthy(cause, kind, outside):
             if record.state in WORKING:
-                return Step(record.enter("UNHEALTHY", at).blame(settings, at, cause, kind, outside=outside))
+                return Transition(record.enter("UNHEALTHY", at).blame(settings, at, cause, kind, outside=outside))
             if record.state == "STARTED":
                 known = record if record.cause else record.blame(settings, at, cause, kind, outside=outside)
-                return Step(replace(known, dirty=True))
+                return Transition(replace(known, dirty=True))
         case TimerFired(timer, number):
             if record.timer == timer and record.number == number:
                 return _fired(settings, record, at)
@@ -75,18 +75,18 @@ def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float
                 return _restored(settings, replace(record, done=record.done | {pe}), at)
         case ResetRequested():
             return _requested(settings, record, event, at)
-    return Step(record)
+    return Transition(record)
 
 
-def _healthy(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
+def _healthy(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:
     if record.state == "STARTED" and not record.dirty:
-        return Step(_process(settings, record, at))
+        return Transition(_process(settings, record, at))
     if record.state in ("STARTED", "UNHEALTHY"):
         return _reset(settings, record, at)
-    return Step(record)
+    return Transition(record)
 
 
-def _fired(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
+def _fired(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:
     if record.timer == "period":
         return _drain(settings, record, at, TriggerDrain(record.current))
     if record.timer == "drain":
@@ -96,14 +96,14 @@ def _fired(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
     return _reset(settings, record.blame(settings, at, cause, TIMEOUT), at)
 
 
-def _drain(settings: RegionSettings, record: RegionRecord, at: float, *actions: Action) -> Step:
+def _drain(settings: RegionSettings, record: RegionRecord, at: float, *actions: Action) -> Transition:
     draining = replace(record.enter("DRAINING", at), began=at)
-    return Step(draining.arm("drain", at, settings.drain_timeout), actions)
+    return Transition(draining.arm("drain", at, settings.drain_timeout), actions)
 
 
-def _stored(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
+def _stored(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:
     if not settings.members <= record.done:
-        return Step(record)
+        return Transition(record)
     complete = replace(
         record,
         completed=record.current,
@@ -116,38 +116,38 @@ def _stored(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
         tries=(),
         drains=record.drains.add(record.current, at, at - record.began),
     )
-    return Step(_process(settings, complete, at), (Resume(complete.current),))
+    return Transition(_process(settings, complete, at), (Resume(complete.current),))
 
 
-def _restored(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
+def _restored(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:
     if not settings.members <= record.done:
-        return Step(record)
+        return Transition(record)
     restored = replace(
         record,
         current=record.current + 1,
         resets=record.resets.add(record.completed, at, at - record.began),
     )
-    return Step(_process(settings, restored, at), (Resume(restored.current),))
+    return Transition(_process(settings, restored, at), (Resume(restored.current),))
 
 
-def _requested(settings: RegionSettings, record: RegionRecord, event: ResetRequested, at: float) -> Step:
+def _requested(settings: RegionSettings, record: RegionRecord, event: ResetRequested, at: float) -> Transition:
     if event.force and record.gives_up(at):
         record = record.allow(settings, at)
     if record.state == "STARTED":
-        return Step(replace(record, dirty=True, cause=record.cause or event.cause))
+        return Transition(replace(record, dirty=True, cause=record.cause or event.cause))
     if record.state == "UNHEALTHY" or (record.state == LIMIT and not event.force):
-        return Step(record)
+        return Transition(record)
     if record.state == LIMIT and not event.healthy:
-        return Step(record.enter("UNHEALTHY", at))
+        return Transition(record.enter("UNHEALTHY", at))
     return _reset(settings, replace(record, cause=event.cause), at)
 
 
-def _reset(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
+def _reset(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:
     """Begin a reset, or refuse it if no attempt is left (B3)."""
     if record.gives_up(at):
-        return Step(replace(record.enter(LIMIT, at), dirty=False), (ResetFailed(record.completed),))
+        return Transition(replace(record.enter(LIMIT, at), dirty=False), (ResetFailed(record.completed),))
     begun = replace(record.enter("RESETTING", at).count(at), dirty=False, began=at)
-    return Step(begun.arm("reset", at, settings.reset_timeout), (TriggerReset(record.completed, begun.attempt),))
+    return Transition(begun.arm("reset", at, settings.reset_timeout), (TriggerReset(record.completed, begun.attempt),))
 
 
 def _process(settings: RegionSettings, record: RegionRecord, at: float) -> RegionRecord:

@@ -65,8 +65,8 @@ class RegionRecord:
     max_attempts: int
     """The limit for `attempts`.
 
-    A forced reset raises it until a checkpoint is complete (B3). So does a cause of another kind, whose attempts are
-    counted from its own first one.
+    A forced reset raises it until a checkpoint is complete (B3). A cause of another kind raises it, too, since the
+    attempts of every kind are counted separately.
     """
     state: RegionState = "STARTED"
     current: int = 1

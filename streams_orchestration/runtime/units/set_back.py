@@ -25,7 +25,7 @@ from streams_orchestration.runtime.limits import AHEAD_SECONDS, HOLD_SECONDS
 
 
 def latest(time: float, limit: float) -> float:
-    """Return a time, or the limit if the time is later by more than the clocks of processes may differ."""
+    """Return a time, or `limit` if the time is later than that by more than the clocks of processes may differ."""
     return limit if time > limit + AHEAD_SECONDS else time
 
 
@@ -52,7 +52,10 @@ def host_changes(host: HostRow, now: float) -> dict[str, Any]:
 
 
 def set_right(catalog: Catalog, application: str) -> None:
-    """Move all times of an application that lie in the future, unless this process knows the time too badly."""
+    """Move all times of an application that lie in the future.
+
+    Do nothing if this process does not know the time well.
+    """
     a, h, u, t = tables.application, tables.host, tables.unit, tables.trial
     with catalog.write() as connection:
         now = clock.now()

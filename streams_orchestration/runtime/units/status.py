@@ -44,7 +44,8 @@ class HostStatus:
     storage_failed_at: float | None = None
     """The unix time since which the host does not reach the storage; None if it reaches it."""
     misplaced: tuple[str, ...] = ()
-    """The reasons why the host should not be on its machine, or not together with another host there.
+    """The reasons why the host should not be on its machine, or should not share it with another host of the
+    application.
 
     Each reason is a sentence without a full stop.
     """

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.lineage.progress import ENDS, RUNNING_SECONDS, RunMoment, Sent, Step, due
+from streams_orchestration.runtime.lineage.progress import ENDS, RUNNING_SECONDS, NextStep, RunMoment, Sent, due
 
 
 def moment(state: Any = "RUNNING", *, started: float = 1.0, failure: str | None = None, broken: bool = False,
@@ -14,7 +14,7 @@ def moment(state: Any = "RUNNING", *, started: float = 1.0, failure: str | None 
     return RunMoment(state, started, failure, ("UNHEALTHY" if broken else "RUNNING", 1), {"region-0": epoch}, at)
 
 
-CASES: dict[str, tuple[Sent | None, RunMoment, RunMoment | None, Step | None]] = {
+CASES: dict[str, tuple[Sent | None, RunMoment, RunMoment | None, NextStep | None]] = {
     "it runs": (None, moment(), None, "BEGIN"),
     "it failed before anything was sent": (None, moment(failure="lost"), None, "BEGIN"),
     "it was complete before anything was sent": (None, moment("COMPLETE"), None, "BEGIN"),

@@ -31,7 +31,10 @@ SETTINGS = {
     "spark.network.timeout": "30s",
     "spark.network.timeoutInterval": "2s",
 }
-"""Spark must not repeat a task, since others may have its results already; lost executors are to be noticed soon."""
+"""Settings of every session on a cluster.
+
+No task is retried, since others may have its results; lost executors show soon.
+"""
 
 
 def cluster_settings(

@@ -22,7 +22,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.queries.planner import Planner
 
 SECONDS = 5.0
-"""Seconds since Spark last ran a batch, up to which batches are direct if that batch took no longer.
+"""Batches are direct for this many seconds after Spark last ran a batch, if that batch took no longer than this.
 
 Spark ends workers that got no task from it for a minute.
 """
@@ -54,7 +54,7 @@ class DirectBatches:
         """Run direct batches until Spark has to run one, and return the number of that batch.
 
         Args:
-            batch: the query's current batch according to Spark, which may be lower than that of the catalog.
+            batch: the query's current batch according to Spark, which may be lower than the number in the catalog.
 
         Raises:
             StreamsRuntimeError: the planner failed, or an owner of a task has ended.

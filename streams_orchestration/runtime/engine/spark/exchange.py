@@ -2,7 +2,8 @@
 
 So large data do not pass through the JVM, its shuffle and two more sockets. The file lies in the scratch directory of
 the query, and is removed when its reader has mapped it. It is written during the batch, so no tuple is in memory twice.
-Executors of a cluster need not share a machine, so the process that has made the data holds it there (`held.py`).
+Executors of a cluster need not share a machine, so there, the process that made the data keeps it for the reader
+(`held.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ INLINE_BYTES = 64 << 10
 HELD_BYTES = 1 << 20
 """Bytes of tuples that are kept in memory before they are written to a file."""
 _FILE = b"file:"
-"""Begins a payload that names a file; no Arrow IPC stream begins like this."""
+"""Prefix of a payload that names a file; no Arrow IPC stream begins with it."""
 
 
 class RowSender:

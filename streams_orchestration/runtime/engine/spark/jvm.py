@@ -72,7 +72,7 @@ class Jvm:
 
 
 def _parted(written: bytes) -> tuple[int, int, bytes]:
-    """Return the port, the length of the secret, and the secret."""
+    """Return the port, the length of the secret, and the secret from the bytes of the JVM's connection file."""
     return int.from_bytes(written[:4]), int.from_bytes(written[4:8]), written[8:]
 
 

@@ -21,7 +21,7 @@ from streams_orchestration.runtime.processes import place_for_others
 from streams_orchestration.runtime.storage.in_use import use
 
 PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "3600000"}
-"""Settings with which Spark hardly writes down the position of a query, since the catalog has it."""
+"""Settings that reduce what Spark writes about the position of a query, since the catalog records the position."""
 SLOW_START = "Python worker failed to connect back"
 """Part of Spark's message that a Python process of a source took more than 10 seconds to start, as on a busy machine.
 """
@@ -68,7 +68,7 @@ class ScratchQuery(ABC):
     def busy(self) -> list[int]:
         """Return the pids of the processes that still have tasks of the current batch to run.
 
-        The method only reads files, so it never hangs. On a cluster there are none: a task may wait there for an
+        The method only reads files, so it never hangs. On a cluster the result is empty: a task may wait there for an
         executor that is yet to come, while its owner is idle.
         """
         return [] if self._apart else owner_pids(self._scratch.unanswered())

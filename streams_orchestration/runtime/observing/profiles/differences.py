@@ -24,7 +24,8 @@ from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, 
 from streams_orchestration.runtime.observing.profiles.passage_costs import Passage, fitted, scaled
 
 STEADY = 0.5
-"""Share of the time that a PE must be in batches to be measured from commit to commit instead of by the clock."""
+"""The least share of its time that a PE must spend in batches to be measured from commit to commit, not by the clock.
+"""
 QUERY = "it is a query of Spark's, which does not say what its operators cost; its streams are measured"
 
 

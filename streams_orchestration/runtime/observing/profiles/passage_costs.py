@@ -49,7 +49,7 @@ def fitted(passages: Sequence[Passage]) -> PassageCost | None:
 
 
 def scaled(passages: Sequence[Passage], shape: PassageCost) -> PassageCost | None:
-    """Return a known cost, scaled to the measured total of these streams; None if they carried no tuples."""
+    """Return a known cost, scaled to the measured total of the given streams; None if the streams carried no tuples."""
     expected = math.fsum(shape.of(each.tuples, each.bytes) for each in passages)
     spent = math.fsum(each.seconds for each in passages)
     if expected <= 0 or spent <= 0:

@@ -92,7 +92,7 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path) -> QueryAnalysis:
             last = next((line for line in reversed(lines) if line.strip()), "it has said nothing")
             message = f"Spark could not analyse the queries: {last}. Check that `pyspark` starts"
             raise AnalysisError(message) from error
-    return replace(answer, columns=dict(_of_all(alike, answer)))
+    return replace(answer, columns=dict(_shared_answers(alike, answer)))
 
 
 def _await(child: subprocess.Popen[bytes], directory: Path) -> None:
@@ -145,7 +145,7 @@ def _alike(programs: Iterable[PeProgram]) -> list[list[PeProgram]]:
     return list(alike.values())
 
 
-def _of_all(alike: Iterable[list[PeProgram]], answer: QueryAnalysis) -> Iterator[tuple[int, OperatorColumns]]:
+def _shared_answers(alike: Iterable[list[PeProgram]], answer: QueryAnalysis) -> Iterator[tuple[int, OperatorColumns]]:
     """Yield the column origins of every operator. A group of equal programs shares the answer for its first one."""
     for programs in alike:
         for operators in zip(*(program.operators for program in programs), strict=True):

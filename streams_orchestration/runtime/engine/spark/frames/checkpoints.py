@@ -163,9 +163,10 @@ def watermark_of(checkpoint: Path) -> int | None:
 
 
 def stand_at(checkpoint: Path, batch: int) -> None:
-    """Rewrite a restored checkpoint so that it stands at a batch of the catalog, whatever batch it was stored at.
+    """Rewrite a restored checkpoint so that its query continues after a given batch of the catalog.
 
-    A redeploy, and a start from a savepoint, continue with a higher number. Spark's own batch numbers stay the same.
+    The checkpoint may have been stored at another batch: a redeploy, and a start from a savepoint, continue with a
+    higher number. Spark's own batch numbers stay the same.
 
     Args:
         checkpoint: the checkpoint of a query that does not run; linked files are replaced, not changed.

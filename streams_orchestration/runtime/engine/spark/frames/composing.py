@@ -66,9 +66,9 @@ SETTINGS = {
 }
 """Settings of every session with a checkpoint: the layout of state and the time zone are not stored in a checkpoint.
 
-A batch of Spark's is one of the catalog, so Spark must make no batches of its own. Maintenance also closes the stores
-of queries that have ended, each of which takes 4 MiB of disk, and every reset makes new ones. Code is generated even on
-a host that had no queries when it started.
+Every batch of Spark is a batch of the catalog, so Spark must make no batches of its own. Maintenance also closes the
+stores of queries that have ended, each of which takes 4 MiB of disk, and every reset makes new ones. Spark generates
+code even on a host that had no queries when it started.
 """
 TIME_ZONE = "spark.sql.session.timeZone"
 NO_CLASS = "'JavaPackage' object is not callable"
@@ -230,10 +230,10 @@ class Composition:
                 self.spark.catalog.dropTempView(quoted(name))
 
     def _delay(self, frame: DataFrame, port: int, role: EventTimeRole, parameters: FrameParameters) -> OutputDelay:
-        """Return by how much the results at an output port may be behind the watermark of the input (EV66).
+        """Return the delay of an output port: how far its results may be behind the watermark of the input (EV66).
 
         Raises:
-            UnknownDelayError: it is not known, and an operator downstream uses the watermarks of the port.
+            UnknownDelayError: the delay is not known, and an operator downstream uses the watermarks of the port.
         """
         waits = keeps_results_back(frame)
         if parameters.output_delay is not None:

@@ -103,7 +103,10 @@ class _OperatorTime:
         yield from self.step(timed.watermarks, but=port)
 
     def step(self, steps: Watermarks | None, *, but: int = -1) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Let all ports, or all but one, reach steps of the watermark; yield the tuples that these have passed."""
+        """Pass new watermarks to all ports except `but`.
+
+        Yield the tuples that a watermark has now passed, with ports.
+        """
         for port in self.orders if steps else ():
             if port != but:
                 assert steps is not None
@@ -117,7 +120,10 @@ class _OperatorTime:
 
     @property
     def marker(self) -> int | None:
-        """The microseconds of a row one tick below the watermark; None before the first one, and `END` at the end."""
+        """The event time of a marker row in microseconds: one tick below the watermark.
+
+        None before the first watermark, `END` at the end.
+        """
         value = self.watermark.value
         return value if value is None or value == END else value - 1
 
@@ -138,8 +144,8 @@ class _OperatorTime:
     def load(self, state: State) -> None:
         """Restore what `dump` returned.
 
-        If another plan has other connections, each of them begins with the operator's watermark, but for those that
-        have ended (EV45).
+        If another plan has other connections, each of them begins with the operator's watermark, except connections
+        that have ended (EV45).
         """
         name = self.program.name
         if name not in state:
@@ -244,12 +250,15 @@ class QueryTime:
 
     @property
     def markers(self) -> dict[str, int]:
-        """The microseconds of a row one tick below the watermark, or `END`, for each port with `eventTime`."""
+        """The event time of a marker row for each port with `eventTime`, in microseconds, or `END`.
+
+        It is one tick below the watermark.
+        """
         found = {f"{index}:{port}": each.marker for index, each in self._operators.items() for port in each.orders}
         return {key: marker for key, marker in found.items() if marker is not None}
 
     def _input(self, plan: BatchPlan, each: _OperatorTime, *, ended: bool) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Process the segments and the other watermarks of one operator; yield the tuples that these have passed."""
+        """Process the input of one operator; yield the tuples that its watermark has now passed, with their ports."""
         entries = each.watermark.entries
         connected = plan.position.connected.get(each.program.name)
         if connected is not None and connected != entries.imported:
@@ -266,7 +275,7 @@ class QueryTime:
             yield from each.step(each.watermark.end())
 
     def _reached(self, each: _OperatorTime, delay: OutputDelay) -> int | None:
-        """Return the watermark after the results of a batch; None without any."""
+        """Return the watermark after the results of a batch; None if there is none."""
         value = END if self._ended else each.watermark.value
         if value in (None, END):
             return value if self._ended or not delay.waits else None

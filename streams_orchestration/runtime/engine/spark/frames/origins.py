@@ -42,7 +42,7 @@ DECIDING: Mapping[str, tuple[str, ColumnUse]] = {
 }
 """The plan nodes that decide which rows exist, or their order.
 
-For each kind of node there is the method that returns the deciding expressions, and the use that these make.
+For each kind of node there is the method that returns the deciding expressions, and the kind of use.
 """
 
 
@@ -99,7 +99,7 @@ class _Walk:
         else:
             expressions = list(each(found))
         for expression in expressions:
-            self.influences |= {(port, name, use) for port, name in self._of(expression, seen).inputs}
+            self.influences |= {(port, name, use) for port, name in self._inputs_of(expression, seen).inputs}
 
     def _made(self, node: Any, kind: str, scopes: list[Scope], seen: Scope) -> dict[int, ColumnOrigin]:
         """Return the origin of each output column of a node, by the number of the column."""
@@ -113,14 +113,14 @@ class _Walk:
             ]
             return {number: _union(cells) for number, cells in zip(columns, zip(*rows, strict=True), strict=True)}
         if kind == "Expand":
-            rows = [[self._of(cell, seen) for cell in each(row)] for row in each(node.projections())]
+            rows = [[self._inputs_of(cell, seen) for cell in each(row)] for row in each(node.projections())]
             return {number: _union(cells) for number, cells in zip(columns, zip(*rows, strict=True), strict=True)}
         named = {_id(part): part for part in each(node.expressions()) if kind_of(part) == "Alias"}
-        rest = self._of(node.generator(), seen) if kind == "Generate" else None
+        rest = self._inputs_of(node.generator(), seen) if kind == "Generate" else None
         made: dict[int, ColumnOrigin] = {}
         for number in columns:
             if number in named:
-                made[number] = self._of(named[number], seen)
+                made[number] = self._inputs_of(named[number], seen)
             elif number in seen:
                 made[number] = seen[number]
             else:
@@ -128,14 +128,14 @@ class _Walk:
                 made[number] = rest
         return made
 
-    def _of(self, expression: Any, seen: Scope) -> ColumnOrigin:
+    def _inputs_of(self, expression: Any, seen: Scope) -> ColumnOrigin:
         """Return the input attributes from which an expression is computed; `seen` has those of visible columns."""
         kind = kind_of(expression)
         if kind == "AttributeReference":
             return seen.get(_id(expression), ColumnOrigin())
         if kind == "OuterReference":
-            return self._of(expression.e(), seen)
-        parts = [self._of(child, seen) for child in each(expression.children())]
+            return self._inputs_of(expression.e(), seen)
+        parts = [self._inputs_of(child, seen) for child in each(expression.children())]
         if kind in SUBQUERIES:
             inner = self.scope_of(expression.plan(), seen)
             parts += [inner.get(_id(column), ColumnOrigin()) for column in each(expression.plan().output())]

@@ -34,7 +34,7 @@ class OutputDelay:
     """The time by which results may be behind the watermark; None if it is unknown."""
 
     def behind(self, other: OutputDelay) -> OutputDelay:
-        """Return the delay of results that have passed this node after another one."""
+        """Return the total delay of results that pass another node and then this one."""
         assert self.microseconds is not None
         assert other.microseconds is not None
         return OutputDelay(self.waits or other.waits, self.microseconds + other.microseconds)
@@ -148,7 +148,7 @@ def _check_groups(aggregate: Any) -> None:
     """Check that the event time of a group's results is known from the window or the time that it is grouped by.
 
     Raises:
-        UnknownDelayError: it is not.
+        UnknownDelayError: the event time is not known.
     """
     groups = [
         part for part in each(aggregate.groupingExpressions()) if kind_of(part) in ("AttributeReference", "Alias")

@@ -72,7 +72,7 @@ class FramePlanner(Planner):
         self._remembers = len(self._watermarked) > 1
         """True if the catalog keeps the watermarks of several inputs, since Spark keeps only the lowest."""
         self._stands = -1
-        """The number of the batch that Spark's checkpoint stands at."""
+        """The catalog's number of the last batch in Spark's checkpoint."""
         self._brought_back = False
         """True once Spark was given the event times of all inputs again, after the query began."""
         self._notes = ProgressNote(self.scratch.path)

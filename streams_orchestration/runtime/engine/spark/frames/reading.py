@@ -43,7 +43,7 @@ def is_small(planned: PortBatch, attributes: str) -> bool:
 
 
 def shares(planned: PortBatch, *, marked: bool, whole: bool) -> list[bytes]:
-    """Return the share of each task in a port's batch, as JSON.
+    """Divide a port's batch among tasks, and return the share of each task as JSON.
 
     Args:
         planned: the batch.

@@ -66,8 +66,7 @@ class PortReader(_SimpleStreamReaderWrapper):
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
         """Return the number of the next batch, or of the last one if no batch is planned.
 
-        The reader that plans commits the last batch first, and waits for work. Other readers only look what it has
-        planned.
+        The reader that plans commits the last batch first, and waits for work. Other readers only read its plan.
         """
         batch, planner = start["batch"], self._planner
         if planner is not None:
