@@ -292,7 +292,10 @@ class Application(Declarations):
         raise KeyError(message)
 
     def _is_sink(self, node: DraftNode) -> bool:
-        """Return True if an invocation that names no outputs has none, instead of one stream of its own name."""
+        """Return True if an invocation without named outputs has no output.
+
+        False if it has one, which takes its name.
+        """
         if not isinstance(node.operator, str):
             return not node.operator.outputs
         if node.operator in self._operators:

@@ -89,7 +89,10 @@ class Column:
         return _apply("*", other, self)
 
     def __truediv__(self, other: Value) -> Column:
-        """Return the quotient: a double of whole numbers, a decimal of decimals; `functions.div` gives a whole one."""
+        """Return the quotient: a double for whole numbers, a decimal for decimals.
+
+        `functions.div` gives a whole number.
+        """
         return _apply("/", self, other)
 
     def __rtruediv__(self, other: Value) -> Column:
@@ -293,8 +296,9 @@ def when(condition: Value, value: Value) -> When:
 def lit(value: Value) -> Column:
     """Return a value of Python as an expression.
 
-    A float is a double, a Decimal a decimal, a datetime with a zone a timestamp, one without a `timestamp_ntz`, a
-    timedelta an interval; None is NULL. A reference to a submission-time value is a number or a condition.
+    A float is a double, a Decimal a decimal, a datetime with a zone a timestamp, a datetime without a zone a
+    `timestamp_ntz`, a timedelta an interval; None is NULL. A reference to a submission-time value is a number or a
+    condition.
     """
     return Column(tree_of(value))
 

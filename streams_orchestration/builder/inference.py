@@ -23,7 +23,7 @@ from streams_orchestration.operators.standard import STANDARD
 
 Expression = str | Column
 REFERENCE = "${"
-"""Prefix of a reference to a submission-time value; the type of a text with one is not known yet."""
+"""Prefix of a reference to a submission-time value; the type of a text that contains a reference is not known yet."""
 
 
 def selected(

@@ -267,7 +267,7 @@ class Stream(Invoked):
     ) -> Stream:  # fmt: skip
         """Return pairs of a tuple of either stream and an earlier one that is still in the other stream's window.
 
-        With `within`, a pair is of tuples at most that many seconds of event time apart. `operators.Join` has the
+        With `within`, the tuples of a pair are at most that many seconds of event time apart. `operators.Join` has the
         parameters.
         """
         return self.apply(op.Join(window=window, **parameters), other, schema=schema, name=name, uid=uid)

@@ -1,6 +1,7 @@
 """Running an application on a few tuples in this process, for unit tests.
 
-Spark starts only for an application that has Spark queries. All such applications of the process share one session.
+Spark starts only for an application that has Spark queries. All applications of the process with Spark queries share
+one session.
 """
 
 from __future__ import annotations

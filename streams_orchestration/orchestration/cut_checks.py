@@ -50,7 +50,7 @@ class Judgement:
     ages: dict[str, float] = field(default_factory=dict[str, float])
     """Region -> seconds since its last cut."""
     note: str = ""
-    """The reason why there is nothing to check; empty if there is something."""
+    """The reason why there is nothing to check; empty if there is something to check."""
 
     @property
     def outcome(self) -> str:

@@ -42,7 +42,7 @@ class Memory:
     owed: dict[str, OwedRun] = field(default_factory=dict[str, OwedRun])
     """Unit -> the run that is still to be requested for its last reset."""
     mark: str = ""
-    """The mark of the application's pulse at that look; another mark is news."""
+    """The mark of the application's pulse at the last look; a pulse with another mark is news."""
     looked_at: float = 0.0
     remark: str = ""
     """The reason why no reset is due; empty if nothing has failed."""

@@ -255,7 +255,10 @@ class OperatorFailure:
 
     @property
     def kind(self) -> str:
-        """The text of `code`. Failures with the same kind count as having the same cause."""
+        """The kind of the failure as text: operator, type of exception, file and line.
+
+        Failures of one kind count as having the same cause.
+        """
         return " ".join(map(str, self.code))
 
     def __str__(self) -> str:

@@ -35,7 +35,7 @@ class _Kept:
         self.watched = self.taken = False
 
     def leave(self) -> None:
-        """Close all these descriptors in a process that was just forked."""
+        """Close the registered descriptors in a process that was just forked."""
         numbers = [number for number, inode in _sockets() if inode in self.sockets] if self.sockets else []
         for each in list(self.objects):
             with contextlib.suppress(OSError, ValueError):  # it is closed

@@ -18,7 +18,7 @@ from streams_orchestration.runtime.log_rotation import LOG_BYTES, open_log, rota
 TAIL_BYTES = 256 * 1024
 """The most bytes that are read from the end of a log."""
 _NAME = re.compile(r"(host|pe)-\d+")
-"""Matches the name of a log, which is that of its file without the suffix."""
+"""Matches the name of a log, which is the name of its file without the suffix."""
 OPERATORS = "streams.task"
 """The name of the logger of all operators of a PE; the name of an operator's own follows it."""
 _AGAIN_SECONDS = 5.0

@@ -51,7 +51,8 @@ _turns = world.Local()
 def has_turn() -> bool:
     """Return True if this thread is in a write transaction, which makes the writers of all applications wait.
 
-    Such a transaction must start no process and touch no file; that is done before or after it. Tests check this.
+    Such a transaction must start no process and touch no file; such work is done before or after the transaction. Tests
+    check this.
     """
     return getattr(_turns, "held", False)
 

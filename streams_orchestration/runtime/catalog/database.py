@@ -73,7 +73,7 @@ class Database(ABC):
         A `read` transaction sees one consistent state until its end. What a `write` transaction reads stays true until
         it commits, since writers take turns. A `unit` transaction gives the same guarantee for the rows of one unit
         only, and excludes only `write` and other writers of that unit, where the database can do so. A `note` is one
-        statement, which does not wait for its turn where the database permits that. `create` also excludes other
+        statement, which does not wait for other writers if the database can do so. `create` also excludes other
         writers, and needs no table.
 
         Args:

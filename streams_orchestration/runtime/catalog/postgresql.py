@@ -145,7 +145,7 @@ class PostgresqlDatabase(Database):
 
     @contextmanager
     def together(self, connection: Connection) -> Generator[None]:
-        """Send the statements of the block in the driver's pipeline; raise its errors as those of SQLAlchemy."""
+        """Send the statements of the block in the driver's pipeline; convert the driver's errors to SQLAlchemy's."""
         from psycopg import Error
 
         driver: Any = connection.connection.dbapi_connection
@@ -175,7 +175,10 @@ class PostgresqlDatabase(Database):
         return error.connection_invalidated or code.startswith(("08", "57P"))
 
     def refusal(self, error: DBAPIError) -> CatalogError:
-        """Return the catalog error for the SQLSTATE of an error; without one the server could not be reached."""
+        """Return the catalog error for the SQLSTATE of an error.
+
+        An error without a SQLSTATE means that the server could not be reached.
+        """
         code, reason = getattr(error.orig, "sqlstate", None) or "", reason_of(error)
         if code == LOCK:
             return CatalogBusyError(self.name, self._busy_seconds, "in pg_locks and pg_stat_activity")
@@ -225,7 +228,10 @@ class NotificationBell(DescriptorBell):
 
 
 class AdvisoryLock(SharedLock):
-    """An advisory lock on a number, with a connection of its own; the server releases the lock when that ends."""
+    """An advisory lock on a number, with a connection of its own.
+
+    The server releases the lock when the connection ends.
+    """
 
     def __init__(self, database: PostgresqlDatabase, number: int, holder: str) -> None:
         self.place = database.name

@@ -85,7 +85,10 @@ class Host:
         """Pid and start time of each other live host of the application on this machine."""
         self.observed = 0.0
         self.surveyed = -math.inf
-        """The monotonic time of the last look at all units; `observed` is that of the last look at its own."""
+        """The monotonic time of the last look at all units.
+
+        `observed` is the time of the last look at the host's own units.
+        """
         self.began = clock.now()
         row = self.outage.through(self.presence.join)
         self.start_up = StartUp(row.launched_at, row.asked_at)
@@ -344,7 +347,7 @@ class Host:
             return connection.execute(unfinished).first() is None
 
     def _quiesce(self) -> None:
-        """Wait up to `QUIET_SECONDS` for the batches under way; no new ones begin in a stopped application."""
+        """Wait up to `QUIET_SECONDS` for the batches under way; no new batches begin in a stopped application."""
         self.receivers.stop()
         until = world.monotonic() + QUIET_SECONDS
         while world.monotonic() < until and not self.queries.idle:

@@ -80,7 +80,7 @@ class Receiver:
             await asyncio.wait([self._task], timeout=1.0)
 
     def trim(self, needed: Needed) -> None:
-        """Remove the journal's messages before the needed one."""
+        """Remove the messages of the journal that precede the first needed one."""
         journal = self.journal
         if journal is not None and journal.files.id == needed.journal:
             journal.trim(needed.number)

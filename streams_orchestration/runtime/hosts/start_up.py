@@ -26,7 +26,7 @@ class StartUp:
         self._at = max(at, self._at)
 
     def committed(self, at: float, processes: Iterable[ProcessIdentity]) -> None:
-        """End the phase of the first batch at its commit, and that of the workers when the first worker has started."""
+        """End the phase `first batch` at its commit, and the phase `workers` at the start of the first worker."""
         up = [process.started for process in processes if WORKERS in process.command]
         if up and self._at < min(up) < at:
             self.reached("workers", min(up))

@@ -74,7 +74,7 @@ class ReaderMetrics:
     """Segments that the producer has committed, and that no committed batch of the reader has consumed."""
     lag_tuples: int
     lag_seconds: float
-    """Age of the oldest of these segments; 0 without any."""
+    """Age in seconds of the oldest of the `lag_segments`; 0 if there are none."""
 
 
 @dataclass(frozen=True, slots=True)

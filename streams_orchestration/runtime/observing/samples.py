@@ -62,13 +62,13 @@ class Sample:
     rows: tuple[tuple[str | None, ...], ...]
     """Texts of values, cut to `LONGEST_TEXT` characters; None for null."""
     tuples: int
-    """Number of tuples in that batch."""
+    """Number of tuples in the sampled batch."""
     pe: int
-    """PE that wrote the batch."""
+    """PE that wrote the sampled batch."""
     batch: int
     epoch: int
     written_at: float
-    """Unix seconds of its commit."""
+    """Unix seconds of the commit of the sampled batch."""
 
 
 def read_sample(home: Home, application: str, compilation: Compilation, stream: str) -> Sample:

@@ -44,7 +44,7 @@ class Snapshot:
     disk_free: int
     """Free bytes on the file system of the state directory."""
     disk_size: int
-    """Size of that file system in bytes."""
+    """Size in bytes of the file system of the state directory."""
 
 
 def read_snapshot(home: Home, application: str | None = None) -> Snapshot:

@@ -20,7 +20,7 @@ class Share:
 
     total: int
     least: int
-    """The least number in one task, among the tasks that have any."""
+    """The least number of operators or channels in one task, among the tasks that have any."""
     most: int
 
 

@@ -1,4 +1,4 @@
-"""The drift of sources: one that is too far ahead of its event-time graph is not read (EV65).
+"""The drift of sources: a source that is too far ahead of its event-time graph is not read (EV65).
 
 Each commit has the watermarks of the sources in graphs with a `maxDrift`. A planner compares those of its own sources
 with those of their graphs. The slowest source of a graph never waits, so a graph always goes on.
@@ -14,7 +14,7 @@ from streams_orchestration.runtime.catalog.rows import StoredPosition
 
 
 def counted_clocks(clocks: Mapping[str, int], passed: Collection[str]) -> dict[str, int]:
-    """Return the watermarks of the sources for which others wait: neither idle ones nor those without further input.
+    """Return the watermarks of the sources for which others wait, without idle sources and those without more input.
 
     Args:
         clocks: the watermarks of sources, as in `Position`.

@@ -30,7 +30,7 @@ class StreamView:
     producer_epoch: int
     """The open epoch of the producer; all lower epochs are closed."""
     ended: bool
-    """True if the producer has made its final commit, so that nothing comes after these segments."""
+    """True if the producer has made its final commit, so that nothing comes after `segments`."""
     batches: tuple[int, ...] = ()
     """For an uncommitted stream, the number of the producer's batch of each segment; batches are read as a whole."""
 
@@ -58,7 +58,7 @@ class PeView:
     imported: tuple[InputStream, ...] = ()
     """The streams of other applications to which the PE's Imports are connected now."""
     waits: bool = False
-    """True if the unit goes back to its cut, so that work until then would be discarded."""
+    """True if the unit is to return to its cut, so that work until then would be discarded."""
     draining: frozenset[str] | None = None
     """The streams from outside that the PE still reads while its unit is drained for another plan; None if it is not.
 
@@ -229,7 +229,10 @@ def _next(view: PeView, stream: InputStream, taken: int) -> int:
 
 
 def _readable(view: PeView, stream: InputStream) -> tuple[Segment, ...]:
-    """Return the segments that may be read. Of a stream of the PE's own region, these are those of the open epoch."""
+    """Return the segments that may be read.
+
+    In a stream of the PE's own region, these are the segments of the open epoch.
+    """
     shown = view.streams[stream.stream].segments
     return tuple(segment for _, epoch, segment in shown if stream.foreign or epoch == view.epoch)
 

@@ -36,7 +36,10 @@ class Launched:
     apart: bool = False
     """True if tasks need not be on one machine; then they exchange nothing through files."""
     hang_limit: int = 0
-    """Seconds without progress of a task after which its process ends itself; 0 if the host ends such processes."""
+    """Seconds without progress of a task after which its process ends itself.
+
+    0 if the host ends processes that hang.
+    """
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class GivenUp:
     permanent: bool
     """True if the same input would fail again."""
     failure: OperatorFailure | None
-    """The failure of the operator that is the cause; None if none is."""
+    """The failure of the operator that is the cause; None if the cause is not an operator."""
     outside: bool = False
     """True if the cause is outside of the application."""
 

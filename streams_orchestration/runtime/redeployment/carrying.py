@@ -38,9 +38,9 @@ class CommonCut:
     """States and offsets of the units that change, at their common cut."""
 
     epoch: int = 0
-    """The highest complete epoch of these units, and of units that earlier redeploys have replaced."""
+    """The highest complete epoch of the changing units, and of units that earlier redeploys have replaced."""
     batch: int = -1
-    """The highest batch of these units' PEs, and of PEs that earlier redeploys have replaced."""
+    """The highest batch of the changing units' PEs, and of PEs that earlier redeploys have replaced."""
     generation: int = 0
     """The highest generation of all units, and of units that earlier redeploys have replaced."""
     inputs: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])

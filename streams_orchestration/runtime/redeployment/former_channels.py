@@ -16,7 +16,7 @@ from streams_orchestration.runtime.tasks.floors import FLOORS, Floors, states_in
 from streams_orchestration.runtime.tasks.instances import OF_RUNTIME, WATERMARK
 
 _NONE = Floors((IDLE,), (0,), ())
-"""The floors of a state without any: one old channel, which had no watermark."""
+"""The floors of a state that has none: a single old channel without a watermark."""
 
 
 class StateRefusedError(StreamsRuntimeError):

@@ -22,7 +22,7 @@ class Measured:
     """Measurements of an application, in seconds."""
 
     pause: float | None = None
-    """Pause of its last redeploy; None if that was reverted, or there was none."""
+    """Pause of its last redeploy; None if it was never redeployed, or the redeploy was reverted."""
     batch: float = 0.0
     """Average duration of a micro-batch of the slowest changing PE."""
     starts: tuple[Mapping[str, float], ...] = ()
@@ -30,7 +30,9 @@ class Measured:
 
 
 def predicted_pause(measured: Measured, *, new_host: bool) -> float | None:
-    """Return the seconds from the last commit before a redeploy to the first one after it; None without measurements.
+    """Return the predicted seconds between the last commit before a redeploy and the first commit after it.
+
+    None without measurements.
 
     On running hosts, this is the pause of the last redeploy, or otherwise the longest start of queries up to the first
     batch. If a new host is needed, it is at least the longest start of a host.

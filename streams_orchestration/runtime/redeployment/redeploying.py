@@ -209,7 +209,10 @@ class PlanChange:
             remove_files(self.catalog.store, carrier.written)
 
     def _try_switch(self, within: float) -> list[str] | None:
-        """Switch if the changed units are drained; return None if not, or if one committed a batch meanwhile."""
+        """Switch if the changed units are drained.
+
+        Return None if they are not, or if a unit committed a batch meanwhile.
+        """
         if drain(self.catalog, self.application, self.programs, self.redeployment.ending, 0.0):
             return None
         try:

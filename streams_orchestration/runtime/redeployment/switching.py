@@ -1,8 +1,8 @@
 """Switching: a new plan replaces the deployed one in one transaction, at a cut of the units that change.
 
 Every PE of these units begins with a boundary commit, which names the states and positions that it continues from. The
-batch and epoch of that commit are higher than all earlier ones, so that names of files, marks of sinks and versions of
-states only grow. Unchanged units are not touched.
+boundary commit has a higher batch and epoch than all earlier commits, so that names of files, marks of sinks and
+versions of states only grow. Unchanged units are not touched.
 """
 
 from __future__ import annotations

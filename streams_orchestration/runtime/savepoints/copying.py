@@ -33,7 +33,7 @@ class Copied:
     manifest: Manifest
     place: SavepointPlace
     new: bool = True
-    """False if the savepoint was in that place already."""
+    """False if the target already had this savepoint, so that nothing was copied."""
 
 
 def export_savepoint(home: Home, reference: str, directory: Path) -> Copied:

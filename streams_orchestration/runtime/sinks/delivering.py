@@ -40,10 +40,10 @@ class Deliverer:
         self._open = False
 
     marks = False
-    """False, since such a sink marks no complete directories and so has nothing to do without outputs."""
+    """False, since a delivering sink marks no complete directories, and so has nothing to do without outputs."""
 
     def ready(self, rows: Sequence[DueOutput]) -> bool:
-        """Return True if one of these outputs of the sink, which `publishing.due` returns, can be delivered."""
+        """Return True if one of the given outputs of the sink, which `publishing.due` returned, can be delivered."""
         return bool(rows)
 
     def load(self) -> None:

@@ -1,7 +1,8 @@
 """Directories of sinks that are complete by the watermark, and their marks (EV67).
 
-A directory enters the catalog when a file of it gets its final name, in that transaction. Only files of complete epochs
-get one, so no reset takes the entry back. The directory is marked when three things hold in one look at the catalog:
+A directory enters the catalog when a file of it gets its final name, in the same transaction. Only files of complete
+epochs get final names, so no reset undoes the entry. The directory is marked when three things hold in one look at the
+catalog:
 
 1. The watermark of every channel of the sink, at its last visible epoch, has reached the directory's deadline.
 2. No file of these epochs waits to become visible in the directory.
@@ -34,12 +35,12 @@ _c, _d, _f, _p, _s, _u = (
 
 
 class _Reached(NamedTuple):
-    """The progress of one channel of a sink that others can see."""
+    """The progress of one channel of a sink, up to its last visible epoch."""
 
     epoch: int
     """The last visible epoch."""
     watermark: int | None
-    """The watermark at the end of that epoch in microseconds; None without one, `END` if the streams have ended."""
+    """The watermark at the end of `epoch` in microseconds; None if there is none, `END` if the streams have ended."""
 
 
 class SinkDirectories:

@@ -76,7 +76,7 @@ class Gatherer:
         return self._directories.marks
 
     def ready(self, rows: Sequence[DueOutput]) -> bool:
-        """Return True if there is something to do for these outputs of the sink, which `publishing.due` returns."""
+        """Return True if there is something to do for these outputs, which `publishing.due` returned for the sink."""
         unnamed, named = _divided(rows)
         self._look(unnamed)
         full = bool(named) or any(len(group) >= MANY or self._leading(group) for group in self._groups(unnamed))
@@ -293,8 +293,9 @@ class Gatherer:
     def _sweep(self, unit: str) -> None:
         """Remove merged files that the catalog does not name, since a process died before they replaced others.
 
-        They are listed first. Then a transaction reads which are named; from there on no other process may name one of
-        them (`_may_name`), so the others are removed. Files that another process merges later are not in the list.
+        The merged files are listed first. Then a transaction reads which are named; from there on no other process may
+        name one of them (`_may_name`), so the others are removed. Files that another process merges later are not in
+        the list.
         """
         f, s, store, token = tables.sink_file, tables.sink, self._store, world.new_id()
         pattern, pending_of_sink = f"{MERGED}-{self._channel}-*", self.sink.pending()

@@ -127,7 +127,7 @@ def waits(catalog: Catalog, application: str, pending: str) -> bool:
 
 
 def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple[int, OutputError | None]:
-    """Publish files of one sink until one fails, and record which are visible."""
+    """Publish files of one sink until one fails, and record which of them are visible."""
     done: list[DueOutput] = []
     error: OutputError | None = None
     for row in rows:

@@ -32,7 +32,7 @@ class SinkStatus:
     files: int
     """The number of visible files, or of delivered epochs."""
     rows: int
-    """Number of rows in these files."""
+    """Number of rows in the visible files or deliveries."""
     kind: str = "FileSink"
     place: str = ""
     """The directory, or a description of the target."""
@@ -176,7 +176,7 @@ def record_success(catalog: Catalog, application: str, operator: str) -> None:
 def late_outputs(connection: Connection, application: str, pe: int, completed: int) -> int:
     """Return the largest number of complete epochs that could be visible and are not, over the sinks of a PE.
 
-    For a sink that shows uncommitted batches, these count in place of epochs.
+    For a sink that shows uncommitted batches, batches count in place of epochs.
 
     Args:
         connection: the connection of a transaction.

@@ -67,7 +67,7 @@ def round_robin_channels(count: int, position: int, width: int) -> np.ndarray:
 
 
 def _number(channels: np.ndarray, width: int) -> np.ndarray:
-    """Return channels as 16-bit numbers if possible, since those are sorted faster."""
+    """Return channels as 16-bit numbers if possible, since 16-bit numbers are sorted faster."""
     return channels.astype(np.uint16 if width <= 1 << 16 else np.int64)
 
 

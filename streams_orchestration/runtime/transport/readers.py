@@ -260,7 +260,10 @@ def _last_epoch(connection: Connection, application: str, stream: str, end: int)
 
 
 def exporters_done(connection: Connection, application: str) -> Iterable[str]:
-    """Return the completed applications from which this one imports; they collect no garbage themselves any more."""
+    """Return the completed applications from which this one imports.
+
+    A completed application collects no garbage any more.
+    """
     c, a = tables.stream_connection, tables.application
     return connection.scalars(
         select(a.c.name)

@@ -35,9 +35,9 @@ class Times:
     sequence: int = -1
     """Sequence id of the last completed drain or reset; -1 before the first."""
     at: float | None = None
-    """The time when that was complete, in unix seconds; None before the first."""
+    """The time when the last drain or reset was complete, in unix seconds; None before the first one."""
     seconds: tuple[float, ...] = ()
-    """The durations of the last ones in seconds, the newest last; at most ten."""
+    """The durations of the last drains or resets in seconds, at most ten, the newest last."""
 
     @property
     def average(self) -> float | None:
@@ -82,7 +82,7 @@ class RegionRecord:
     deadline: float | None = None
     """Unix seconds at which the timer fires; None without a timer."""
     number: int = 0
-    """Number of the timer: every new timer has a new number, so an older one that fires is recognized (B6)."""
+    """Number of the timer: every new timer has a new number, so an older timer that fires is recognized (B6)."""
     since: float = 0.0
     """The time at which the region entered its state."""
     began: float = 0.0

@@ -12,9 +12,9 @@ from typing import Any
 from streams_orchestration.runtime.errors import OperatorFailure
 
 WINDOW_SECONDS = 600.0
-"""Seconds for which a failure counts as one of the same code."""
+"""Seconds for which failures of the same code are counted together."""
 MOST_TIMES = 16
-"""The most times that are kept; more would not make a pause longer."""
+"""The most failure times that are kept; more times would not make a pause longer."""
 
 
 @dataclass(frozen=True, slots=True)

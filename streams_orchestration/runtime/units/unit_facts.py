@@ -35,7 +35,7 @@ class UnitMember:
 
     id: int
     epoch: int
-    """The open epoch of the PE, which has closed all lower ones."""
+    """The open epoch of the PE, which has closed all lower epochs."""
     final: bool
     runs: bool
     """True if it was seen to run in the unit's generation."""

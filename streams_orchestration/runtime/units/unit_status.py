@@ -35,7 +35,7 @@ class UnitEvent:
     kind: EventKind
     generation: int
     epoch: int
-    """The last complete epoch at that time."""
+    """The last complete epoch at the time of the event."""
     attempts: int
     seconds: float | None = None
     """The seconds that the reset took; for `unhealthy`, the seconds for which the failure went unnoticed."""
@@ -125,11 +125,14 @@ class UnitStatus:
     restart_pause: float = DEFAULT_RESTART.pause
     """The longest pause between two resets for a cause outside of the application, in seconds."""
     shown_epoch: int | None = None
-    """The last epoch that others see while a redeploy is on trial; None if they see all complete epochs."""
+    """The last epoch visible outside of the application while a redeploy is on trial.
+
+    None if all complete epochs are visible.
+    """
 
     @property
     def shown(self) -> int:
-        """The last epoch that is visible to others."""
+        """The last epoch whose results are visible outside of the application."""
         return self.completed_epoch if self.shown_epoch is None else self.shown_epoch
 
     def tried(self, kind: str) -> int:
@@ -181,7 +184,7 @@ class RecentResets:
     seconds: float
     """The seconds since the first of the resets."""
     cause: str
-    """The cause of the last one."""
+    """The cause of the last reset."""
 
     def __str__(self) -> str:
         span = f"{self.seconds / 60:.0f} min" if self.seconds >= 90 else f"{self.seconds:.0f} s"

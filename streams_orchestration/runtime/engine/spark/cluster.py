@@ -33,7 +33,7 @@ SETTINGS = {
 }
 """Settings of every session on a cluster.
 
-No task is retried, since others may have its results; lost executors show soon.
+No task is retried, since other processes may have its results already; lost executors are noticed early.
 """
 
 

@@ -31,7 +31,7 @@ class Taking:
 class HeldPayloads:
     """The payloads that this process holds.
 
-    Of each task, only those of its last batch are kept, as no others are read.
+    Only the payloads of each task's last batch are kept, since earlier ones are not read any more.
 
     Args:
         address: returns the address of this process as an owner.

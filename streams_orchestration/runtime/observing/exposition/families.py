@@ -66,7 +66,7 @@ def _states(union: object) -> tuple[str, ...]:
 
 
 def _known(name: str) -> Callable[[OperatorMetrics], float | None]:
-    """Return a function from an operator to its value of a metric of the SDK; None if it has no such metric."""
+    """Return a function that gets an operator's value of a metric of the SDK; None if it has no such metric."""
     return lambda operator: next((metric.value for metric in operator.custom if is_known(metric, name)), None)
 
 

@@ -40,7 +40,7 @@ MOST_SERIES = 1_000_000
 
 
 class SnapshotSender:
-    """The sender of one snapshot after the other. The SDK keeps state that backends need across snapshots."""
+    """The sender of snapshots, one after another. The SDK keeps state that backends need across snapshots."""
 
     def __init__(self, home: Home, exporter: MetricExporter | None = None) -> None:
         """Create the instruments; `exporter` replaces the default exporter, which uses OTLP."""

@@ -30,10 +30,14 @@ _VERSION = re.compile(r"(state/.+)/(\d+)(_[^/.]+)?\.(delta|snapshot|zip|changelo
 _METADATA = re.compile(r"state/.+/_metadata/v2/(\d+)")
 _SCHEMA = re.compile(r'file:[^"]*/(state/\d+/_stateSchema/)')
 _LOG_HEAD = 2
-"""The number of lines before those of the sources in an entry of the log of offsets: the version and Spark's metadata.
+"""The number of header lines in an entry of Spark's log of offsets: the version and Spark's metadata.
+
+The sources follow.
 """
 _SNAPSHOTS = 2
-"""The number of full snapshots that are kept of each state store, since the newest may be of a failed attempt."""
+"""The number of full snapshots that are kept of each state store, since a failed attempt may have written the newest
+one.
+"""
 _MEND = "bring it back from a copy, or start anew with --fresh"
 
 

@@ -31,7 +31,10 @@ class PortBatch:
     filters: dict[str, str] = field(default_factory=dict[str, str])
     """The name of a stream -> the condition that its tuples must meet."""
     marker: int | None = None
-    """Event time, in microseconds since 1970, of a row that only advances the watermark; None without one."""
+    """Event time, in microseconds since 1970, of a row that only advances the watermark.
+
+    None if the batch has no such row.
+    """
 
 
 @dataclass(frozen=True, slots=True)

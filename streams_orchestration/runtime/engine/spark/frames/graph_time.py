@@ -133,7 +133,7 @@ class _OperatorTime:
         return self.watermark.holder.kind == "idle" and not self.waiting
 
     def dump(self) -> State:
-        """Return the state, with names that start with that of the operator."""
+        """Return the state by name; each name begins with the name of the operator."""
         name = self.program.name
         sent = {str(port): [each.value, each.idle] for port, each in self.sent.items()}
         state: dict[str, Any] = {name: {"watermark": self.watermark.dump(), "sent": sent}}
@@ -166,7 +166,7 @@ class _OperatorTime:
 
 
 def _looks_at_time(program: OperatorProgram) -> bool:
-    """Return True if an operator takes the watermark of an event-time graph, or its results have one."""
+    """Return True if an operator takes the watermark of an event-time graph, or its results have a watermark."""
     role = program.event_time
     return role is not None and (bool(role.outputs) or EVENT_TIME in frame_parameters(program).watermarks.values())
 

@@ -129,7 +129,10 @@ class _Walk:
         return made
 
     def _inputs_of(self, expression: Any, seen: Scope) -> ColumnOrigin:
-        """Return the input attributes from which an expression is computed; `seen` has those of visible columns."""
+        """Return the input attributes from which an expression is computed.
+
+        `seen` has the input attributes of visible columns.
+        """
         kind = kind_of(expression)
         if kind == "AttributeReference":
             return seen.get(_id(expression), ColumnOrigin())

@@ -121,7 +121,10 @@ class FramePlanner(Planner):
             raise
 
     def _plan(self, view: PeView, plan: BatchPlan | None) -> BatchPlan | None:
-        """Return the batch to run; the last epoch gets one more batch, which closes all windows, before its last."""
+        """Return the batch to run.
+
+        In the last epoch, a batch that closes all windows is inserted before the last batch.
+        """
         if view.batch != self._stands:
             message = (
                 f"PE {self.scratch.launched.program.pe}: the checkpoint of Spark is at batch {self._stands}, "
@@ -181,7 +184,7 @@ class FramePlanner(Planner):
 
     @property
     def _waits(self) -> bool:
-        """True if results may come with the batch after the one that advances Spark's watermark."""
+        """True if results may come one batch after the batch that advances Spark's watermark."""
         return any(delay.waits for delay in self._record.delays().values())
 
     def _times(self, plan: BatchPlan) -> dict[str, int]:

@@ -30,7 +30,7 @@ TEXT_LIMIT = 120
 
 
 def require_local(program: PeProgram, *, elsewhere: bool) -> None:
-    """Refuse executors on other machines, on which such queries are not known to be safe.
+    """Refuse executors on other machines, on which dataframe queries are not known to be safe.
 
     Raises:
         OperatorError: the tasks of the host run in executors of a cluster.
@@ -71,7 +71,7 @@ class FrameQuery(SparkQuery):
             self.log.error("%s", self.error)
 
     def failure(self) -> StreamsRuntimeError | None:
-        """Return the error that ended the query, or None while it runs; in that case also note its progress."""
+        """Return the error that ended the query. While the query runs, note its progress and return None."""
         if self._query is None:
             return self.error
         failure = super().failure()

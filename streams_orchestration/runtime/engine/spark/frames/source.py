@@ -47,7 +47,7 @@ class PortReader(_SimpleStreamReaderWrapper):
     """A reader of a query's port. The first one that Spark calls plans and commits; `read` runs in Spark's workers.
 
     Spark takes the rows of a batch from `getCache` together with its one partition, if the rows are few. If Spark loses
-    them, it reads the partition.
+    these rows, it reads the partition.
     """
 
     def __init__(self, options: dict[str, str]) -> None:

@@ -36,7 +36,7 @@ class QueryOutlet:
 
     @property
     def column(self) -> str:
-        """The column with the port's rows, if a query has several such ports."""
+        """The column with the port's rows, if the rows of several ports leave the query."""
         return f"_{self.operator}_{self.port}"
 
 
