@@ -19,10 +19,12 @@ from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.event_time.clock import Clock
+from streams_orchestration.operators.function import operator
 from streams_orchestration.operators.standard.aggregate import Aggregate
 from streams_orchestration.operators.standard.filter import Filter
 from streams_orchestration.operators.standard.functor import Functor
 from streams_orchestration.operators.standard.split import Split
+from streams_orchestration.operators.standard.union import Union
 from streams_orchestration.operators.testing import OperatorHarness
 
 SCHEMA = "at timestamp, k string, v bigint"
@@ -32,6 +34,22 @@ PANES = OUTPUT | {"at": "paneTime()"}
 BATCH = 10_000
 RATE, KEYS = 5_000, 200
 """The tuples in a second of event time, and the number of their keys."""
+
+
+@operator
+def selected(batch: TupleBatch) -> TupleBatch:
+    """Returns a part of its tuples."""
+    return batch.filter(batch.column("v") >= 500)
+
+
+PASSING: list[tuple[type[Operator], int, dict[str, Any]]] = [
+    (Filter, 1, {"filter": "v >= 500"}),
+    (Functor, 1, {"output": {"v": "v + 1"}}),
+    (Split, 2, {"index": "v"}),
+    (Union, 1, {}),
+    (selected, 1, {}),
+]
+"""Operators that pass watermarks on, with the number of their output ports and their parameters."""
 
 
 def tuples(count: int, *, shuffled: bool) -> pa.RecordBatch:
@@ -100,11 +118,13 @@ def rows(*, quick: bool) -> list[Row]:
     gap = SECOND // 10
     in_order, out_of_order = batches(ordered, gap, 0), batches(shuffled, gap, LAG)
     interval = "timeInterval, intervalDuration(10.0)"
-    marked_filter, bare_filter, marked_functor, bare_functor, marked_split, bare_split = seconds(
-        *(through(Filter, in_order, event_time=each, filter="v >= 500") for each in (True, False)),
-        *(through(Functor, in_order, event_time=each, output={"v": "v + 1"}) for each in (True, False)),
-        *(through(Split, in_order, event_time=each, outputs=2, index="v") for each in (True, False)),
-        repeat=2 * repeat,
+    passing = seconds(
+        *(
+            through(kind, in_order, event_time=each, outputs=outputs, **parameters)
+            for kind, outputs, parameters in PASSING
+            for each in (True, False)
+        ),
+        repeat=4 * repeat,
     )
     today, counted, tumbling, disordered, taken, early, sliding, fine, coarse = seconds(
         run(in_order, "tumbling, time(10.0)", event_time=False, timeAttribute="at"),
@@ -123,9 +143,10 @@ def rows(*, quick: bool) -> list[Row]:
         return Row(f"event_time: {what}", count / time, "tuples/s", count / yardstick, target, at_least=True)
 
     return [
-        row("Filter with watermarks / without", marked_filter, bare_filter, 0.95),
-        row("Functor with watermarks / without", marked_functor, bare_functor, 0.95),
-        row("Split with watermarks / without", marked_split, bare_split, 0.95),
+        *(
+            row(f"{kind.__name__} with watermarks / without", marked, bare, 0.95)
+            for (kind, *_), marked, bare in zip(PASSING, passing[::2], passing[1::2], strict=True)
+        ),
         row("intervals in order / time(n)", tumbling, today, 0.9),
         row("intervals in order / count(n)", tumbling, counted, 0.9),
         row("intervals out of order / in order", disordered, tumbling, 0.8),

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, overload
 
 from streams_orchestration.model.operators import InputPortModel, OperatorModel, OutputPortModel
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.errors import ResultError
+from streams_orchestration.operators.event_time.calling import call_between
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.results import check_port, parts_of
+from streams_orchestration.operators.watermarks import Watermarks
 
 Columns = Mapping[str, Any]
 """Maps attributes to values, which are cast to the output stream's schema."""
@@ -36,10 +38,38 @@ class FunctionOperator(Operator):
         offered = {METRICS: self.context.metrics}
         self.arguments = [offered.get(name, self.parameters) for name in _further_arguments(self.function)]
 
+        self.places_watermarks = METRICS not in _further_arguments(self.function)
+
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Call the function with the batch, and submit its result."""
-        for part in parts_of(self.function(batch, *self.arguments), (TupleBatch, Mapping), _WANTED):
-            self.submit(as_batch(part, self.context))
+        """Call the function with the batch, and submit its result.
+
+        A function that returns its tuples, or a part of them by `filter`, `slice` or `take`, gets whole batches with
+        their watermarks. If the function makes new batches, it is called again, from then on for the tuples between two
+        watermarks, since nothing says which of its tuples come after a watermark.
+        """
+        if batch.watermarks is None:
+            for part in self._parts(batch):
+                self.submit(as_batch(part, self.context))
+            return
+        if not len(batch):
+            return
+        given, mutable = batch.arrow, batch.mutable
+        parts = list(self._parts(batch))
+        if len(parts) < 2 and all(isinstance(part, TupleBatch) and part.watermarks is not None for part in parts):
+            for part in parts:
+                self.submit(part)
+            return
+        self.places_watermarks = False
+        again = TupleBatch(given, mutable=mutable, watermarks=batch.watermarks)
+        call_between(again, lambda tuples: self.process(port, tuples), self._pass_on)
+
+    def _parts(self, batch: TupleBatch) -> Iterator[Any]:
+        return parts_of(self.function(batch, *self.arguments), (TupleBatch, Mapping), _WANTED)
+
+    def _pass_on(self, steps: Watermarks) -> None:
+        role = self.context.event_time
+        if role is not None and 0 in role.outputs:
+            self.submit(TupleBatch.bearing(steps, self.context.output_schema()))
 
 
 @overload

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -32,7 +31,7 @@ class TrialWatermarks:
         self._send = send
         self._stored: dict[int, dict[str, Any]] = {}
         """Maps the version of a stored state to the watermark at that time."""
-        self._placed: Counter[int] = Counter()
+        self._placed: dict[int, int] = {}
         """The number of watermarks that the operator submitted to each port in the present call."""
         self.clear()
 
@@ -70,7 +69,7 @@ class TrialWatermarks:
         if self._own.clock is not None:
             self._context.watermark = self._own.seen
         if batch.watermarks is not None:
-            self._placed[port] += len(batch.watermarks)
+            self._placed[port] = self._placed.get(port, 0) + len(batch.watermarks.values)
         return batch
 
     def set(self, watermark: int) -> None:
@@ -96,10 +95,11 @@ class TrialWatermarks:
         if operator.places_watermarks:
             self._placed.clear()
             process(batch)
-            steps = batch.watermarks
-            for output in () if steps is None else self._own.role.outputs:
-                if steps is not None and self._placed[output] < len(steps):
-                    self._send(output, steps.rest(self._placed[output]))
+            if (steps := batch.watermarks) is None:
+                return
+            for output in self._own.role.outputs:
+                if (placed := self._placed.get(output, 0)) < len(steps.values):
+                    self._send(output, steps.rest(placed))
             return
         own = self._own
         call_between(batch, process, lambda steps: reach_steps(operator, own, steps, self._sent, lambda call: call()))

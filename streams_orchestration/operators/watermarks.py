@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from streams_orchestration.operators.libraries import np, pa
@@ -15,20 +16,41 @@ END = 2**63 - 1
 """The greatest watermark: the stream has ended (EV25)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Watermarks:
-    """The watermarks among the tuples of one batch, in their order.
+    """The watermarks among the tuples of one batch, in their order. They never change.
 
     Values ascend, except for `IDLE`. A watermark of value x promises that all later tuples have a time of at least x,
     or are late (EV15).
     """
 
-    places: np.ndarray
-    """Per watermark the number of tuples of the batch in front of it; ascending int64."""
-    values: np.ndarray
-    """Per watermark its value in ticks, `IDLE` or `END`; int64."""
-    rise: bool = False
-    """True if the values are known to ascend strictly, so that no value is `IDLE`."""
+    __slots__ = ("_places", "rise", "values")
+
+    def __init__(
+        self,
+        places: np.ndarray | Callable[[], np.ndarray],
+        values: np.ndarray,
+        rise: bool = False,  # noqa: FBT001, FBT002
+    ) -> None:
+        """Make watermarks.
+
+        Args:
+            places: the places, or a function that computes them. It is called when they are first read: many
+                operators, such as most sinks, look at the values only.
+            values: the values.
+            rise: True if the values are known to ascend strictly, so that no value is `IDLE`.
+        """
+        self._places = places
+        self.values = values
+        """Per watermark its value in ticks, `IDLE` or `END`; int64."""
+        self.rise = rise
+        """True if the values are known to ascend strictly, so that no value is `IDLE`."""
+
+    @property
+    def places(self) -> np.ndarray:
+        """Per watermark the number of tuples of the batch in front of it; ascending int64."""
+        if not isinstance(self._places, np.ndarray):
+            self._places = self._places()
+        return self._places
 
     @classmethod
     def of(cls, *watermarks: tuple[int, int]) -> Watermarks:
@@ -41,7 +63,7 @@ class Watermarks:
         return cls(pairs[:, 0], pairs[:, 1])
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.values)
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return zip(self.places.tolist(), self.values.tolist(), strict=True)
@@ -69,13 +91,7 @@ class Watermarks:
         >>> Watermarks.of((1, 10), (3, 25)).filtered(pa.array([False, True, True]))
         Watermarks.of((0, 10), (2, 25))
         """
-        if not len(mask):
-            return self
-        if mask.offset or mask.null_count:
-            kept = np.zeros(len(mask) + 1, np.int64)
-            np.cumsum(mask.fill_null(fill_value=False).to_numpy(zero_copy_only=False), out=kept[1:])
-            return Watermarks(kept[self.places], self.values, self.rise)
-        return Watermarks(_ones_before(mask.buffers()[1].to_pybytes(), self.places), self.values, self.rise)
+        return Watermarks(partial(_kept_before, mask, self), self.values, self.rise) if len(mask) else self
 
     def taken(self, indexes: np.ndarray) -> Watermarks:
         """Return the watermarks among the tuples at ascending positions; a position may come several times.
@@ -83,8 +99,7 @@ class Watermarks:
         >>> Watermarks.of((1, 10), (3, 25)).taken(np.array([0, 0, 2]))
         Watermarks.of((2, 10), (3, 25))
         """
-        places = np.searchsorted(indexes, self.places, side="left").astype(np.int64)
-        return Watermarks(places, self.values, self.rise)
+        return Watermarks(partial(_taken_before, indexes, self), self.values, self.rise)
 
     def sliced(self, start: int, length: int) -> Watermarks:
         """Return the watermarks after the tuples of a slice; those in front of all tuples belong to the first slice.
@@ -100,6 +115,21 @@ class Watermarks:
         """Yield each watermark as an object of its own."""
         return (Watermarks(self.places[i : i + 1], self.values[i : i + 1]) for i in range(len(self)))
 
+    def part(self, first: int, last: int, removed: int) -> Watermarks | None:
+        """Return the watermarks from number `first` up to, but not including, number `last`; None without any.
+
+        >>> Watermarks.of((0, 5), (2, 10), (4, 25)).part(1, 3, removed=2)
+        Watermarks.of((0, 10), (2, 25))
+
+        Args:
+            first: the number of the first watermark.
+            last: the number after that of the last one.
+            removed: the number of tuples in front that were removed, by which the positions are reduced.
+        """
+        if last <= first:
+            return None
+        return Watermarks(self.places[first:last] - removed, self.values[first:last], self.rise)
+
     def rest(self, first: int) -> Watermarks:
         """Return the watermarks from number `first` on, with all positions set to 0."""
         values = self.values[first:]
@@ -109,6 +139,20 @@ class Watermarks:
 def rising(values: np.ndarray) -> bool:
     """Return True if the values of watermarks ascend strictly, and none is `IDLE`."""
     return bool(len(values)) and values[0] != IDLE and np.count_nonzero(values[1:] > values[:-1]) == len(values) - 1
+
+
+def _kept_before(mask: pa.BooleanArray, marks: Watermarks) -> np.ndarray:
+    """Return for each watermark the number of tuples in front of it where the mask is true."""
+    if mask.offset or mask.null_count:
+        kept = np.zeros(len(mask) + 1, np.int64)
+        np.cumsum(mask.fill_null(fill_value=False).to_numpy(zero_copy_only=False), out=kept[1:])
+        return kept[marks.places]
+    return _ones_before(mask.buffers()[1].to_pybytes(), marks.places)
+
+
+def _taken_before(indexes: np.ndarray, marks: Watermarks) -> np.ndarray:
+    """Return for each watermark the number of ascending positions in front of it."""
+    return np.searchsorted(indexes, marks.places, side="left").astype(np.int64)
 
 
 @functools.cache

@@ -51,13 +51,12 @@ class Entries:
             watermarks: the watermarks of the batch.
             tuples: the number of tuples in the batch.
         """
+        if watermarks is not None and watermarks.rise and self._follows(connection, watermarks.values):
+            return watermarks
         if connection in self._idle:
             return self._enter_idle(connection, watermarks or Watermarks.of(), tuples)
-        if watermarks is None or not len(watermarks):
+        if watermarks is None or not len(watermarks.values):
             return None
-        if self._passes(connection, watermarks):
-            self.values[connection] = self.watermark = int(watermarks.values[-1])
-            return watermarks
         if (watermarks.values == IDLE).any():
             return self._enter_idle(connection, watermarks, tuples)
         former, bound = self.values[connection], self._least(connection)
@@ -149,14 +148,19 @@ class Entries:
         self._idle = self.values.keys() & set(state.get("idle", ()))
         self._rests = state.get("rests", bool(self.values) and len(self._idle) == len(self.values))
 
-    def _passes(self, connection: str, watermarks: Watermarks) -> bool:
-        """Return True if the watermarks of a batch can be used unchanged.
+    def _follows(self, connection: str, values: np.ndarray) -> bool:
+        """Advance to ascending watermarks and return True if each becomes the operator's.
 
-        That holds if they all rise above the operator's watermark, and there is no other connection.
+        That is so if this is the only connection, it is not idle, and they are above all earlier watermarks.
         """
-        former, first = self.values[connection], watermarks.values[0]
-        alone = watermarks.rise and len(self.values) == 1
-        return alone and all(before is None or first > before for before in (former, self.watermark))
+        first, own = values.item(0), self.watermark
+        if len(self.values) != 1 or self._idle or (own is not None and own >= first):
+            return False
+        former = self.values[connection]
+        if former is not None and former >= first:
+            return False
+        self.values[connection] = self.watermark = values.item(-1)
+        return True
 
     def _least(self, connection: str) -> int | None:
         """Return the least watermark of the other active connections; None if one of them has no watermark yet."""

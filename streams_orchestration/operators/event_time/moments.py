@@ -135,11 +135,6 @@ def between_idle(batch: TupleBatch) -> Iterator[tuple[TupleBatch, bool]]:
     tuples, done, first = batch.bare(), 0, 0
     for at in rests.tolist():
         place = int(marks.places[at])
-        yield tuples.slice(done, place - done).with_watermarks(_part(marks, first, at, done)), True
+        yield tuples.slice(done, place - done).with_watermarks(marks.part(first, at, done)), True
         done, first = place, at + 1
-    yield tuples.slice(done).with_watermarks(_part(marks, first, len(marks), done)), False
-
-
-def _part(marks: Watermarks, first: int, last: int, tuples: int) -> Watermarks | None:
-    """Return some consecutive watermarks, with their positions counted from a later first tuple; None without any."""
-    return Watermarks(marks.places[first:last] - tuples, marks.values[first:last]) if last > first else None
+    yield tuples.slice(done).with_watermarks(marks.part(first, len(marks), done)), False

@@ -83,9 +83,9 @@ class OperatorWatermark:
             batch: the batch.
             connection: the name of the connection on which the batch comes, possibly outside of event time.
         """
-        known = connection in self.entries
-        steps = self.entries.enter(connection, batch.watermarks, len(batch)) if known else None
-        return batch if steps is batch.watermarks else batch.with_watermarks(steps)
+        given, entries = batch.watermarks, self.entries
+        steps = entries.enter(connection, given, len(batch)) if connection in entries.values else None
+        return batch if steps is given else batch.with_watermarks(steps)
 
     def submitted(self, port: int, batch: TupleBatch) -> TupleBatch:
         """Return a submitted batch with the watermarks that are sent on an output port.

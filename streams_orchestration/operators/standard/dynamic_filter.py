@@ -54,6 +54,7 @@ class DynamicFilter(Operator):
     The order of arrival decides, so in a consistent region a replay may see keys and tuples in another order.
     """
 
+    places_watermarks = True
     Parameters = DynamicFilterParameters
     stateful = True
     free_parameters = frozenset(("on_error",))
@@ -108,6 +109,8 @@ class DynamicFilter(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Filter tuples (port 0), add keys (port 1) or remove keys (port 2)."""
+        if not len(batch):
+            return
         tuples, failures = self.sieves[port].sift(batch)
         columns = [tuples.value(key) for key in self.keys[port]]
         heads, codes = distinct(columns, len(tuples))
@@ -121,7 +124,7 @@ class DynamicFilter(Operator):
             masks = [passes, ~passes] if self.divides else [passes]
             self.sieves[port].distribute(batch, masks, (tuples, failures))
             return
-        self.sieves[port].set_aside(batch.arrow, failures)
+        self.sieves[port].set_aside(batch.arrow, failures, batch.watermarks)
 
     def checkpoint(self) -> State:
         """Return the keys that the filter lets pass."""

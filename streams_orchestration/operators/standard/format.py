@@ -59,6 +59,7 @@ class Format(Operator):
     are quoted only if needed. `jsonl` and text output are additions.
     """
 
+    places_watermarks = True
     Parameters = FormatParameters
     unsupported = REFUSED["Format"]
     pure = True
@@ -101,14 +102,16 @@ class Format(Operator):
             places = np.setdiff1d(np.arange(len(batch)), list(failures))
             failures = dict(sorted((failures | {int(places[each]): why for each, why in unwritten.items()}).items()))
             passed = passed.filter(np.isin(np.arange(len(passed)), list(unwritten), invert=True))
-        self.sieve.set_aside(batch.arrow, failures)
+        self.sieve.set_aside(batch.arrow, failures, batch.watermarks)
         schema = self.context.outputs[0]
         assert schema is not None
         lines = pa.array([row + b"\n" for row in rows], pa.binary())
         others = self.others.of(passed).arrow
         columns = {name: others.column(name) for name in others.schema.names}
         columns[self.row] = pc.cast(lines, schema.field(self.row).type)
-        self.submit(TupleBatch.from_columns(columns, schema))
+        result = TupleBatch.from_columns(columns, schema)
+        result.watermarks = passed.batch.watermarks
+        self.submit(result)
 
     def _rows(self, tuples: pa.RecordBatch) -> tuple[list[bytes], dict[int, str]]:
         """Return the rows of the tuples, and the reason for each tuple that has none, by position.

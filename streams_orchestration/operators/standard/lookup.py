@@ -69,6 +69,7 @@ class Lookup(Operator):
     runs.
     """
 
+    places_watermarks = True
     Parameters = LookupParameters
     pure = True
 
@@ -120,12 +121,15 @@ class Lookup(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Submit the tuples with the attributes of their table rows."""
+        if not len(batch):
+            return
         source = batch.arrow
         attributes = [source.column(name) for name in self.parameters.attributes()]
         repeats = self.repeating and len(attributes) == 1
         taken = self._looked_up(attributes[0]) if repeats else self._looked_up_each(attributes)
         columns = {name: taken[name] if name in taken else source.column(name) for name in self.schema.names}
         result = TupleBatch.from_columns(columns, self.schema)
+        result.watermarks = batch.watermarks
         if _ROW in taken:
             known = pc.is_valid(taken[_ROW])
             if len(self.context.outputs) > 1:

@@ -15,6 +15,7 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.spl.text import ExpressionText
+from streams_orchestration.operators.watermarks import Watermarks
 
 
 class PunctorParameters(ExpressionParameters):
@@ -32,6 +33,7 @@ class PunctorParameters(ExpressionParameters):
 class Punctor(Operator):
     """Computes tuples as Functor does, and inserts a window marker before or after some of them."""
 
+    places_watermarks = True
     Parameters = PunctorParameters
     pure = True
 
@@ -63,9 +65,13 @@ class Punctor(Operator):
         """Submit the tuples, with markers where the condition is true; null counts as false."""
         known = self.sieve(batch)
         mask = pc.fill_null(known.value(self.condition), fill_value=False).to_numpy(zero_copy_only=False)
-        tuples, done = self.assignments.of(known), 0
-        for place in (np.flatnonzero(mask) + (self.parameters.position == "after")).tolist():
-            self.submit(tuples.slice(done, place - done))
+        after = self.parameters.position == "after"
+        places = np.flatnonzero(mask) + after
+        tuples = self.assignments.of(known)
+        marks, tuples, done, sent = tuples.watermarks or Watermarks.of(), tuples.bare(), 0, 0
+        upto = np.searchsorted(marks.places, places, side="left" if after else "right")
+        for place, behind in zip(places.tolist(), upto.tolist(), strict=True):
+            self.submit(tuples.slice(done, place - done).with_watermarks(marks.part(sent, behind, done)))
             self.punctuate(Punctuation.WINDOW)
-            done = place
-        self.submit(tuples.slice(done))
+            done, sent = place, behind
+        self.submit(tuples.slice(done).with_watermarks(marks.part(sent, len(marks), done)))

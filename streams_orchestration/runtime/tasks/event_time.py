@@ -19,6 +19,7 @@ from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
+from streams_orchestration.runtime.tasks.gathered import Gathered
 from streams_orchestration.runtime.tasks.instances import OperatorInstance
 
 Process = Callable[[OperatorProgram, Operator, int, TupleBatch], None]
@@ -52,19 +53,32 @@ class EventTimeCalls:
             process(batch)
             if instance.keeps_tuples and instance.watermark is not None:
                 instance.watermark.keeps(self._calls.call(program, instance.operator.held_time))
-            steps = batch.watermarks
-            for output in () if steps is None else instance.outputs:
-                if steps is not None and instance.submitted[output] < len(steps):
-                    self.submit(program, steps.rest(instance.submitted[output]), (output,))
+            if (steps := batch.watermarks) is None:
+                return
+            for output in instance.outputs:
+                if (placed := instance.submitted.get(output, 0)) < len(steps.values):
+                    self.submit(program, steps.rest(placed), (output,))
             return
         if not instance.outputs and not looks_at_watermark(instance.operator):
             if len(batch):
                 process(batch.bare())
             return
         reached = partial(self._reached, program, instance)
-        call_between(batch, process, reached)
+        if batch.watermarks is None or instance.watermark is None or instance.watermark.clock is not None:
+            call_between(batch, process, reached)
+        else:
+            self._gather(program, instance, partial(call_between, batch, process, reached))
         if instance.keeps_tuples:
             reached(None)
+
+    def _gather(self, program: OperatorProgram, instance: OperatorInstance, call: Callable[[], None]) -> None:
+        """Call an operator, then send all its results with their watermarks as one batch for each output port."""
+        gathered = instance.gathered = Gathered(partial(self._send, program))
+        try:
+            call()
+        finally:
+            instance.gathered = None
+        gathered.flush()
 
     def end(self, program: OperatorProgram, instance: OperatorInstance) -> None:
         """Advance an operator's watermark to its end, unless that was done before (EV25)."""
@@ -214,4 +228,9 @@ class EventTimeCalls:
         reach_steps(instance.operator, instance.watermark, steps, send, partial(self._calls.call, program))
 
     def _submit_to_all(self, program: OperatorProgram, instance: OperatorInstance, steps: Watermarks | None) -> None:
-        self.submit(program, steps, instance.outputs)
+        if instance.gathered is None or steps is None:
+            self.submit(program, steps, instance.outputs)
+            return
+        for port in instance.outputs:
+            schema = arrow_schema(program.outputs[port] or "")
+            instance.gathered.add(port, TupleBatch.bearing(steps, schema))

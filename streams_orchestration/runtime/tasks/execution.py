@@ -43,7 +43,7 @@ from streams_orchestration.runtime.tasks.instances import InstanceCache, Operato
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
 from streams_orchestration.runtime.tasks.outbox import NewSender, Outbox, frozen
 from streams_orchestration.runtime.tasks.places import ArrivedTuples
-from streams_orchestration.runtime.tasks.routing import hash_channels, round_robin_channels, split_tuples
+from streams_orchestration.runtime.tasks.routing import split_by
 from streams_orchestration.runtime.tasks.selection import selected
 from streams_orchestration.runtime.tasks.unheeded_marks import UnheededMarks
 from streams_orchestration.runtime.transport.segments import Item, SegmentError, read_segment
@@ -330,7 +330,7 @@ class TaskRun:
             batch = batch.bare()
         steps = batch.watermarks
         if steps is not None:
-            instance.submitted[port] += len(steps)
+            instance.submitted[port] = instance.submitted.get(port, 0) + len(steps.values)
         elif not len(batch):
             return
         ddl = program.outputs[port]
@@ -340,6 +340,9 @@ class TaskRun:
             self.rows_in += len(batch)
             self.bytes_in += batch.nbytes
         self.meter.submits(program.index, port, batch)
+        if instance.gathered is not None:
+            instance.gathered.add(port, batch)
+            return
         self._send(program, port, batch)
         if steps is not None and instance.watermark is not None and instance.watermark.clock is not None:
             instance.operator.context.watermark = instance.watermark.seen
@@ -347,6 +350,8 @@ class TaskRun:
 
     def _punctuate(self, program: OperatorProgram, port: int, mark: Punctuation) -> None:
         self.meter.submits(program.index, port, mark)
+        if (gathered := self.instances[program.index].gathered) is not None:
+            gathered.flush()
         self._send(program, port, mark)
 
     def _send(self, program: OperatorProgram, port: int, item: Item) -> None:
@@ -371,15 +376,7 @@ class TaskRun:
         if isinstance(item, Punctuation):
             parts: list[Item | None] = [None if splitter.drops_window_punctuation else item] * width
         else:
-            batch = item.arrow
-            if splitter.policy == "hash":
-                channels = hash_channels(batch, splitter.attributes, width)
-            else:
-                positions = self._instance(program.index).round_robin
-                position = positions.get(splitter.id, splitter.start)
-                channels = round_robin_channels(len(item), position, width)
-                positions[splitter.id] = (position + len(item)) % width
-            parts = [*split_tuples(item, channels, width)]
+            parts = [*split_by(splitter, item, self._instance(program.index).round_robin)]
         for part, deliveries in zip(parts, splitter.channels, strict=True):
             if part is not None:
                 for delivery in deliveries:

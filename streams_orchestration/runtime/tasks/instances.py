@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from streams_orchestration.runtime.logs import operator_logger
 from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState
 from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.tasks.floors import FLOORS, FlooredOperator, Floors
+from streams_orchestration.runtime.tasks.gathered import Gathered
 from streams_orchestration.runtime.tasks.state_files import read_state
 
 SPLITTERS = "@splitters"
@@ -46,8 +46,11 @@ class OperatorInstance:
     """The operator's watermark; None outside of event-time graphs."""
     idleness: Idleness | None = None
     """The times for which partitions of a source were without tuples; None for a source that is never idle."""
-    submitted: Counter[int] = field(default_factory=Counter[int])
+    submitted: dict[int, int] = field(default_factory=dict[int, int])
     """The number of watermarks that the operator has submitted in its current call, by output port."""
+
+    gathered: Gathered | None = None
+    """The results of the operator while it is called between the watermarks of one batch."""
 
     @property
     def outputs(self) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from streams_orchestration.compiler.pe_program import SplitDelivery
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.states.keys import hashable
@@ -95,6 +96,16 @@ def split_tuples(batch: TupleBatch, channels: np.ndarray, width: int) -> list[Tu
         TupleBatch(nothing if part is None else part, watermarks=marks.taken(np.flatnonzero(channels == channel)))
         for channel, part in enumerate(parts)
     ]
+
+
+def split_by(splitter: SplitDelivery, batch: TupleBatch, positions: dict[str, int]) -> list[TupleBatch | None]:
+    """Return the tuples of every channel of a splitter; `positions` has its next channel (rules 20, 21)."""
+    width = len(splitter.channels)
+    if splitter.policy == "hash":
+        return split_tuples(batch, hash_channels(batch.arrow, splitter.attributes, width), width)
+    position = positions.get(splitter.id, splitter.start)
+    positions[splitter.id] = (position + len(batch)) % width
+    return split_tuples(batch, round_robin_channels(len(batch), position, width), width)
 
 
 def _hash(array: pa.Array) -> tuple[np.ndarray, np.ndarray | slice]:

@@ -3,29 +3,79 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from importlib import import_module
 from inspect import getsource
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.model.standard import PLACES_BY_EVENT_TIME, PLACES_WATERMARKS
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract import Operator, Punctuation
 from streams_orchestration.operators.event_time.calling import call_between
+from streams_orchestration.operators.function import operator
 from streams_orchestration.operators.standard import STANDARD
+from streams_orchestration.operators.standard.dynamic_filter import DynamicFilter
 from streams_orchestration.operators.standard.filter import Filter
+from streams_orchestration.operators.standard.format import Format
 from streams_orchestration.operators.standard.functor import Functor
+from streams_orchestration.operators.standard.lookup import Lookup
+from streams_orchestration.operators.standard.punctor import Punctor
 from streams_orchestration.operators.standard.split import Split
 from streams_orchestration.operators.standard.threaded_split import ThreadedSplit
 from streams_orchestration.operators.standard.throttle import Throttle
 from streams_orchestration.operators.standard.union import Union
 from streams_orchestration.operators.testing import OperatorHarness
-from streams_orchestration.operators.watermarks import Watermarks
+from streams_orchestration.operators.watermarks import Watermark, Watermarks
 
 T = "n bigint"
+WITH_ROW = "n bigint, row string"
+
+
+@operator
+def odd(batch: TupleBatch) -> TupleBatch:
+    """Returns a part of its tuples."""
+    return batch.filter(batch.column("n") % 2 == 1)
+
+
+@operator(mutable=True)
+def written(batch: TupleBatch) -> TupleBatch:
+    """Returns its tuples, which it has written to."""
+    batch.writable("n")[:] += 1
+    return batch
+
+
+@operator
+def columns(batch: TupleBatch) -> dict[str, Any]:
+    """Returns columns, of which nothing says where a watermark belongs."""
+    return {"n": batch.column("n") + 1}
+
+
+@operator
+def halves(batch: TupleBatch) -> Iterator[TupleBatch]:
+    """Gives two parts of its tuples."""
+    yield batch.filter(batch.column("n") % 2 == 1)
+    yield batch.filter(batch.column("n") % 2 == 0)
+
+
+@operator
+def twisted(batch: TupleBatch) -> TupleBatch:
+    """Returns its tuples in another order."""
+    return batch.take(np.arange(len(batch))[::-1])
+
+
+@operator
+def nothing(batch: TupleBatch) -> None:
+    """Returns nothing."""
+    del batch
+
+
+TABLE = "numbers.csv"
 CASES: dict[str, tuple[type[Operator], int, dict[str, Any]]] = {
     "filter": (Filter, 1, {"filter": "n % 3 = 0"}),
     "filter with a second port": (Filter, 2, {"filter": "n % 3 = 0"}),
@@ -39,7 +89,37 @@ CASES: dict[str, tuple[type[Operator], int, dict[str, Any]]] = {
     "threaded split": (ThreadedSplit, 2, {}),
     "union": (Union, 1, {}),
     "throttle": (Throttle, 1, {"rate": 1e12}),
-}
+    "lookup": (Lookup, 1, {"table": TABLE, "key": "n", "take": {"n": "other"}}),
+    "lookup that drops what it does not find": (
+        Lookup, 2, {"table": TABLE, "key": "n", "take": {"n": "other"}, "algorithm": "inner"},
+    ),
+    "punctor before": (Punctor, 1, {"punctuate": "n % 3 = 0", "position": "before"}),
+    "punctor after": (Punctor, 1, {"punctuate": "n % 3 = 0", "position": "after"}),
+    "punctor that routes failures": (
+        Punctor, 2, {"punctuate": "10 DIV (n % 4) > 3", "position": "after", "onError": "route"},
+    ),
+    "dynamic filter": (DynamicFilter, 2, {"key": "n", "addKey": "n"}),
+    "dynamic filter that routes failures": (
+        DynamicFilter, 3, {"key": "10 DIV (n % 4)", "addKey": "n", "onError": "route"},
+    ),
+    "format": (Format, 1, {}),
+    "format that skips failures": (Format, 1, {"output": {"n": "10 DIV (n % 4)"}, "onError": "skip"}),
+    "function that filters": (odd, 1, {}),
+    "function that writes": (written, 1, {}),
+    "function that makes columns": (columns, 1, {}),
+    "function that gives several parts": (halves, 1, {}),
+    "function that sorts": (twisted, 1, {}),
+    "function without results": (nothing, 1, {}),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("tables")
+    (directory / TABLE).write_text(
+        "".join(f"{n},{other}\n" for n, other in [("n", "other"), (1, 10), (2, 20), (6, 60)])
+    )
+    return directory
 
 
 def shown(port: int, sent: list[tuple[int, Any]]) -> list[str]:
@@ -49,6 +129,9 @@ def shown(port: int, sent: list[tuple[int, Any]]) -> list[str]:
             continue
         if isinstance(item, Watermarks):
             items += [f"w{value}" for _, value in item]
+            continue
+        if isinstance(item, Punctuation):
+            items.append(item.value)
             continue
         rows = [str(row["n"]) for row in item.to_pylist()]
         done = 0
@@ -61,24 +144,32 @@ def shown(port: int, sent: list[tuple[int, Any]]) -> list[str]:
 
 @pytest.mark.parametrize("case", CASES)
 @given(st.lists(st.integers(0, 40), max_size=20), st.lists(st.integers(0, 20), max_size=6))
-def test_placed_watermarks_are_where_calls_between_watermarks_put_them(case: str, numbers: list[int], cuts: list[int]):
+def test_placed_watermarks_are_where_calls_between_watermarks_put_them(
+    base: Path, case: str, numbers: list[int], cuts: list[int]
+):
     kind, ports, parameters = CASES[case]
-    assert kind.places_watermarks
     steps = Watermarks.of(*((place, i) for i, place in enumerate(sorted(cut % (len(numbers) + 1) for cut in cuts))))
 
-    def operator() -> OperatorHarness:
-        return OperatorHarness(kind, [T], [T] * ports, parameters=parameters)
+    def harness_of() -> OperatorHarness:
+        inputs = [T] * (2 if kind is DynamicFilter else 1)
+        outputs = [WITH_ROW if kind is Format else T] * ports
+        harness = OperatorHarness(kind, inputs, outputs, parameters=parameters, base=base, event_time="n")
+        if kind is DynamicFilter:
+            harness.operator.process(1, TupleBatch.from_columns({"n": [0, 2, 3, 5, 10]}, harness.context.inputs[1]))
+            harness.idle(1)
+            harness.sent.clear()
+        return harness
 
     def batch(harness: OperatorHarness) -> TupleBatch:
         return TupleBatch.from_columns({"n": numbers}, harness.context.inputs[0]).with_watermarks(steps)
 
-    placed = operator()
+    placed = harness_of()
     placed.send(batch(placed))
     carried = Counter[int]()
     for port, item in placed.sent:
         carried[port] += len(getattr(item, "watermarks", None) or ())
     placed_items = [(port, item) for port, item in placed.sent] + [(p, steps.rest(carried[p])) for p in range(ports)]
-    called = operator()
+    called = harness_of()
     sent: list[tuple[int, Any]] = called.sent  # pyright: ignore[reportAssignmentType]
     call_between(
         batch(called),
@@ -87,6 +178,13 @@ def test_placed_watermarks_are_where_calls_between_watermarks_put_them(case: str
     )
     for port in range(ports):
         assert shown(port, placed_items) == shown(port, sent)
+
+
+@pytest.mark.parametrize(("function", "whole"), [(odd, True), (written, True), (nothing, True), (columns, False)])
+def test_a_function_is_called_between_watermarks_only_if_it_makes_new_batches(function: type[Operator], whole: bool):
+    harness = OperatorHarness(function, [T], [T], event_time="n")
+    harness.send([(1,), Watermark(1), (2,), Watermark(2)])
+    assert harness.operator.places_watermarks == whole
 
 
 TIMED: dict[str, tuple[list[str], list[str], dict[str, Any]]] = {
