@@ -35,7 +35,7 @@ SIMPLE: dict[str, pa.DataType] = {
     "interval day to second": pa.int64(),
     "interval year to month": pa.int32(),
 }
-"""The Arrow type of each type that is not nested, by name."""
+"""Name of a type that is not nested -> its Arrow type."""
 _AS_NUMBERS = dict.fromkeys(("timestamp", "timestamp_ntz", "timestamp_ns"), pa.int64()) | {"date": pa.int32()}
 
 
@@ -89,7 +89,7 @@ def type_of(arrow: pa.DataType) -> Type:
 
 
 def as_kind(array: pa.Array, arrow: pa.DataType) -> pa.Array:
-    """Return the values of an attribute in the type by which an expression reads them; nanoseconds are cut off."""
+    """Return an array cast to the Arrow type in which an expression reads the attribute; nanoseconds are cut off."""
     return array if array.type == arrow else array.cast(arrow, safe=not _holds_nanoseconds(array.type))
 
 

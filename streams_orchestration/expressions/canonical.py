@@ -35,7 +35,7 @@ from streams_orchestration.expressions.writing import written
 def canonical(node: TypedNode, zone: dt.tzinfo = UTC) -> str:
     """Return the canonical text of an expression. If its value depends on the time zone, a comment names the zone.
 
-    UTC gets no comment, nor do constants, which are written as points in time.
+    For UTC there is no comment, nor for constants, which are written as points in time.
 
     >>> from streams_orchestration.expressions.types import TIMESTAMP
     >>> from streams_orchestration.expressions.typing import typed
@@ -51,7 +51,7 @@ def canonical(node: TypedNode, zone: dt.tzinfo = UTC) -> str:
 
 
 def _syntax(node: TypedNode) -> Syntax:
-    """Return the syntax tree of the canonical text."""
+    """Return the syntax tree from which the canonical text of a typed node is written."""
     match node:
         case Literal():
             return _literal(node.value, node.type)

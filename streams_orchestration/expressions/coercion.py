@@ -46,8 +46,8 @@ def common(one: Type, other: Type, *, texts: bool = True) -> Type | None:
     Args:
         one: the type on the left.
         other: the type on the right.
-        texts: True to convert a text to the other value's type: a bigint, a double, a date or a boolean. False to give
-            a text a common type only with texts.
+        texts: True if a text may be converted to the other value's type: a bigint, a double, a date or a boolean. False
+            if a text has a common type only with texts.
     """
     if other in (one, VOID):
         return one
@@ -79,7 +79,7 @@ def common_of(kinds: Iterable[Type], *, texts: bool = True) -> Type | None:
 
 
 def _with_text(other: Type) -> Type | None:
-    """Return the type that a text is converted to beside a value of another type."""
+    """Return the common type of a text and a value of another type; None if the two have none."""
     if other.is_integral:
         return BIGINT
     if other.is_numeric:

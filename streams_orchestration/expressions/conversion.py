@@ -92,14 +92,14 @@ def never_fails(source: Type, target: Type) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def converter(source: Type, target: Type, zone: dt.tzinfo) -> Converter:
-    """Return the function that converts values other than NULL.
+    """Return the function that converts values of one type to another; it is never called with NULL.
 
     The function raises EvaluationError for a value that the target type cannot represent.
 
     Args:
         source: the type of the values.
-        target: the type that is wanted, which `can_convert` allows.
-        zone: the time zone of texts without one.
+        target: the type to convert to, which `can_convert` allows.
+        zone: the time zone for texts that name none.
     """
     if source in (target, VOID):
         return lambda value: value
@@ -140,7 +140,7 @@ def depends_on_zone(source: Type, target: Type) -> bool:
 
 
 def failure(value: object, source: Type, target: Type, zone: dt.tzinfo) -> EvaluationError:
-    """Return the error that a value cannot be converted."""
+    """Return the error for a value that cannot be converted from one type to another."""
     shown = repr(value) if source.name == "string" else writer(source, zone)(value)
     reason = f"is no {target}" if source.name == "string" else f"is beyond the range of {target}"
     return EvaluationError(f"{shown} {reason}")
@@ -297,8 +297,8 @@ def _in_range(micros: int) -> int:
 def _seconds(source: Type, target: Type, value: Any) -> int:
     """Convert seconds to a timestamp in microseconds.
 
-    Whole seconds outside of the range become the first or the last timestamp, as in Spark. Fractional seconds outside
-    of it are an error.
+    Whole seconds outside of the range of timestamps become the first or the last timestamp, as in Spark. Fractional
+    seconds outside of this range are an error.
     """
     if source.is_integral:
         return min(max(value * SECOND, -(2**63)), 2**63 - 1)
@@ -367,7 +367,7 @@ def write_floating(value: float, source: Type) -> str:
 
 
 def _shortest(value: float, source: Type) -> str:
-    """Return the shortest digits that identify this number among all of its type."""
+    """Return the shortest digits that identify a number among all numbers of its floating-point type."""
     if source.name == "double":
         return repr(value)
     for digits in range(1, 10):

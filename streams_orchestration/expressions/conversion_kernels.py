@@ -45,7 +45,7 @@ def _of_numbers(source: Type, target: Type, arrow: pa.DataType) -> Kernel | None
 
 
 def _finite(value: Any) -> Any:
-    """Return the vector; raise `Unsuitable` unless all numbers are finite, as Arrow would convert NaN to a number."""
+    """Return the vector if all its numbers are finite, else raise `Unsuitable`: Arrow would convert NaN to a number."""
     if not pc.all(pc.is_finite(value)).as_py() if not isinstance(value, pa.Scalar) else True:
         raise Unsuitable
     return value
@@ -82,9 +82,9 @@ def _of_texts(target: Type, arrow: pa.DataType, zone: dt.tzinfo) -> Kernel | Non
 
 
 def _without_hexadecimal(value: Any) -> Any:
-    """Return the texts unchanged.
+    """Return the texts unchanged if none of them contains an x, else raise `Unsuitable`.
 
-    Raise `Unsuitable` for a scalar, or if any text contains an x: Arrow would read 0x1F as a number.
+    Arrow would read a text such as 0x1F as a number. A scalar raises `Unsuitable`, too.
     """
     if isinstance(value, pa.Scalar) or pc.any(pc.match_substring(value, "x", ignore_case=True)).as_py():
         raise Unsuitable
@@ -92,7 +92,10 @@ def _without_hexadecimal(value: Any) -> Any:
 
 
 def _whole_seconds(value: Any) -> Any:
-    """Return the texts; raise `Unsuitable` unless all are like `2024-02-29 13:00:00`, which Arrow reads as Spark."""
+    """Return the texts unchanged if all are like `2024-02-29 13:00:00`, else raise `Unsuitable`.
+
+    Arrow reads only texts of this form as Spark does.
+    """
     if isinstance(value, pa.Scalar):
         raise Unsuitable
     lengths = pc.binary_length(value)

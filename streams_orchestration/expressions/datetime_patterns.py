@@ -90,7 +90,7 @@ class Pattern:
         return "".join(_written(piece, clock, local // DAY, offset, name) for piece in self.pieces)
 
     def read(self, text: str, zone: dt.tzinfo | None) -> int | None:
-        """Parse a text as a timestamp; None if it does not match. Missing parts are those of 1970-01-01 00:00:00."""
+        """Parse a text as a timestamp; None if it does not match. Missing parts are taken from 1970-01-01 00:00:00."""
         match = self.reader.fullmatch(text)
         if match is None:
             return None
@@ -208,7 +208,7 @@ def _written(piece: PatternPiece, clock: LocalTime, days: int, offset: int, zone
 
 
 def _offset(letter: str, count: int, offset: int) -> str:
-    """Format a zone's offset from UTC in seconds, as the letters X, x and Z do."""
+    """Format a zone's offset from UTC, which is given in seconds, as the pattern letters X, x and Z do."""
     if letter == "X" and offset == 0:
         return "Z"
     sign = "-" if offset < 0 else "+"

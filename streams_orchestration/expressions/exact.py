@@ -18,7 +18,7 @@ _SIGNS = ("negative", "positive")
 
 
 def exact(node: TypedNode, scale: int) -> TypedNode:
-    """Return an expression whose value keeps digits after the decimal point that Spark's types would round away.
+    """Return an expression whose value keeps decimal digits that Spark's types would round away.
 
     Args:
         node: an expression whose value is a decimal.
@@ -48,7 +48,7 @@ def exact(node: TypedNode, scale: int) -> TypedNode:
 
 
 def _of_decimal(node: TypedNode, scale: int) -> TypedNode:
-    """Return an operand, without its conversion to a common type if it has more digits without that."""
+    """Return an operand with all its digits; a conversion that would reduce its digits is left out."""
     if not node.type.is_decimal:
         return node
     if isinstance(node, Cast) and not node.lenient and node.argument.type.is_decimal:
@@ -71,7 +71,7 @@ def _whole(kind: Type) -> int:
 
 
 def _like(node: Call | Coalesce, arguments: tuple[TypedNode, ...]) -> TypedNode:
-    """Return the node with other arguments, and with the type that holds all of them."""
+    """Return a call with other arguments, in the decimal type that holds the values of all arguments."""
     wide = _widest(node.type, arguments)
     if wide == node.type:
         return node
@@ -80,7 +80,7 @@ def _like(node: Call | Coalesce, arguments: tuple[TypedNode, ...]) -> TypedNode:
 
 
 def _widest(kind: Type, values: tuple[TypedNode, ...]) -> Type:
-    """Return the type, or a type with more digits after the decimal point if some of the values need it."""
+    """Return a decimal type with as many digits after the point as the type or any of the values has."""
     kinds = [kind, *(each.type for each in values if each.type.is_decimal)]
     digits, whole = max(each.scale for each in kinds), max(map(_whole, kinds))
     if digits == kind.scale:

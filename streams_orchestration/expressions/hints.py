@@ -29,7 +29,7 @@ MARKS: Mapping[str, str] = {
     **dict.fromkeys("\u2264\u2265\u2260", "write <=, >= or <>"),
     **dict.fromkeys("\u2212\u2013\u00d7\u00f7", "write -, * or /"),
 }
-"""Marks of other languages, alone or in pairs, with the replacement."""
+"""Signs of other languages, alone or in pairs -> the equivalent here."""
 
 WORDS: Mapping[str, str] = {
     "mod": "remainders are written a % b or mod(a, b)",
@@ -48,7 +48,7 @@ WORDS: Mapping[str, str] = {
     "collate": "collations are not supported; compare lower(value)",
     "at": "write from_utc_timestamp(value, zone)",
 }
-"""Words that are written in place of an operator, with the replacement."""
+"""Words that other languages use as operators -> the equivalent here."""
 
 FUNCTIONS: Mapping[str, str] = {
     "strlen": "length",
@@ -91,7 +91,7 @@ FUNCTIONS: Mapping[str, str] = {
     "is_null": "isnull",
     "zeroifnull": "coalesce",
 }
-"""Functions of other systems, with the equivalent here."""
+"""Functions of other systems -> the equivalent here."""
 CHANNELS = frozenset(("getchannel", "getmaxchannels", "getlocalchannel", "getlocalmaxchannels"))
 
 TYPES: Mapping[str, str] = {
@@ -105,7 +105,7 @@ TYPES: Mapping[str, str] = {
     **dict.fromkeys(("bytes", "blob", "bytea", "varbinary"), "binary"),
     "bool": "boolean",
 }
-"""Types of other systems, with the equivalent here."""
+"""Types of other systems -> the equivalent here."""
 _KINDS = (
     *("boolean", "tinyint", "smallint", "int", "integer", "bigint", "float", "double", "decimal", "string", "binary"),
     *("date", "timestamp", "timestamp_ntz", "array", "map", "struct"),

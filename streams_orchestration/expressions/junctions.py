@@ -13,7 +13,7 @@ def joined(word: str, parts: Sequence[Syntax], offsets: Sequence[int] = ()) -> S
     Args:
         word: `and` or `or`.
         parts: the parts, at least one.
-        offsets: the offsets of the words between the parts; 0 for words that are not in a text.
+        offsets: the offset in the text of each word between two parts; 0 if the word is not in a text.
     """
     row, places = list(parts), list(offsets) or [0] * (len(parts) - 1)
     while len(row) > 1:

@@ -23,29 +23,29 @@ class Unsuitable(Exception):  # noqa: N818  # no error: another way is taken
 
 
 def numbers(vector: Any) -> Any:
-    """Return the whole numbers that dates and timestamps are stored as."""
+    """Return a vector of dates or timestamps as the whole numbers that Arrow stores; other vectors are unchanged."""
     if pa.types.is_date32(vector.type):
         return vector.cast(pa.int32())
     return vector.cast(pa.int64()) if pa.types.is_timestamp(vector.type) else vector
 
 
 def always(kernel: Kernel) -> Maker:
-    """Return a factory that gives the same kernel for all types."""
+    """Return a kernel factory that returns the given kernel for all types."""
     return lambda _binding: kernel
 
 
 def filled(array: pa.Array, value: int) -> np.ndarray:
-    """Return the numbers of an array; a number replaces null."""
+    """Return an array of numbers with every null replaced by `value`."""
     return pc.fill_null(array, value).to_numpy(zero_copy_only=False)
 
 
 def unmasked(array: pa.Array) -> pa.Array:
-    """Return the numbers in memory, including arbitrary ones where the array is null."""
+    """Return an array without its null mask: positions of nulls hold arbitrary numbers."""
     return pa.Array.from_buffers(array.type, len(array), [None, array.buffers()[1]], offset=array.offset)
 
 
 def bounds(vector: Any) -> tuple[int, int]:
-    """Return a lower and an upper bound of a vector's numbers. Stored values under nulls count, too."""
+    """Return a lower and an upper bound of a vector's numbers; the arbitrary numbers stored for nulls count, too."""
     if isinstance(vector, pa.Scalar):
         value = vector.as_py() or 0
         return value, value

@@ -54,7 +54,10 @@ def _product(one: Bounds, other: Bounds) -> Bounds:
 
 
 def _exact(checked: Kernel, unchecked: Kernel, extent: Callable[[Bounds, Bounds], Bounds], result: Type) -> Kernel:
-    """Return a kernel of whole numbers that checks single values only if a batch's bounds allow an overflow."""
+    """Return a kernel for whole numbers that uses `checked` only if the bounds of a batch allow an overflow.
+
+    For all other batches it uses the faster `unchecked`.
+    """
     limits = np.iinfo(arrow_type(result).to_pandas_dtype())
 
     def evaluate(one: Any, other: Any) -> Any:
@@ -139,7 +142,7 @@ def _whole_division(binding: Binding) -> Kernel | None:
 
 
 def _rest(operation: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Maker:
-    """Return a factory of kernels for remainders of whole numbers; a divisor of zero is unsuitable."""
+    """Return a factory of kernels for remainders of whole numbers; they raise `Unsuitable` for a divisor of zero."""
 
     def make(binding: Binding) -> Kernel | None:
         if not binding.result.is_integral:

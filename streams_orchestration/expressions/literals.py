@@ -46,7 +46,7 @@ _PART = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
 
 
 def number_constant(written: str, offset: int, *, negative: bool = False) -> Constant:
-    """Return the constant of a number: a whole number, a decimal, or a double if it has an exponent.
+    """Return the constant of a number in a text: a whole number, a decimal, or a double if it has an exponent.
 
     Raises:
         ExpressionError: the number is out of range for every type.
@@ -96,7 +96,7 @@ def _decimal(value: decimal.Decimal, written: str, offset: int) -> Constant:
 
 
 def typed_constant(word: str, text: str, offset: int) -> Constant:
-    """Return the constant of `DATE '...'` or `TIMESTAMP '...'`; the latter is local without a zone in the text.
+    """Return the constant of `DATE '...'` or `TIMESTAMP '...'`; a timestamp whose text has no zone is local.
 
     Raises:
         ExpressionError: the text is no date or time.
@@ -170,7 +170,7 @@ def _amount(number: str, unit: str, offset: int) -> int:
 
 
 def _range(text: str, first: str, last: str, offset: int) -> tuple[int, bool]:
-    """Return the value of a text such as `3 02:10` in DAY TO MINUTE, and True if it counts months."""
+    """Return the value of an interval text such as `3 02:10` in DAY TO MINUTE, and True if it is in months."""
     sign = -1 if text.strip().startswith("-") else 1
     body = text.strip().lstrip("+-")
     if (first, last) == ("year", "month"):

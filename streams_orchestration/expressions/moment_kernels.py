@@ -14,7 +14,7 @@ from streams_orchestration.expressions.times import HOUR, MINUTE, SECOND, UTC
 from streams_orchestration.expressions.types import TIMESTAMP
 
 PLAIN_DATES = (-719162, 2932896)
-"""The dates from year 1 to year 9999, in days since 1970-01-01; Arrow knows the calendar of these."""
+"""The first and last date, in days since 1970-01-01, whose calendar Arrow knows: of the years 1 and 9999."""
 
 
 def with_plain_dates(value: Any) -> Any:

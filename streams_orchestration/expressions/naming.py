@@ -17,7 +17,7 @@ from streams_orchestration.expressions.tokens import Token, tokenize
 
 
 class Part(NamedTuple):
-    """A part of a text without surrounding spaces, and its offset in the text."""
+    """A part of a text without surrounding spaces, with its offset in the text."""
 
     text: str
     offset: int

@@ -32,7 +32,7 @@ _DEPTH = 50
 _HEIGHT = 150
 """The most levels of a syntax tree, to which chains of operators add, too."""
 _NULL, _FIELD, _UNIT = "NULL, TRUE, FALSE or DISTINCT FROM", "the name of a field", "a unit of time"
-"""The expected syntax, as messages about its absence name it."""
+"""The names of expected syntax in messages about its absence."""
 
 
 @functools.lru_cache(maxsize=8192)

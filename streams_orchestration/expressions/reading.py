@@ -58,7 +58,7 @@ class TokenReader:
 
     @property
     def next(self) -> Token:
-        """The next token, which is not read yet."""
+        """The next token, which stays unread."""
         return self._tokens[self._position]
 
     def at(self, *words: str, ahead: int = 0) -> bool:
@@ -68,7 +68,10 @@ class TokenReader:
         return token.kind in ("word", "mark") and token.text.lower() in words
 
     def at_amount(self, *, first: bool) -> bool:
-        """Return True if a part of an interval follows. After the first part, a number counts only with a unit."""
+        """Return True if a part of an interval follows, such as `3 DAYS`.
+
+        After the first part, a number needs a unit.
+        """
         tokens = self._tokens[self._position + self.at("-", "+") :]
         if tokens[0].kind not in ("number", "string"):
             return False
@@ -81,22 +84,22 @@ class TokenReader:
         return token
 
     def accept(self, *words: str) -> bool:
-        """Read the next token if it is one of these; return True if it was."""
+        """Read the next token if it is one of these words or marks; return True if it was read."""
         if not self.at(*words):
             return False
         self._position += 1
         return True
 
     def expect(self, word: str) -> None:
-        """Read this token; raise ExpressionError if the next token is a different one."""
+        """Read the next token, which must be this word; raise ExpressionError otherwise."""
         if not self.accept(word):
             raise self.unexpected(word.upper())
 
     def unexpected(self, wanted: str | None = "") -> ExpressionError:
-        """Return the error for the next token, which is unexpected.
+        """Return an error that says that the next token does not belong there, with a hint.
 
         Args:
-            wanted: the expected syntax; None means a value, an empty text means nothing.
+            wanted: the syntax that is missing, for the hint; None for a value, an empty text if no syntax is missing.
         """
         token = self.next
         if token.text.lower() in _OTHER_TUPLES and self.at("(", ahead=1):
@@ -125,7 +128,7 @@ class TokenReader:
         return f"an attribute of this name is written `{token.text}`" if word in RESERVED else ""
 
     def _remedy_of_values(self) -> str:
-        """Return a hint for a value or a comma that follows a value."""
+        """Return a hint for a value or a comma directly after a value, where an operator is probably missing."""
         token, before = self.next, self._tokens[max(self._position - 1, 0)]
         if self.at(","):
             ahead = self._tokens[min(self._position + 1, len(self._tokens) - 1)]

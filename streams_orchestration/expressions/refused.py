@@ -118,4 +118,4 @@ REFUSED: Mapping[str, str] = {
     )
     for name in names.split()
 } | {name: _not_yet(name) for name in _LATER.split()}
-"""Reasons by the names of refused functions."""
+"""Name of a refused function -> the reason."""

@@ -1,6 +1,6 @@
 """Evaluation of an expression for one tuple at a time.
 
-This evaluation defines the meaning; `vectors` evaluates whole batches and must give the same values.
+This evaluation defines the meaning of expressions; `vectors` evaluates whole batches and must give the same values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from streams_orchestration.expressions.tree import (
 )
 
 RowFunction = Callable[[Sequence[Any]], Any]
-"""A function from the values of a tuple's attributes, in the order they were named, to the expression's value."""
+"""A function from the values of some attributes, in the order given to `row_function`, to the expression's value."""
 
 
 def row_function(node: TypedNode, names: Sequence[str], zone: dt.tzinfo) -> RowFunction:
@@ -64,7 +64,7 @@ def row_function(node: TypedNode, names: Sequence[str], zone: dt.tzinfo) -> RowF
 
 
 def bind(node: Call, zone: dt.tzinfo) -> TupleFunction:
-    """Return the function that evaluates a call. A strict function never gets null arguments."""
+    """Return the function that evaluates a call for given arguments; a strict function is never called with null."""
     function = node.function
     constants = tuple((each.value,) if isinstance(each, Literal) else None for each in node.arguments)
     try:
@@ -95,7 +95,7 @@ def _failing(error: EvaluationError) -> TupleFunction:
 
 
 def convert(node: Cast, zone: dt.tzinfo) -> Callable[[Any], Any]:
-    """Return the conversion of a value that is not null."""
+    """Return the function that performs a cast; it is never called with null."""
     plain = converter(node.argument.type, node.type, zone)
     if not node.lenient:
         return plain

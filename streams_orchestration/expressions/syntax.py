@@ -44,7 +44,7 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Convert:
-    """A `CAST`, or a `TRY_CAST`, which is null if the conversion fails."""
+    """A `CAST`, or a `TRY_CAST`, whose value is null if the conversion fails."""
 
     argument: Syntax
     type: Type

@@ -46,7 +46,10 @@ class Binding(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """The types that the arguments are converted to, and the type of the value; surplus arguments are dropped."""
+    """The types to which the arguments of a call are converted, and the type of its value.
+
+    Surplus arguments are dropped.
+    """
 
     arguments: tuple[Type, ...]
     result: Type
@@ -69,7 +72,7 @@ class Operand(NamedTuple):
 
 
 Zoned = Callable[[Sequence[Type], Type], bool]
-"""A predicate over the types of arguments and result: True if the value depends on the time zone."""
+"""A predicate over the types of arguments and result: True if a function's value depends on the time zone."""
 Resolver = Callable[[Sequence[Operand]], Resolved | None]
 """A function that finds the types of a call, or returns None if the arguments do not fit."""
 
@@ -80,7 +83,7 @@ def with_timestamps(arguments: Sequence[Type], result: Type) -> bool:
 
 
 def from_text(arguments: Sequence[Type], result: Type) -> bool:
-    """Return True if the first argument is a text, since a time in it may lack a zone."""
+    """Return True if the first argument is a text, whose date or time may lack a zone."""
     del result
     return arguments[0].name == "string"
 
@@ -148,7 +151,7 @@ class FunctionSignature:
         return self.parameters[min(place, len(self.parameters) - 1)]
 
     def accepts(self, place: int, operand: Operand, *, exact: bool = False) -> bool:
-        """Return True if an argument fits its parameter, regardless of the other arguments."""
+        """Return True if an argument fits the parameter at its position, regardless of the other arguments."""
         parameter = self.parameter(place)
         if parameter.constant and operand.constant is None:
             return False
@@ -248,7 +251,7 @@ def _is_exact(resolved: Resolved, operands: Sequence[Operand]) -> bool:
 
 
 def _kept(resolved: Resolved, operands: Sequence[Operand]) -> int:
-    """Return the number of arguments that need no conversion."""
+    """Return the number of arguments that a call takes without conversion."""
     return sum(kind == operand.type for kind, operand in zip(resolved.arguments, operands, strict=True))
 
 
@@ -268,7 +271,7 @@ class SqlFunction:
         fails: True if the function may fail for some arguments.
         lenient: True if a failure becomes null.
         exact: True if arguments are not converted (Spark's `ExpectsInputTypes`).
-        zoned: the predicate that tells if the value depends on the time zone.
+        zoned: a predicate that is True if the value depends on the time zone.
     """
 
     name: str
@@ -294,7 +297,7 @@ class SqlFunction:
 
 
 class Form(NamedTuple):
-    """A lazy function. It is documented like a `SqlFunction` but is no entry of the table, as `typing` handles it."""
+    """A lazy function. It is documented like a `SqlFunction`, but `typing` resolves it instead of the table."""
 
     name: str
     signatures: tuple[FunctionSignature, ...]

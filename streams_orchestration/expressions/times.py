@@ -77,7 +77,7 @@ def exists(year: int, month: int, day: int) -> bool:
 
 
 def clock_of(micros: int) -> LocalTime:
-    """Split local microseconds into parts."""
+    """Split local microseconds since 1970 into date and time of day."""
     days, rest = divmod(micros, DAY)
     hour, rest = divmod(rest, HOUR)
     minute, rest = divmod(rest, MINUTE)
@@ -85,7 +85,7 @@ def clock_of(micros: int) -> LocalTime:
 
 
 def micros_of(clock: LocalTime) -> int:
-    """Return the local microseconds of the parts."""
+    """Return the local microseconds since 1970 of a date and time of day."""
     days = days_of(clock.year, clock.month, clock.day)
     return days * DAY + clock.hour * HOUR + clock.minute * MINUTE + clock.second * SECOND + clock.microsecond
 
@@ -157,7 +157,7 @@ def zone_named(name: str) -> dt.tzinfo | None:
 
 
 def expected_zone(name: str) -> dt.tzinfo:
-    """Return the zone of a name that was checked before; raise ValueError if this machine does not know it."""
+    """Return the zone of a name that was checked at compile time; raise ValueError if this machine does not know it."""
     zone = zone_named(name)
     if zone is None:
         message = f"this machine does not know the time zone {name}; install the package tzdata"
@@ -181,7 +181,8 @@ def read_timestamp(text: str, zone: dt.tzinfo | None) -> int | None:
     Args:
         text: a text such as `2024-02-29 13:00:00.5`. `T` may replace the space, a zone may follow, and parts from the
             end may be missing.
-        zone: the zone of a text without one; None for local time without a zone, which ignores a zone in the text.
+        zone: the zone for a text that names none; None to read a local time without a zone, where a zone in the text is
+            ignored.
     """
     match = _TIMESTAMP.fullmatch(text.strip())
     if match is None:
@@ -199,7 +200,7 @@ def read_timestamp(text: str, zone: dt.tzinfo | None) -> int | None:
 
 
 def names_no_zone(text: str) -> bool:
-    """Return True if a timestamp's text contains no time zone or offset."""
+    """Return True if the text of a timestamp contains neither a time zone nor an offset."""
     match = _TIMESTAMP.fullmatch(text.strip())
     return match is not None and not match[8]
 
@@ -211,7 +212,7 @@ def write_date(days: int) -> str:
 
 
 def write_year(year: int) -> str:
-    """Format a year with at least four digits, and with a plus beyond 9999."""
+    """Format a year with at least four digits, and with a plus sign beyond 9999."""
     return f"+{year}" if year > 9999 else f"{year:04}" if year >= 0 else f"-{-year:04}"
 
 

@@ -120,7 +120,7 @@ def attribute_types(node: TypedNode) -> dict[str, Type]:
 
 
 def read_by_spark(node: TypedNode) -> TypedNode:
-    """Return an attribute, or a field of one, read by the type of Spark that holds its values."""
+    """Return a node for an attribute, or for a field of one, converted to the Spark type that holds its values."""
     match node:
         case AttributeValue():
             return AttributeValue(node.name, in_spark(node.type))

@@ -76,7 +76,7 @@ class Type:
 
     @property
     def is_ordered(self) -> bool:
-        """True if values can be compared by `<`: all types that are and contain no map."""
+        """True if values can be compared by `<`: all types except maps and types that contain maps."""
         return self.name != "map" and all(part.is_ordered for part in self.parts)
 
     @property
@@ -124,7 +124,7 @@ INTEGRAL_DIGITS = {
     "uint": 10,
     "ubigint": 20,
 }
-"""The digits of the decimal type that holds each type of whole numbers, as Spark's `DecimalType.forType`."""
+"""Type of whole numbers -> the precision of the decimal type that holds its values (Spark's `DecimalType.forType`)."""
 
 MAX_PRECISION = 38
 
@@ -136,12 +136,12 @@ _WIDER = {
     "ubigint": Type("decimal", 20),
     "timestamp_ns": Type("timestamp"),
 }
-"""The type by which expressions read an attribute of a type that Spark does not have."""
+"""Type of an attribute that Spark lacks -> the wider type of Spark in which expressions read the attribute."""
 
 
 @functools.lru_cache(maxsize=4096)
 def in_spark(kind: Type) -> Type:
-    """Return the type of Spark that holds the values of a type: that of unsigned numbers is the next wider one.
+    """Return the Spark type that holds the values of a type; an unsigned type becomes the next wider signed one.
 
     Nanoseconds are cut off.
 
@@ -178,17 +178,17 @@ def adjusted_decimal(precision: int, scale: int) -> Type:
 
 
 def array_of(part: Type) -> Type:
-    """Return the type of arrays with these elements."""
+    """Return the type of arrays whose elements have this type."""
     return Type("array", parts=(part,))
 
 
 def map_of(key: Type, value: Type) -> Type:
-    """Return the type of maps with these keys and values."""
+    """Return the type of maps whose keys and values have these types."""
     return Type("map", parts=(key, value))
 
 
 def struct_of(names: tuple[str, ...], parts: tuple[Type, ...]) -> Type:
-    """Return the type of structs with these fields."""
+    """Return the type of structs whose fields have these names and types."""
     return Type("struct", parts=parts, fields=names)
 
 

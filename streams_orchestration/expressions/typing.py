@@ -45,11 +45,11 @@ def typed(text: str, attributes: Mapping[str, Type], zone: dt.tzinfo = UTC) -> T
     Args:
         text: an expression such as `dep_delay IS NOT NULL AND dep_delay > 15`.
         attributes: the types of the attributes that it may use; unquoted names match in any case.
-        zone: the time zone of texts and local times without one.
+        zone: the time zone of texts and local times that name no zone.
 
     Raises:
-        UnknownNameError: it uses an unknown attribute.
-        ExpressionError: it cannot be parsed, or its types do not match.
+        UnknownNameError: the expression uses an unknown attribute.
+        ExpressionError: the expression cannot be parsed, or its types do not match.
     """
     syntax = parse(text)
     whole, inner = syntax, _Typing({name: in_spark(kind) for name, kind in attributes.items()}, zone)
@@ -130,7 +130,7 @@ class _Typing:
         return self._as(node, in_spark(node.type), syntax.offset)
 
     def converted(self, syntax: Convert) -> TypedNode:
-        """Return the node of a conversion, whose type need not be one of Spark's."""
+        """Return the typed node of a conversion; its target may also be a type that Spark does not have."""
         argument = self.node(syntax.argument)
         if syntax.type.holds("timestamp_ns"):
             message = "timestamp_ns is a type of attributes only; a timestamp is converted to it when it is assigned"
@@ -197,7 +197,7 @@ class _Typing:
         return self._folded(Call(function, converted, resolved.result))
 
     def _called_attribute(self, syntax: Apply) -> TypedNode:
-        """Return the attribute whose name has the form of this call, such as `IterationCount()` of a Beacon."""
+        """Return the attribute that is named like a call, such as `IterationCount()` of a Beacon."""
         for name, kind in self._attributes.items():
             if not syntax.arguments and name.lower() == f"{syntax.function}()":
                 return AttributeValue(name, kind)
@@ -221,7 +221,7 @@ class _Typing:
         return Cast(node, kind)
 
     def _folded(self, node: Call | Cast) -> TypedNode:
-        """Fold a node of constants into its value; a node that fails is kept, as it may never be evaluated."""
+        """Return the constant value of a node of constants; a node that fails is kept, as it may never be evaluated."""
         if not all(isinstance(each, Literal) for each in children(node)) or not node.type.is_attribute:
             return node
         try:
@@ -340,7 +340,7 @@ _FORMS: Mapping[str, str] = {
 
 
 def _misfit(syntax: Apply, arguments: list[TypedNode], operands: Sequence[Operand] = ()) -> ExpressionError:
-    """Return the error for arguments that a function does not take."""
+    """Return the error for a call whose arguments fit no form of the function."""
     kinds, name = [str(each.type) for each in arguments], syntax.function
     function = FUNCTIONS.get(name)
     if name == "unix_timestamp" and not kinds:

@@ -55,7 +55,7 @@ class SelectedTuples:
     Attributes:
         columns: the values of each attribute that is used.
         count: the number of tuples.
-        positions: their positions in the batch; None if they are the whole batch.
+        positions: the positions of the tuples in the batch; None if they are the whole batch.
     """
 
     columns: Mapping[str, pa.Array]
@@ -79,7 +79,7 @@ class SelectedTuples:
         )
 
     def failure(self, message: str, place: int) -> FailedTupleError:
-        """Return the error for the tuple at an index."""
+        """Return the error for the tuple at an index among the selected tuples."""
         return FailedTupleError(message, place if self.positions is None else int(self.positions[place]))
 
 
@@ -169,7 +169,10 @@ def _call(node: Call, zone: dt.tzinfo) -> VectorFunction:
 def _behind_nulls(
     rows: SelectedTuples, arguments: Sequence[VectorFunction], kinds: Sequence[pa.DataType]
 ) -> list[Vector]:
-    """Return the arguments of a strict function. Arguments after a null one are not evaluated, so they cannot fail."""
+    """Evaluate the arguments of a strict function, each only where the arguments before it are not null.
+
+    So an argument after a null cannot fail.
+    """
     values: list[Vector] = []
     for argument, kind in zip(arguments, kinds, strict=True):
         try:
@@ -246,7 +249,7 @@ def _typed(vector: Vector, arrow: pa.DataType) -> Vector:
 
 
 def _placed(results: Sequence[pa.Array], places: Sequence[np.ndarray], arrow: pa.DataType) -> pa.Array:
-    """Merge the parts into one array, each value at its position."""
+    """Merge the results for disjoint sets of positions into one array, with each value at its position."""
     if not results:
         return pa.nulls(0, arrow)
     order = np.empty(sum(map(len, places)), np.int64)

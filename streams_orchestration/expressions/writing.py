@@ -29,7 +29,9 @@ from streams_orchestration.expressions.types import Type
 _OR, _AND, _NOT, _PREDICATE, _COMPARISON = range(5)
 _SIGNED = _COMPARISON + max(LEVELS.values()) + 1
 _POSTFIX = _SIGNED + 1
-"""Precedence levels, from the weakest to the strongest; `LEVELS` of binary operators begin at that of comparisons."""
+"""The highest precedence level, of `.field` and `[index]`; levels go from the weakest to the strongest.
+
+The `LEVELS` of binary operators begin at the level of comparisons."""
 _PREFIX = {"negative": "-", "positive": "+", "~": "~"}
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTED = frozenset(
@@ -60,7 +62,7 @@ _LETTERS = {"tinyint": "Y", "smallint": "S", "bigint": "L"}
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The value of a `Constant` that is known only at submission.
+    """A stand-in for the value of a `Constant` that is known only at submission.
 
     Attributes:
         text: the reference that the value replaces.
@@ -137,7 +139,7 @@ def _junction(tree: Apply) -> tuple[str, int]:
 
 
 def _negation(argument: Syntax) -> tuple[str, int]:
-    """Return a negation: `a NOT LIKE b` for predicates that have this form, else `NOT a`."""
+    """Return the text and the level of a negation: `a NOT LIKE b` for predicates with this form, else `NOT a`."""
     match argument:
         case Apply("isnull", (value,)):
             return f"{_text(value, _COMPARISON + 1)} IS NOT NULL", _PREDICATE
@@ -170,7 +172,7 @@ def _pattern(tree: Apply, before: str) -> str:
 
 
 def _call(name: str, arguments: tuple[Syntax, ...]) -> str:
-    """Return `name(arguments)`, with brackets that keep it from being read as a form like `position(a IN b)`."""
+    """Return `name(arguments)`, with brackets where an argument would be read as a form like `position(a IN b)`."""
     texts = [written(each) for each in arguments]
     if arguments and (isinstance(arguments[0], Name) or _part(arguments[0])[1] < _COMPARISON):
         first = arguments[0]

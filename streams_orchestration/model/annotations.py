@@ -13,7 +13,7 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.model.values import Boolean, Flag, Integer, Number, Text, is_reference, show
 
 SPARK = "spark"
-"""The width of a Spark query that Spark itself partitions."""
+"""The width that leaves the partitioning of a Spark query to Spark."""
 
 
 def _attribute_list(value: Any) -> Any:
@@ -86,7 +86,10 @@ class Restart(Element):
 
 
 class Consistent(Element):
-    """`consistent`: the region that starts here is drained, checkpointed and reset as one (A1). Times in seconds."""
+    """The `consistent` annotation: the region that starts here is drained, checkpointed and reset as one (A1).
+
+    Times are in seconds.
+    """
 
     trigger: Literal["periodic", "operatorDriven"]
     period: Number | None = None
@@ -115,12 +118,15 @@ EventTimeResolution = Literal["Milliseconds", "Microseconds", "Nanoseconds"]
 
 
 class EventTimeSettings(Element):
-    """`eventTime`: watermarks of the streams of this operator begin here (EV1-EV4). Times are in seconds."""
+    """The `eventTime` annotation: watermarks of this operator's output streams begin here (EV1-EV4).
+
+    Times are in seconds.
+    """
 
     event_time_attribute: Annotated[Text, Field(min_length=1)]
-    """The event-time attribute of the output tuples; `a.b` is the field b of a."""
+    """The event-time attribute of the output tuples; `a.b` names the field b of the struct a."""
     resolution: EventTimeResolution | None = None
-    """The unit of a bigint; None stands for the default of the attribute's type."""
+    """The unit of an event-time attribute of type bigint; None means the default of the attribute's type."""
     lag: Number = 0.0
     minimum_gap: Number = 0.1
     """The least distance between two watermarks (EV18)."""
@@ -131,11 +137,11 @@ class EventTimeSettings(Element):
     confirmations: Integer | None = None
     """The number of suspect times in a row that move the watermark (EV53); None means 3."""
     ahead_of: Annotated[Text, Field(min_length=1)] | None = None
-    """The attribute from which the distance is measured in place of the watermark (EV53)."""
+    """The attribute from which `max_ahead` is measured instead of from the watermark (EV53); None for the watermark."""
     on_null: Literal["fail", "ignore"] = "fail"
     """The treatment of tuples without a time (EV54)."""
     max_drift: Number | None = None
-    """The distance from the least watermark of the graph beyond which a source is not read (EV65)."""
+    """The distance in seconds from the least watermark of the graph beyond which a source is not read (EV65)."""
 
     @field_validator("resolution", mode="before")
     @classmethod
@@ -184,7 +190,7 @@ class Annotations(Element):
 
     @classmethod
     def _without_empty_keys(cls, data: Any) -> Any:
-        """Read an annotation with an empty value as one that lacks its required keys (A6), not as an absent one."""
+        """Keep an annotation without a value as an empty one, so that its missing keys are reported (A6)."""
         if isinstance(data, LocatedMapping) and None in data.values():
             empty: dict[str, Any] = {}
             return {key: empty if value is None and key in _MAPPINGS else value for key, value in data.items()}

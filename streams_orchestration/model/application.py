@@ -45,7 +45,7 @@ class InputBinding(Element):
     name: Name | None = None
     control: Flag = False
     mutates: tuple[Text, ...] | None = None
-    """Custom only: the attributes that the port's logic changes, [] for none (rule 79)."""
+    """For a Custom only: the attributes that the port's logic changes; [] means none (rule 79)."""
 
     @model_validator(mode="before")
     @classmethod
@@ -58,7 +58,7 @@ class OutputBinding(Element):
 
     stream: Name
     tuple_type: Text | None = Field(default=None, alias="schema")
-    """A name of `schemas`, or a tuple type in Spark DDL."""
+    """A name in `schemas`, or a tuple type in Spark's DDL."""
     rate: Number | None = None
     """The expected rate, in tuples per second."""
 
@@ -75,7 +75,7 @@ class Invocation(Element):
     operator: Text
     inputs: tuple[InputBinding, ...] = ()
     outputs: tuple[OutputBinding, ...] | None = None
-    """None stands for the default: one stream of the invocation's name, no stream for a sink."""
+    """The output streams. None means the default: one stream with the invocation's name, or no stream for a sink."""
     parameters: dict[str, Parameter] = Field(default_factory=dict)
     annotations: Annotations = Annotations()
     config: Config = Config()
@@ -88,7 +88,7 @@ class Composite(Element):
 
     inputs: tuple[Name, ...] = ()
     outputs: tuple[Name, ...] = ()
-    """Names of streams of the graph, one for each output port."""
+    """For each output port, the name of the stream inside the composite that leaves through it."""
     annotations: Annotations = Annotations()
     """Annotations of the definition; only `threading` is allowed (rule 67, A8)."""
     config: Config = Config()
@@ -102,7 +102,7 @@ class Application(Element):
     application: ApplicationName
     description: Text = ""
     plan_only: Text = ""
-    """The reason why the application compiles and does not run; empty for one that can run."""
+    """The reason why the application compiles but cannot run; empty if it can run."""
     time_zone: TimeZone = "UTC"
     """The time zone of local times in expressions and queries."""
     submission: dict[SubmissionName, SubmissionValue] = Field(default_factory=dict)

@@ -14,7 +14,7 @@ class Assignment:
 
     application: str
     fingerprint: str
-    """The fingerprint of the fused application that was decided about."""
+    """The fingerprint of the fused application for which the decision was made."""
     machines: dict[str, int] = field(default_factory=dict[str, int])
     """Machines by the operators' physical names. An operator that is not named is on machine 0."""
     location: str = ""

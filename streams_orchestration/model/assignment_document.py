@@ -22,14 +22,15 @@ class _Document(Element):
     fingerprint: str
     machines: dict[str, Machine]
     decision: dict[str, JsonValue] = Field(default_factory=dict)
-    """Figures from the solver (loads, bound, speed-up) for the reader; they are not used."""
+    """Figures from the solver, such as loads, bound and speed-up. They inform a reader of the file and are otherwise
+    ignored."""
 
 
 def read_assignment(path: Path) -> Assignment:
     """Read a decision from a file in YAML or JSON.
 
     Raises:
-        ApplicationError: the file cannot be read or is no decision; every finding has its line.
+        ApplicationError: the file cannot be read, or is not a decision; every finding has its line.
     """
     return assignment_from_mapping(read_mapping(path, "a decoupling decision"))
 
@@ -38,7 +39,7 @@ def assignment_from_mapping(tree: Mapping[str, Any]) -> Assignment:
     """Read a decision from a mapping.
 
     Raises:
-        ApplicationError: it is no decision.
+        ApplicationError: the mapping is not a decision.
     """
     document = validated(_Document, tree)
     return Assignment(

@@ -7,14 +7,15 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 _MANY = 200_000
-"""The number of new objects from which their first collection takes 20 ms or more."""
+"""The number of new objects above which their first garbage collection takes 20 ms or more."""
 
 
 @contextmanager
 def uncollected() -> Generator[None]:
     """Switch garbage collection off inside a `with` block that makes many objects and hardly any cycles.
 
-    If it made very many, they are moved to the oldest generation at the end, so that the next collection is short.
+    If the block made more than 200,000 objects, they are moved to the oldest generation at the end, so that the next
+    collection is short.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -6,7 +6,7 @@ from typing import Any, TypeGuard
 
 
 def is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
-    """Return True for a dict. Type checkers then take its keys for texts, which is not checked."""
+    """Return True for a dict. Type checkers then treat its keys as texts, although the keys are not examined."""
     return isinstance(value, dict)
 
 
@@ -16,5 +16,5 @@ def is_list(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
 
 
 def is_true(value: object) -> bool:
-    """Return True for a truth value, or for a text that stands for it, as a submission-time value does."""
+    """Return True for the boolean true, or for a text that means true, as a submission-time value may be."""
     return value is True or (isinstance(value, str) and value.strip().lower() in ("true", "t", "yes", "y", "on", "1"))

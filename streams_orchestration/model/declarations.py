@@ -1,4 +1,4 @@
-"""Checks of declarations, annotations and configs that need no values: allowed places and combinations."""
+"""Checks of declarations, annotations and configs that need no submission-time values: allowed places, combinations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streams_orchestration.model.standard import EXPORT, IMPORT, JOB_CONTROL_PLA
 
 Report = Callable[..., None]
 _OF_EXPORT = {"congestionPolicy": ("wait", "dropConnection"), "visibility": ("read_committed", "read_uncommitted")}
-"""The allowed values of an Export's parameters; the first one is the default."""
+"""Parameter of an Export -> its allowed values; the first one is the default."""
 _OF_JOB_CONTROL_PLANE = {"parallel": "CDISP0848E", "consistent": "CDISP0849E"}
 
 

@@ -1,6 +1,6 @@
 """The decoupling problem: operators with measured costs, to be spread over machines.
 
-A document in YAML with the keys of this model, written in snake_case. Loads are in percent of one machine, or in any
+The document is YAML with the keys of this model, written in snake_case. Loads are in percent of one machine, or in any
 other unit that all of them share.
 """
 
@@ -19,7 +19,7 @@ MACHINES = 1000
 
 Kind = Literal["source", "net_recv", "net_send", "net_self", "tee", "op", "sink"]
 LARGEST = 1e90
-"""The largest number that is accepted; sums of products of three such numbers stay finite."""
+"""The largest number that a problem may contain; sums of products of three such numbers stay finite."""
 
 
 def _number(value: object) -> object:
@@ -74,9 +74,11 @@ class ProblemParameters(ProblemElement):
     latency_budget: Annotated[Count, Field(ge=0)] | None = None
     """The most hops that may be added on any path (rule Q11); None for no limit."""
     lex_epsilon: Number = 0.0
-    """Weight of the sum of loads against the peak load; the sum breaks ties at any weight (rule Q9)."""
+    """The weight of the sum of loads in the objective, relative to the peak load (rule Q9).
+
+    At any weight, the sum decides between decisions with equal objectives."""
     machine_budget: Annotated[Count, Field(ge=1, le=MACHINES)] | None = None
-    """Machines in total; a group with several of them divides its load. None gives each group one machine."""
+    """The total number of machines; a group with several divides its load. None gives each group one machine."""
 
 
 class Operation(ProblemElement):
@@ -85,25 +87,25 @@ class Operation(ProblemElement):
     id: Identifier
     kind: Kind
     parents: tuple[Identifier, ...] = ()
-    """The operators that it reads."""
+    """The operators whose output this operator reads."""
     cpu: Number = 0.0
-    """Load on the machine that executes it."""
+    """The load on the machine that executes the operator."""
     recv_cpu: Number = 0.0
-    """Load of a network's receiving half, on the machine that its output goes to."""
+    """The load of the receiving half of a network, on the machine that its output goes to."""
     card: Number | None = None
-    """Items on its output; None if not measured."""
+    """The number of items on the operator's output; None if not measured."""
     bytes: Number = 0.0
-    """Size of an item in bytes."""
+    """The size of an output item in bytes."""
     sent: bool = False
-    """True if its output is sent to a reader outside of the problem anyway, so that sending is already paid."""
+    """True if a reader outside of the problem gets the output in any case, so that sending is already paid."""
     pin: Annotated[Count, Field(ge=0)] | None = None
-    """The machine on which it must execute."""
+    """The machine on which the operator must execute; None if any will do."""
     tick: Identifier | None = None
-    """The name of its atomic group, whose operators execute on one machine."""
+    """The name of the operator's atomic group; all operators of the group execute on one machine."""
     ser: bool = True
-    """True if its output may be sent to another machine."""
+    """True if the operator's output may be sent to another machine."""
     state: bool = False
-    """True if it keeps state that cannot be divided among the machines of a group."""
+    """True if the operator keeps state that cannot be divided among the machines of a group."""
 
 
 class Problem(ProblemElement):
@@ -116,7 +118,7 @@ class Problem(ProblemElement):
     apart: tuple[tuple[Identifier, ...], ...] = ()
     """Sets of operators; no two of a set may execute on the same machine."""
     expect: dict[str, JsonValue] = Field(default_factory=dict)
-    """A worked answer, like the next two keys, for the reader of the file; it is not used."""
+    """A worked answer for readers of the file; the solver ignores it, and the next two keys, too."""
     exec_at: dict[str, JsonValue] = Field(default_factory=dict)
     output_to: dict[str, JsonValue] = Field(default_factory=dict)
 
@@ -127,5 +129,5 @@ class Problem(ProblemElement):
         return self
 
     def with_machines(self, machines: int) -> Problem:
-        """Return the same problem for another number of machines."""
+        """Return the problem with another number of machines."""
         return self.model_copy(update={"params": self.params.model_copy(update={"k": machines})})

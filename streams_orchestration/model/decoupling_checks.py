@@ -1,4 +1,4 @@
-"""Checks of a decoupling problem that could be parsed: names, kinds, loops and fan-outs."""
+"""Checks of a decoupling problem after parsing: names, kinds, loops and fan-outs."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _kind(operation: Operation) -> Iterator[Diagnostic]:
 
 
 def _not_entered(operations: dict[int | str, Operation]) -> Iterator[Diagnostic]:
-    """Report the first operator that no source or network reaches: it is in or behind a closed loop."""
+    """Report the first operator that no source or network feeds: it is in a closed loop, or downstream of one."""
     readers: dict[int | str, list[int | str]] = {}
     for each in operations.values():
         for parent in each.parents:
@@ -101,7 +101,7 @@ def _not_entered(operations: dict[int | str, Operation]) -> Iterator[Diagnostic]
 
 
 def _unequal_tees(operations: dict[int | str, Operation]) -> Iterator[Diagnostic]:
-    """Report tees of the same stream with different amounts; they carry the same items (rule Q5)."""
+    """Report tees of one stream with different amounts, since all tees of a stream carry the same items (rule Q5)."""
     first: dict[int | str, Operation] = {}
     for each in operations.values():
         if each.kind == "tee" and each.card is not None:

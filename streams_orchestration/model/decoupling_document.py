@@ -17,10 +17,10 @@ def read_problem(path: Path, machines: int | None = None) -> Problem:
 
     Args:
         path: the path of the file.
-        machines: the number of machines, which overrides that in the document.
+        machines: the number of machines, which overrides the number in the document.
 
     Raises:
-        ApplicationError: the file cannot be read or is no problem; every finding has its line.
+        ApplicationError: the file cannot be read, or is not a problem; every finding has its line.
     """
     return problem_from_mapping(read_mapping(path, "a decoupling problem"), machines)
 
@@ -29,7 +29,7 @@ def problem_from_mapping(tree: Mapping[str, Any], machines: int | None = None) -
     """Read a problem from a mapping; `machines` overrides the number of machines in it.
 
     Raises:
-        ApplicationError: it is no problem.
+        ApplicationError: the mapping is not a problem.
     """
     problem = validated(Problem, tree, by_name=True)
     if machines is not None:

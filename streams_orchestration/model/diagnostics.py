@@ -38,7 +38,7 @@ class Diagnostic:
     path: tuple[str | int, ...] | None = field(default=None, compare=False, repr=False)
     """The keys that lead to a part of the spec that was unreadable and left out; None for any other finding."""
     stage: str = field(default="", compare=False, repr=False)
-    """The compiler stage that reports it; empty for findings about the text, names or declarations."""
+    """The compiler stage that reports the finding; empty for findings about the text, names or declarations."""
 
     @classmethod
     def of(
@@ -60,7 +60,7 @@ class Diagnostic:
 
     @property
     def remedy(self) -> str:
-        """The remedy of its code."""
+        """The remedy of the diagnostic's code."""
         return CODES[self.code].remedy
 
     def document(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Diagnostic:
 
     @property
     def place(self) -> str:
-        """`file:line` or `file:line:column`."""
+        """The location as `file:line`, or as `file:line:column` if the column is known."""
         return self.location if self.column is None else f"{self.location}:{self.column}"
 
     def __str__(self) -> str:

@@ -43,7 +43,7 @@ _SECTIONS = {
     "SO13": "Copying",
     "SO50": "Operators",
 }
-"""Titles of sections, by the first two digits of our own codes."""
+"""First two digits of the project's own codes -> title of their section."""
 
 
 def diagnostics_page() -> str:

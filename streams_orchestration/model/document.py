@@ -36,7 +36,10 @@ _CONSTANTS: dict[str, Any] = {
 
 
 class LocatedMapping(dict[str, Any]):
-    """A mapping of a spec, with the file, and the line of each key; columns are known in SPL only, and 0 elsewhere."""
+    """A mapping of a spec, with its file, and the line of each key. Columns are known for SPL only.
+
+    Otherwise they are 0.
+    """
 
     def __init__(self, file: str, line: int, column: int = 0) -> None:
         super().__init__()
@@ -47,7 +50,7 @@ class LocatedMapping(dict[str, Any]):
         self.columns: dict[str, int] = {}
 
     def location(self, *path: str | int) -> Location:
-        """Return the place of the part that `path` leads to, or of the last part on the way that exists."""
+        """Return the location of the element at `path`, or of the last existing element on the way there."""
         node: Any = self
         file, line, column = self.file, self.line, self.column
         for step in path:
@@ -65,7 +68,7 @@ class LocatedMapping(dict[str, Any]):
 
 
 class LocatedList(list[Any]):
-    """A list of a spec, with the line of each entry, and its column where that is known."""
+    """A list of a spec, with the line of each entry, and the columns of entries where they are known."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,7 +87,7 @@ class _Builder:
         default_factory=list[tuple[LocatedMapping | LocatedList, list[str]]]
     )
     keys: list[str | None] = field(default_factory=list[str | None])
-    """For every open container, the key whose value comes next; None in a list, and where a key comes next."""
+    """For each open container, the key whose value comes next; None in a list, or if a key comes next."""
     anchors: dict[str, Any] = field(default_factory=dict[str, Any])
     aliased: int = 0
 
@@ -182,7 +185,7 @@ class _Builder:
 
 
 def _extent(value: Any) -> tuple[int, int]:
-    """Return the number of values in a value, itself included, and the number of nesting levels."""
+    """Return the number of values in a value, including itself, and the number of its nesting levels."""
     if not isinstance(value, LocatedMapping | LocatedList):
         return 1, 0
     inside = [_extent(each) for each in (value.values() if isinstance(value, LocatedMapping) else value)]
@@ -194,7 +197,7 @@ def _plain_text(value: Any) -> str:
 
 
 def parse_document(text: str, file: str) -> tuple[Any, list[Diagnostic]]:
-    """Parse a YAML text. Return its tree and diagnostics; the tree is None if nothing of the text is usable.
+    """Parse a YAML text. Return its tree and diagnostics; the tree is None if no part of the text is usable.
 
     Plain scalars are read by the core schema of YAML 1.2: `no` and dates stay text.
     """

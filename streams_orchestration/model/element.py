@@ -1,4 +1,4 @@
-"""The base class of the parts of a spec: immutable, closed to unknown keys, aware of their place."""
+"""The base class of all elements of a spec: immutable objects that refuse unknown keys and know their location."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from streams_orchestration.model.location import Location
 
 
 class Element(BaseModel):  # noqa: PLW1641  pydantic hashes what is frozen
-    """A part of a spec. In a spec keys are camelCase; in Python the field names may be used as well."""
+    """An element of a spec. In a spec its keys are camelCase; in Python the field names may be used as well."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -47,7 +47,7 @@ class Element(BaseModel):  # noqa: PLW1641  pydantic hashes what is frozen
 
     @classmethod
     def _without_empty_keys(cls, data: Any) -> Any:
-        """Leave out keys without a value if their default is a mapping, tuple, text or element."""
+        """Remove keys whose value is null if their default is a mapping, tuple, text or element, so that it applies."""
         if not is_mapping(data) or None not in data.values():
             return data
         empty = {
@@ -63,11 +63,11 @@ class Element(BaseModel):  # noqa: PLW1641  pydantic hashes what is frozen
 
     @classmethod
     def keys(cls) -> tuple[str, ...]:
-        """Return the keys that this part of a spec may have."""
+        """Return the keys that this element may have in a spec."""
         return tuple(info.alias or name for name, info in cls.model_fields.items())
 
     def location(self, *path: str | int) -> Location | None:
-        """Return the place of this element, or of the part that `path` leads to; None if it was built in Python."""
+        """Return the location of this element, or of the element at `path` below it; None if it was built in Python."""
         return self._origin.location(*path) if self._origin is not None else None
 
 

@@ -20,7 +20,7 @@ from streams_orchestration.model.values import show
 KeyPath = tuple[str | int, ...]
 
 _MISSING = {"CDISP0840E": {"consistent"}, "SO0303": {"inputs", "outputs"}, "SO0405": {"parameters"}}
-"""Codes of missing parts; they are ignored if a broken part below one of these keys was removed."""
+"""Code of a missing key -> keys; the finding is ignored if a faulty element below one of these keys was removed."""
 _CONTAINERS = {"model_type": "a mapping", "dict_type": "a mapping", "tuple_type": "a list", "list_type": "a list"}
 _SCALARS = {"bool_type": "true or false", "int_type": "an integer", "string_type": "a text", "float_type": "a number"}
 
@@ -38,7 +38,7 @@ def without_errors(application: Application | None, diagnostics: Iterable[Diagno
     """Return the application.
 
     Raises:
-        ApplicationError: there is none, or some of the diagnostics are errors.
+        ApplicationError: the application is None, or some of the diagnostics are errors.
     """
     diagnostics = tuple(diagnostics)
     if application is None or errors_of(diagnostics):
@@ -90,9 +90,9 @@ def _meant(error: Any, tree: Any, classes: dict[int, Any]) -> tuple[str, ...]:
 
 
 def _existing(loc: KeyPath, tree: Any) -> KeyPath:
-    """Return the longest prefix of an error's path that the document has.
+    """Return the longest prefix of an error's path that exists in the document.
 
-    The rest of the path is in shorthands, which were expanded while validating.
+    The rest of the path comes from shorthands, which were expanded during validation.
     """
     node: Any = tree
     for length, step in enumerate(loc):
@@ -207,7 +207,7 @@ def _texts(node: Any) -> Iterable[str]:
 
 
 def _copy(node: Any) -> Any:
-    """Return a deep copy with the same lines, whose containers may be modified."""
+    """Return a deep copy of a document's tree with the same line numbers, whose containers may be modified."""
     if isinstance(node, LocatedMapping):
         mapping = LocatedMapping(node.file, node.line, node.column)
         mapping.update({key: _copy(value) for key, value in node.items()})
@@ -224,7 +224,7 @@ def _copy(node: Any) -> Any:
 
 
 def _without(tree: Any, paths: Iterable[KeyPath], lost: set[str]) -> Any:
-    """Return a copy without the parts at `paths`; the texts in these parts are added to `lost`."""
+    """Return a copy of the tree without the elements at `paths`; the texts in these are added to `lost`."""
     tree = _copy(tree)
     order = [[(step if isinstance(step, int) else -1, str(step)) for step in path] for path in set(paths)]
     for keys in sorted(order, reverse=True):

@@ -16,7 +16,7 @@ SingleThreadedMode = Literal[
 ]
 
 WatermarkMode = Literal["inputWatermark", "heldInput", "manual"]
-"""The origin of an own operator's watermark; see `EventTimeMode`."""
+"""The origin of the watermark of an operator that the application declares; see `EventTimeMode`."""
 
 
 class InputPortModel(Element):
@@ -25,7 +25,7 @@ class InputPortModel(Element):
     name: Text = ""
     mutable: Flag | None = None
     mutates: tuple[Text, ...] | None = None
-    """The attributes that the operator changes; implies mutable."""
+    """The attributes that the operator changes in arriving tuples; a port with this key is mutable."""
     control: Flag = False
     expects_window_punctuation: Flag = False
     window_bound: Flag = False
@@ -39,7 +39,7 @@ class InputPortModel(Element):
 
     @property
     def is_mutable(self) -> bool:
-        """True if the operator may change arriving tuples."""
+        """True if the operator may change the tuples that arrive at this port."""
         return bool(self.mutates) if self.mutable is None else self.mutable
 
 
@@ -70,9 +70,10 @@ class Wait(Element):
 
 
 class OperatorModel(Element):
-    """An operator that the application declares. The last entry of `inputs` and `outputs` holds for further ports.
+    """A model of an operator that the application declares.
 
-    Without these keys, the operator has the ports of the invocation; `[]` means no ports.
+    The last entry of `inputs` and `outputs` holds for further ports. Without these keys, the operator has the ports of
+    the invocation; `[]` means no ports.
     """
 
     implementation: Implementation | None = None
@@ -106,7 +107,7 @@ class OperatorModel(Element):
 
 @dataclass(frozen=True)
 class OperatorSignature:
-    """Ports and properties of a standard or declared operator. The last port model holds for further ports, too."""
+    """The ports and properties of a standard or declared operator. The last port model holds for further ports, too."""
 
     implementation: str | None = None
     inputs: tuple[InputPortModel, ...] = (InputPortModel(),)
@@ -121,7 +122,8 @@ class OperatorSignature:
     waits: tuple[tuple[int, int], ...] = ()
     engine: EngineKind = "tuples"
     watermark_mode: WatermarkMode | None = None
-    """The origin of its watermark; None for that of the inputs, or of its output if it is annotated."""
+    """The origin of the operator's watermark; None for the default: its inputs, or its output tuples if it is
+    annotated."""
     routes_failures: bool = False
     """True if `onError: route` adds an output port for tuples on which an expression fails."""
 

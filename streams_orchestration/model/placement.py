@@ -83,11 +83,11 @@ class Config(Element):
     visibility: Literal["read_committed", "read_uncommitted"] | None = None
     """Visibility of the output streams outside of the region: after each epoch, or after each batch (B33)."""
     complete_within: Number | None = None
-    """Seconds by which the event time up to which a sink's outputs are complete may be behind now (EV67)."""
+    """The most seconds by which the event time up to which a sink is complete may lag behind now (EV67)."""
 
 
 class HostPoolDeclaration(Element):
-    """A pool of hosts, by the tags that its hosts carry (rule 36)."""
+    """A pool of hosts, declared by the tags that its hosts have (rule 36)."""
 
     name: Name
     tags: tuple[Text, ...] = ()

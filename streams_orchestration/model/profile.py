@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Basis = Literal["measured", "scaled", "calibrated"]
-"""The origin of the costs of sending: `measured` is fitted to streams of several tuple sizes; `scaled` is a calibration
-of the machine, scaled to streams of one size; `calibrated` is that calibration alone, as no stream crossed PEs."""
+"""The origin of the costs of sending: `measured` costs are fitted to streams of several tuple sizes; `scaled` costs are
+a calibration of the machine, scaled to streams of one size; `calibrated` costs are the calibration alone, since no
+stream crossed PEs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class OperatorProfile:
 
 @dataclass(frozen=True, slots=True)
 class PassageCost:
-    """Processor seconds per tuple and per byte of sending to another PE, or of receiving (rule Q15)."""
+    """The processor seconds of passing a stream between PEs, per tuple and per byte, on one of its sides (rule Q15)."""
 
     per_tuple: float
     per_byte: float
@@ -51,7 +52,7 @@ class PassageCost:
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """The costs of streams between PEs. Bytes are counted in memory."""
+    """The costs of streams between PEs. Bytes are the size of tuples in memory."""
 
     basis: Basis
     send: PassageCost
@@ -68,11 +69,11 @@ class PeProfile:
 
     pe: int
     cpu_seconds: float
-    """Processor time of its tasks: operators, streams and overhead."""
+    """The processor time of the PE's tasks: operators, streams and overhead."""
     overhead_seconds: float
     """The part of `cpu_seconds` that belongs to no operator and no stream; every PE has such an overhead."""
     busy_seconds: float
-    """Wall time of its batches, from the plan to the commit."""
+    """The wall-clock time of the PE's batches, from the plan to the commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +115,10 @@ class Profile:
 
 
 def combined(profiles: tuple[Profile, ...]) -> Profile:
-    """Combine profiles into one with the largest of every rate and load, so that all of them are provided for.
+    """Combine profiles into one with the largest of every rate and load, so that capacity suffices for each of them.
 
-    The result's amounts are per second. A figure that only some profiles have is taken from them; a figure that none
-    has is unmeasured. The transport is the most expensive one.
+    The result's amounts are per second. A figure that only some profiles have is the largest of theirs; a figure that
+    no profile has is unmeasured. The transport is the most expensive one.
 
     Raises:
         ValueError: there is no profile, or the profiles are of different applications.
@@ -177,7 +178,7 @@ def _at(amounts: tuple[float, ...], port: int) -> float:
 
 
 def _dearest(profiles: tuple[Profile, ...]) -> Transport | None:
-    """Return the transport that costs most for a tuple of 100 bytes; measured ones go before calibrated ones."""
+    """Return the transport that costs most for a tuple of 100 bytes; measured transports precede calibrated ones."""
     known = [each.transport for each in profiles if each.transport is not None]
     order = {"calibrated": 0, "scaled": 1, "measured": 2}
     return max(

@@ -106,7 +106,7 @@ def read_profile(path: Path) -> Profile:
     """Read a profile from a file in YAML or JSON.
 
     Raises:
-        ApplicationError: the file cannot be read or is no profile; every finding has its line.
+        ApplicationError: the file cannot be read, or is not a profile; every finding has its line.
     """
     return profile_from_mapping(read_mapping(path, "a profile"))
 
@@ -115,7 +115,7 @@ def profile_from_mapping(tree: Mapping[str, Any]) -> Profile:
     """Read a profile from a mapping.
 
     Raises:
-        ApplicationError: it is no profile.
+        ApplicationError: the mapping is not a profile.
     """
     document = validated(_Document, tree)
     measured = datetime.fromisoformat(document.measured_at).timestamp() if document.measured_at else None

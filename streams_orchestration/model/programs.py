@@ -1,6 +1,6 @@
-"""Programs of SPL as parameters: expressions `{spl: "n > 1", at: "Main.spl:14:22"}`, and logic `spl: {onTuple: …}`.
+"""SPL code in parameters: expressions `{spl: "n > 1", at: "Main.spl:14:22"}`, and logic `spl: {onTuple: …}`.
 
-Nothing is substituted in them, since `${...}` may stand in a string of SPL.
+References are not substituted in SPL code, since `${...}` may be part of a string of SPL.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Any
 from streams_orchestration.model.containers import is_mapping
 
 OWN_LOGIC = frozenset(("Beacon", "Custom", "DirectoryScan", "FileSource", "Filter", "Functor"))
-"""The standard operators that run logic of SPL by themselves, since their expressions may read its variables."""
+"""The standard operators that run SPL logic themselves, since their expressions may read its variables."""
 LOGIC = "spl"
-"""The parameter with the logic of an operator, and the key of an expression's text."""
+"""The name of the parameter that holds an operator's SPL logic, and the key of the text in an SPL expression."""
 NATIVE = "native"
-"""The key of a native function's name among the functions of a program."""
+"""The key that marks a native function in a program's list of functions, and holds its name."""
 CONSTANTS = "constants"
-"""The key of logic in which submission-time values are substituted."""
+"""The key of the part of SPL logic in which references are replaced by submission-time values."""
 
 
 def is_program(value: Any) -> bool:
@@ -38,18 +38,18 @@ def is_native(value: Any) -> bool:
 
 
 def is_fixed(key: object, value: Any) -> bool:
-    """Return True for an entry of the parameters in which nothing is substituted, because it holds only programs."""
+    """Return True for a parameter whose value is SPL logic, in which no references are substituted."""
     return key == LOGIC and is_mapping(value)
 
 
 def has_process(parameters: Any) -> bool:
-    """Return True if the parameters of an operator have logic with `onProcess`, so that it is a source."""
+    """Return True if an operator's parameters have SPL logic with an `onProcess` clause, which makes it a source."""
     logic = parameters.get(LOGIC) if is_mapping(parameters) else None
     return is_mapping(logic) and bool(logic.get("onProcess"))
 
 
 def runs_logic(kind: str, *, inputs: bool) -> bool:
-    """Return True if a standard operator runs logic of SPL by itself; a FileSource does without input ports only."""
+    """Return True if a standard operator runs SPL logic itself; a FileSource does so only without input ports."""
     return kind in OWN_LOGIC and not (inputs and kind == "FileSource")
 
 
@@ -64,6 +64,6 @@ def has_handlers(parameters: Any) -> bool:
 
 
 def has_variables(parameters: Any) -> bool:
-    """Return True if the parameters of an operator have logic with variables, so that it keeps state."""
+    """Return True if an operator's parameters have SPL logic with state variables."""
     logic = parameters.get(LOGIC) if is_mapping(parameters) else None
     return is_mapping(logic) and bool(logic.get("state"))

@@ -1,6 +1,7 @@
 """Specs in Python: `app.py`, or `app.py:name` if the application's variable is not called `app`.
 
-The file is run. The application in that variable gives the document, whose parts have their lines in the file.
+The file is executed, and the application in that variable is converted to a document. The elements of the document know
+their lines in the file.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from streams_orchestration.model.names import nearest
 _SPEC = re.compile(r"(?P<file>.*\.py)(?::(?P<name>[A-Za-z_]\w*))?", re.DOTALL)
 _APPLICATION = "app"
 _MARK = "__makes_application__"
-"""The attribute that marks modules loaded as specs; a spec of the same name in another directory replaces them."""
+"""The attribute that marks modules loaded as specs. Loading a spec replaces such a module of the same name."""
 _BUILDER = "streams_orchestration.builder"
 
 
@@ -42,7 +43,10 @@ def specs_in(directory: Path) -> list[Path]:
 
 
 def may_be_spec(file: Path) -> bool:
-    """Return True for a YAML file, and for a Python file that imports the builder; others hold operators."""
+    """Return True for a YAML file, and for a Python file that imports the builder.
+
+    Other Python files define operators.
+    """
     try:
         return file.suffix in (".yaml", ".yml") or (file.suffix == ".py" and _BUILDER in file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
@@ -80,7 +84,7 @@ def _is_application(value: object) -> bool:
 
 
 def _run(file: Path) -> ModuleType:
-    """Run the file as a new module, which other modules can import by its name."""
+    """Run a spec file as a new module, and make the module importable by its name."""
     name, directory = file.stem, str(file.absolute().parent)
     known = sys.modules.get(name)
     if known is not None and not hasattr(known, _MARK) and getattr(known, "__file__", None) != str(file.absolute()):

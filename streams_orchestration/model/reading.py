@@ -26,7 +26,7 @@ def read_mapping(path: Path, what: str) -> Mapping[str, Any]:
         what: the expected document with its article, for the error message: "a profile".
 
     Raises:
-        ApplicationError: the file cannot be read or holds something else; every finding has its line.
+        ApplicationError: the file cannot be read, or is not a mapping; every finding has its line.
     """
     tree, diagnostics = read_document(path)
     if tree is None or diagnostics:

@@ -26,7 +26,7 @@ _MAX_DEPTH = 50
 
 
 class Attribute(NamedTuple):
-    """One attribute of a tuple type; the type in canonical DDL."""
+    """One attribute of a tuple type, with its type in canonical DDL."""
 
     name: str
     type: str
@@ -36,7 +36,7 @@ class Attribute(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A parsed tuple type, with the errors in its text."""
+    """A parsed tuple type, with the errors that were found in its text."""
 
     attributes: tuple[Attribute, ...]
     errors: tuple[str, ...] = ()
@@ -48,24 +48,24 @@ class Schema:
 
     @property
     def ddl(self) -> str:
-        """The canonical text."""
+        """The tuple type in canonical DDL."""
         return ", ".join(
             f"{quoted(name)} {type_}{' NOT NULL' if required else ''}" for name, type_, required in self.attributes
         )
 
     @property
     def nullable(self) -> Schema:
-        """The same tuple type with every attribute nullable."""
+        """The tuple type with every attribute nullable."""
         return Schema(tuple(attribute._replace(required=False) for attribute in self.attributes), self.errors)
 
 
 def quoted(name: str) -> str:
-    """Return a name as tuple types write it: in backticks unless it is a word."""
+    """Return an attribute's name as DDL writes it: in backticks unless it is a plain word."""
     return name if re.fullmatch(r"\w+", name) else "`" + name.replace("`", "``") + "`"
 
 
 class _SchemaError(Exception):
-    """The rest of the text cannot be parsed."""
+    """The tuple type cannot be parsed beyond an error."""
 
 
 class _Parser:

@@ -26,7 +26,7 @@ def check_names(application: Application, lost: Iterable[str] = ()) -> list[Diag
 
     Args:
         application: the application.
-        lost: names in parts of the spec that were left out as unusable. References to them are not reported.
+        lost: names in elements of the spec that were left out as faulty; references to such names are not reported.
     """
     diagnostics: list[Diagnostic] = []
     forgiven = frozenset(lost)
@@ -45,7 +45,7 @@ def check_names(application: Application, lost: Iterable[str] = ()) -> list[Diag
 
 
 class _Graph:
-    """Checks of one graph."""
+    """The checks of names and references in the graph of one composite."""
 
     def __init__(
         self,

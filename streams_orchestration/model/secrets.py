@@ -1,4 +1,4 @@
-"""Hiding of secrets in texts and values: passwords, tokens and keys. References to them stay visible.
+"""Hiding of secrets in texts and values: passwords, tokens and keys. References to secrets stay visible.
 
 >>> masked("https://me:a/b@c@example.org/?token=x&page=2")
 'https://me:•••@example.org/?token=•••&page=2'
@@ -28,7 +28,7 @@ _ATTRIBUTES = re.compile(
     r"|(add|asset|check|concurrency|foreign|group|idempotency|join|op|partition|primary|remove|run|sort|step|unique)"
     r"[-_.]?[Kk]ey"
 )
-"""Matches names of attributes and of identifiers, which are no secrets."""
+"""Matches names with `key` that mean an attribute or an identifier, and not a secret."""
 _SETTING = re.compile(
     rf"""
     (?P<mark>[?&]?) (?<![\w.-]) (?P<name> [\w.-]*? (?:{_WORDS}|(?<=[?&])sig\b) [\w.-]* ) =
@@ -37,10 +37,10 @@ _SETTING = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-"""Matches `name=value` as in the query of an address, or in the settings of a connection."""
+"""Matches `name=value`, as in the query of an address or in the settings of a connection."""
 _LOGIN = re.compile(r"(?P<scheme>[\w.+-]*://)(?P<user>[^\s/:@]*)(?P<mark>[:@])")
 _ENDS = ")]}'\",.:"
-"""Characters that end a word in a sentence."""
+"""Punctuation that may follow an address in a sentence, and does not belong to the secret in it."""
 _LEAST = 3
 """The least length of a secret that is searched for; a shorter text occurs in other words."""
 _SHORT = 6
@@ -48,7 +48,7 @@ _SHORT = 6
 _LINE = 20
 """The least length of a line of a secret (such as a PEM key) that is hidden on its own."""
 _FILES = re.compile(r"(FILE|PATH|DIR|SOCK)$|^(OLD)?PWD$", re.IGNORECASE)
-"""Matches in names of variables that hold a path."""
+"""Matches names of environment variables that hold a path, and not a secret."""
 
 
 class _Known:
@@ -58,7 +58,7 @@ class _Known:
 
 
 def names_secret(name: str) -> bool:
-    """Return True if a parameter or attribute of this name may hold a secret."""
+    """Return True if a parameter or attribute with this name may hold a secret."""
     return bool(_NAME.search(name)) and not _ATTRIBUTES.fullmatch(name)
 
 
@@ -72,7 +72,7 @@ def without_secrets(value: Any) -> Any:
 
 
 def shown(name: str, value: Any) -> Any:
-    """Return the value of a parameter; if the parameter's name is a secret's name, the value is hidden."""
+    """Return the value of a parameter for a message; the value is hidden if the parameter's name is a secret's."""
     if not names_secret(name):
         return without_secrets(value)
     return value if _only_references(value) else HIDDEN
@@ -91,7 +91,7 @@ def masked(text: str) -> str:
 
 
 def hidden_in(text: str, parameters: Any) -> str:
-    """Return a text in which the values of parameters with a secret's name are hidden."""
+    """Return a text without the values of those parameters whose names say that they are secret."""
     for secret in sorted(set(_secrets(parameters, named=False)), key=len, reverse=True):
         text = _without(text, secret)
     return text
@@ -107,7 +107,7 @@ def remember(secret: str) -> None:
 
 
 def remember_values(parameters: Any) -> None:
-    """Remember the values of parameters with a secret's name, and passwords in addresses."""
+    """Make `masked` hide the values of parameters whose names say that they are secret, and passwords in addresses."""
     for secret in _secrets(parameters, named=False):
         remember(secret)
     for text in _texts(parameters):
@@ -116,7 +116,7 @@ def remember_values(parameters: Any) -> None:
 
 
 def remember_environment(environment: Mapping[str, str]) -> None:
-    """Remember the values of environment variables with a secret's name, and secrets within other values."""
+    """Make `masked` hide environment variables whose names say that they are secret, and secrets within other ones."""
     for name, value in environment.items():
         if names_secret(name) and not _FILES.search(name) and len(value.strip()) >= _SHORT:
             remember(value)
@@ -159,7 +159,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _remember_parts(text: str) -> None:
-    """Remember the passwords in a text's addresses, and the secrets in its settings."""
+    """Make `masked` hide the passwords in a text's addresses, and the secrets in its settings."""
     if "://" in text and "@" in text:
         for word in text.split():
             login, last = _LOGIN.search(word), word.rfind("@")

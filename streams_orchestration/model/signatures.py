@@ -28,13 +28,13 @@ def is_standard(application: Application, operator: str) -> bool:
 
 
 def routes_failures(signature: OperatorSignature, invocation: Invocation) -> bool:
-    """Return True if the last output port is that of `onError: route`, or if a submission value may make it so."""
+    """Return True if the last output port is the one of `onError: route`, or if a submission-time value may add it."""
     written = invocation.parameters.get("onError")
     return signature.routes_failures and isinstance(written, str) and (written == "route" or "${" in written)
 
 
 def most_outputs(signature: OperatorSignature, invocation: Invocation) -> int | None:
-    """Return how many output ports an invocation may have; None if there is no limit."""
+    """Return the highest number of output ports that an invocation may have; None without a limit."""
     most = signature.most_outputs
     return most if most is None else most + routes_failures(signature, invocation)
 

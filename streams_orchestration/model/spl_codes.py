@@ -1,4 +1,4 @@
-"""Codes of mistakes in programs in SPL: message ids of IBM Streams, and ours where it has none."""
+"""Codes of errors in SPL programs: message ids of IBM Streams, and our own codes where IBM Streams has none."""
 
 from __future__ import annotations
 

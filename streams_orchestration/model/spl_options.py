@@ -14,8 +14,8 @@ class SplOptions:
 
     Attributes:
         main: the main composite, `ns::Name`; None chooses the only one, or `Main`.
-        toolkits: directories of toolkits, searched behind the application's own.
-        define: the values that `getCompileTimeValue` gives.
+        toolkits: directories of toolkits, searched after the application's own directory.
+        define: the values that the SPL function `getCompileTimeValue` returns, by name.
         data: the directory of relative input files.
     """
 
@@ -26,4 +26,4 @@ class SplOptions:
 
 
 spl_options: ContextVar[SplOptions] = ContextVar("spl_options", default=SplOptions())  # noqa: B039  it is frozen
-"""The options of the command that runs."""
+"""The options for reading SPL files that the running command was given."""

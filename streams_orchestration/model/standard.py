@@ -14,7 +14,7 @@ IMPORT = "Import"
 EXPORT = "Export"
 JOB_CONTROL_PLANE = "JobControlPlane"
 NO_NODES = frozenset((IMPORT, EXPORT, JOB_CONTROL_PLANE))
-"""Operators that do not become nodes of the graph."""
+"""Kinds of invocations that do not become nodes of the graph."""
 
 _NOT_MEMBER = ConsistentSupport(member=False, start=False, reason="it cannot drain, checkpoint and reset")
 _NOT_START = ConsistentSupport(start=False, reason="it cannot replay its tuples")
@@ -59,8 +59,7 @@ PLACES_WATERMARKS = frozenset((
 ))  # fmt: skip
 """Operators that get a batch with all its watermarks in one call.
 
-All others get one call for the tuples in front of each watermark.
-"""
+Other operators get one call for the tuples before each watermark."""
 PLACES_BY_EVENT_TIME = frozenset(("Aggregate", "Delay", "FileSink", "Join", "Sort"))
 """Operators that get a batch with all its watermarks in one call if one of their parameters needs event time."""
 

@@ -1,6 +1,6 @@
-"""Differences between the defaults of standard operators here and in IBM Streams, with the parameters that remove them.
+"""Parameters of standard operators whose default here differs from the default in IBM Streams.
 
-An application in SPL gets these parameters; one in YAML or Python may write them.
+An application in SPL gets the parameters that restore the defaults of IBM Streams; one in YAML or Python may set them.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 
 
 class Difference(NamedTuple):
-    """A default of an operator that IBM Streams has otherwise."""
+    """A default of a standard operator that differs from the default in IBM Streams."""
 
     operator: str
     here: str
     streams: str
     parameters: Mapping[str, Any]
-    """The parameters by which the operator does as in IBM Streams; empty if there are none."""
+    """The parameters that restore the default of IBM Streams; empty if no parameters can."""
     when: str = ""
-    """The condition under which they are written: windows that are `tumbling` or `sliding` or of a `time`, an `outer`
-    join, a `file` of keys, the format `csv`, or `no limit`; always by default."""
+    """The condition under which the parameters are set: windows that are `tumbling` or `sliding` or of a `time`, an
+    `outer` join, a `file` of keys, the format `csv`, or `no limit`. If empty, they are always set."""
 
 
 STREAMS_DEFAULTS: tuple[Difference, ...] = (

@@ -11,7 +11,7 @@ from streams_orchestration.model.containers import is_list
 from streams_orchestration.model.secrets import shown, without_secrets
 
 SubscriptionCondition = Callable[[Mapping[str, Any]], bool]
-"""A predicate over a stream's properties, which are numbers, texts and lists of these."""
+"""A predicate over the properties of a stream, whose values are numbers, texts, or lists of numbers and texts."""
 
 _TOKEN = re.compile(
     r"""\s*(?: (?P<text>"[^"]*"|'[^']*') | (?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
@@ -29,7 +29,7 @@ def parse_subscription(text: str) -> SubscriptionCondition:
     A comparison is false if the stream lacks the property, or if it compares a number with a text.
 
     Raises:
-        ValueError: the text is no subscription; the message names the place.
+        ValueError: the text is not a subscription; the message names the position of the fault.
     """
     return _Parser(text).whole()
 
@@ -55,7 +55,7 @@ def is_about(wanted: Mapping[str, Any], importer: str, offered: Mapping[str, Any
 
 
 def check_properties(properties: Any) -> str | None:
-    """Return the fault in the properties of an Export, or None."""
+    """Return a message about the first fault in an Export's properties, or None."""
     if not isinstance(properties, Mapping):
         return f"properties are a mapping of names to values, not {without_secrets(properties)!r}"
     for name, value in cast("Mapping[str, Any]", properties).items():
@@ -67,7 +67,7 @@ def check_properties(properties: Any) -> str | None:
 
 
 class _Parser:
-    """Recursive-descent parser: or, and, not, comparison."""
+    """Recursive-descent parser of subscriptions: or, and, not, comparison."""
 
     def __init__(self, text: str) -> None:
         self.text = text

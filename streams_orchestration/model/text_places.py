@@ -33,7 +33,7 @@ _ESCAPED = {
     "P": "\u2029",
 }
 _DIGITS = {"x": 2, "u": 4, "U": 8}
-"""The number of hexadecimal digits after the letter of an escape."""
+"""Letter of an escape sequence in YAML -> the number of hexadecimal digits that follow it."""
 
 
 class TextPlace(NamedTuple):
@@ -50,7 +50,7 @@ class Scalar(NamedTuple):
         path: the keys that lead to the scalar, joined by dots; entries of lists add nothing.
         value: the value as YAML reads it.
         owner: the number of the `parameters` mapping that contains the scalar.
-        owner_line: the line of the key `parameters` of that mapping.
+        owner_line: the line of that mapping's key `parameters`.
         source: the text of the whole file.
         start: the index in `source` at which the scalar begins.
         end: the index in `source` at which the scalar ends.
@@ -68,7 +68,7 @@ class Scalar(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """A character of a value, with its place in the file."""
+    """A decoded character of a scalar's value, with its place in the file."""
 
     character: str
     start: int
@@ -104,7 +104,7 @@ def _scalars(file: str, changed: int) -> tuple[Scalar, ...]:
 
     Args:
         file: the path of the file.
-        changed: the file's time of change; it is part of the cache's key, so that a changed file is read again.
+        changed: the file's modification time; as a part of the cache key, it makes a changed file be read again.
     """
     del changed
     try:
@@ -117,7 +117,7 @@ def _scalars(file: str, changed: int) -> tuple[Scalar, ...]:
 def _parameters_in(source: str) -> Iterator[Scalar]:
     parse = cast("Callable[..., Iterable[Any]]", yaml.parse)  # pyright: ignore[reportUnknownMemberType]
     keys: list[str | None] = []
-    """For every open container, the key whose value comes next; None if a key comes next, empty in a list."""
+    """For each open container, the key whose value comes next; None if a key comes next, and empty in a list."""
     owner, owner_line = 0, 0
     for event in parse(source, Loader=LOADER):
         if isinstance(event, yaml.CollectionStartEvent):

@@ -104,7 +104,7 @@ def _time_zone(name: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return the value without lines, so that it can be compared, copied and stored."""
+    """Return the value as plain dicts and lists without line numbers, to be compared, copied and stored."""
     if is_mapping(value):
         return {key: _plain(entry) for key, entry in value.items()}
     return [_plain(entry) for entry in value] if is_list(value) else value
@@ -115,9 +115,9 @@ Integer = Annotated[int | str, PlainValidator(_integer, json_schema_input_type=i
 Number = Annotated[float | str, PlainValidator(_number, json_schema_input_type=float | str)]
 """A float64 or an integer, or a reference to one."""
 Boolean = Annotated[bool | str, PlainValidator(_boolean, json_schema_input_type=bool | str)]
-"""A truth value, or a reference to one."""
+"""True or false, or a reference to a truth value."""
 Flag = Annotated[bool, Strict()]
-"""A truth value, which cannot be a reference."""
+"""True or false; a reference is not allowed."""
 Count = Annotated[int, Strict(), Field(ge=0)]
 """A non-negative integer."""
 Text = Annotated[str, PlainValidator(_text, json_schema_input_type=str)]
@@ -125,9 +125,9 @@ Text = Annotated[str, PlainValidator(_text, json_schema_input_type=str)]
 Name = Annotated[Text, AfterValidator(_named(_NAME, "letters, digits, _ and -, not starting with a digit"))]
 """The name of an invocation, a stream or a port."""
 Uid = Annotated[Text, AfterValidator(_named(_UID, "names with dots between them, as in Out.Counts"))]
-"""The identity of an invocation across redeploys. Its former full logical name is allowed, so it may be renamed."""
+"""The identity of an invocation across redeploys. It may be the former full logical name of a renamed operator."""
 Identifier = Annotated[Text, AfterValidator(_named(_IDENTIFIER, IDENTIFIER_RULE))]
-"""The name of a submission-time value or a schema."""
+"""A plain name of letters, digits and underscores, as of a submission-time value or a schema."""
 SubmissionName = Annotated[
     Text, AfterValidator(_named(_SUBMISSION_NAME, "letters, digits, _, - and ., not starting with a digit"))
 ]
@@ -136,7 +136,8 @@ DefinitionName = Annotated[
     Text,
     AfterValidator(_named(_DEFINITION, f"{IDENTIFIER_RULE}; a namespace may stand before it, as in my.space::Name")),
 ]
-"""The name of an operator or composite, perhaps with a namespace; `#2` marks a second content of the same name."""
+"""The name of an operator or composite, perhaps with a namespace. A suffix such as `#2` tells composites apart that SPL
+defines once, but whose contents differ."""
 ApplicationName = Annotated[Text, AfterValidator(_named(APPLICATION_NAME, APPLICATION_RULE))]
 """The name of an application."""
 TimeZone = Annotated[Text, AfterValidator(_time_zone)]

@@ -5,4 +5,5 @@ from __future__ import annotations
 from typing import Literal
 
 Visibility = Literal["read_committed", "read_uncommitted"]
-"""`read_committed` shows output after its epoch, so no reset undoes it; `read_uncommitted` after its batch (B33)."""
+"""The time at which readers outside of the region see output: `read_committed` after its epoch, so that no reset undoes
+it, or `read_uncommitted` after its batch (B33)."""

@@ -42,7 +42,7 @@ def _number(kind: Type) -> Type:
 
 
 def _decimal_of(operand: Operand) -> Type:
-    """Return the decimal type of an operand. An integer literal has as many digits as its text."""
+    """Return the decimal type that holds an operand's values; for an integer literal, it has the digits of its text."""
     if operand.type.is_integral and operand.literal and operand.constant is not None:
         return Type("decimal", max(len(str(abs(operand.constant[0]))), 1), 0)
     return as_decimal(operand.type)
@@ -93,7 +93,7 @@ def _arithmetic(of_decimals: Callable[[Type, Type], Type]) -> Callable[[Sequence
 
 
 def _times(operands: Sequence[Operand], sign: str) -> Resolved | None:
-    """Return the types of a sum or difference with dates, times and intervals; None if there is none."""
+    """Return the types of a sum or difference with dates, times and intervals; None if the operands have none."""
     one, other = (each.type for each in operands)
     if one.name == "string" and other.is_datetime and sign == "-":
         one = other
@@ -158,7 +158,7 @@ def _whole_quotient(operands: Sequence[Operand]) -> Resolved | None:
 
 
 def _calculator(binding: Binding, whole: TupleFunction, floating: TupleFunction, exact: TupleFunction) -> TupleFunction:
-    """Return a calculation that fails if its result is out of the range of the result type."""
+    """Return a row function that raises EvaluationError if its result is out of the range of the result type."""
     result = binding.result
     if binding.arguments[0].is_decimal:
         return lambda one, other: scaled(exact(one, other), result)

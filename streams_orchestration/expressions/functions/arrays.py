@@ -13,7 +13,7 @@ from streams_orchestration.expressions.types import BIGINT, BOOLEAN, array_of
 
 ARRAYS = FunctionGroup("Arrays")
 _MOST = 1_000_000
-"""The longest array that a function makes for a given count, in elements."""
+"""The most elements of an array that a function makes for a given count."""
 
 
 def key_of(binding: Binding, argument: int = 0) -> Callable[[Any], Any]:
@@ -23,7 +23,7 @@ def key_of(binding: Binding, argument: int = 0) -> Callable[[Any], Any]:
 
 
 def _with_element(result: str) -> Callable[[Sequence[Operand]], Resolved | None]:
-    """Return the resolver of a function of an array and one element."""
+    """Return a resolver for functions of an array and a value of its element type; `result` names the value's type."""
 
     def resolve(operands: Sequence[Operand]) -> Resolved | None:
         if len(operands) != 2 or operands[0].type.name != "array":

@@ -208,7 +208,7 @@ CONTAINERS.function(
 
 
 def _key_types(operands: Sequence[Operand]) -> Resolved | None:
-    """Resolve a map and a key. Numbers are converted to the wider type; texts match texts only."""
+    """Resolve a function of a map and a key. Numeric keys are converted to the wider type; texts match texts only."""
     if len(operands) != 2 or operands[0].type.name != "map" or operands[1].type == VOID:
         return None
     key, value = operands[0].type.parts

@@ -11,7 +11,7 @@ from streams_orchestration.expressions.conversion import writer
 from streams_orchestration.expressions.datetime_patterns import pattern_of
 from streams_orchestration.expressions.errors import MisfitError
 from streams_orchestration.expressions.functions.json_paths import found, steps_of
-from streams_orchestration.expressions.functions.json_values import NOTHING, parsed, reader
+from streams_orchestration.expressions.functions.json_values import INVALID_JSON, parsed, reader
 from streams_orchestration.expressions.table import (
     Binding,
     FunctionGroup,
@@ -34,7 +34,7 @@ DOCUMENTS = FunctionGroup("JSON")
 )
 def _get_json_object(text: str, path: str) -> str | None:
     value, steps = parsed(text), steps_of(path)
-    return None if value is NOTHING or steps is None else found(value, steps)
+    return None if value is INVALID_JSON or steps is None else found(value, steps)
 
 
 @DOCUMENTS.function(

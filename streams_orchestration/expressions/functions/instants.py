@@ -1,4 +1,4 @@
-"""Dates and times made of parts, texts and numbers, written as texts, and moved between zones."""
+"""Functions that make dates and times from parts, texts and numbers, format them, and change their time zone."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _STEP = re.compile(r"\.(\*|[^.\[]+)|\[(?:(\d+)|(\*)|'([^']*)')\]")
 
 
 class Every(Enum):
-    """A step to all parts of a value."""
+    """A step to every part of a value: to all elements of an array, or to all fields of an object."""
 
     ELEMENT = "[*]"
     FIELD = ".*"
@@ -31,9 +31,9 @@ class _Style(Enum):
 
 class _Matches(NamedTuple):
     found: bool
-    """True if anything was found."""
+    """True if a step matched anything."""
     written: list[str]
-    """The JSON texts of the matches; an empty array may be here although nothing was found."""
+    """The matches as JSON texts; one of them may be an empty array although nothing matched."""
 
 
 _NONE = _Matches(found=False, written=[])
@@ -93,7 +93,10 @@ def _written(value: Any, style: _Style) -> _Matches:
 
 
 def _of_elements(elements: list[Any], steps: Sequence[PathStep], style: _Style) -> _Matches:
-    """Return the matches in all elements as an array; a single match is unwrapped unless the array is kept."""
+    """Follow the steps in each element of an array, and return the matches as one array.
+
+    A single match is returned without an array, unless the style keeps arrays.
+    """
     if steps[:1] == [Every.ELEMENT]:
         return _in_array(_together([_matches(each, steps[1:], _Style.FLAT) for each in elements]))
     inside = _Style.FLAT if style is _Style.FLAT else _Style.QUOTED

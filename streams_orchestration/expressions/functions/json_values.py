@@ -20,15 +20,15 @@ from streams_orchestration.expressions.maps import map_from
 from streams_orchestration.expressions.times import read_date, read_timestamp
 from streams_orchestration.expressions.types import INTEGRAL_RANGES, STRING, Type
 
-NOTHING = object()
-"""The marker for a text that is no JSON."""
+INVALID_JSON = object()
+"""A value that represents invalid JSON, since None represents null."""
 _PARTS = re.compile(
     r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)*)'|(?P<infinite>[-+]INF\b|\+Infinity\b)", re.DOTALL
 )
-"""Strings, and the infinite numbers outside of strings that Python's parser does not know."""
+"""Matches strings, and the infinite numbers (outside of strings) that Python's parser does not know."""
 _UNUSUAL = re.compile(r"[-+]INF|\+Inf")
 _FLOATING = ("NaN", "Infinity", "+Infinity", "-Infinity", "+INF", "-INF")
-"""Texts that are numbers."""
+"""Texts that are accepted as values of floating-point types."""
 _DECIMAL = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _ESCAPE = re.compile(r"\\(.)|\"", re.DOTALL)
 _BLANK = " \t\r\n"
@@ -42,21 +42,22 @@ class JsonNumber(str):
 
 
 class Unfit(Exception):  # noqa: N818  # no error: it becomes null
-    """A value does not fit its type.
+    """A JSON value does not fit the expected type.
 
     Attributes:
-        partial: the array, map or struct with null where a struct within lacks a field; `NOTHING` for any other value.
+        partial: the array, map or struct, with null for the unfit fields of structs in it; `INVALID_JSON` if the whole
+            value is unfit.
     """
 
-    def __init__(self, partial: Any = NOTHING) -> None:
+    def __init__(self, partial: Any = INVALID_JSON) -> None:
         super().__init__()
         self.partial = partial
 
 
 def parsed(text: str) -> Any:
-    """Parse the first value of a text into lists, dicts and `JsonNumber`; return `NOTHING` for invalid JSON.
+    """Parse the first value of a text into lists, dicts and `JsonNumber`; return `INVALID_JSON` if there is none.
 
-    Strings may contain control characters. If an object has a name twice, the first value counts.
+    Strings may contain control characters. If an object has a name twice, its first value is used.
     """
     decoder = json.JSONDecoder(
         object_pairs_hook=_firsts,
@@ -82,8 +83,8 @@ def _decoded(text: str, decoder: json.JSONDecoder) -> Any:
     try:
         value, end = decoder.raw_decode(text)
     except (ValueError, RecursionError):
-        return NOTHING
-    return NOTHING if isinstance(value, JsonNumber) and text[end : end + 1].strip(_BLANK) else value
+        return INVALID_JSON
+    return INVALID_JSON if isinstance(value, JsonNumber) and text[end : end + 1].strip(_BLANK) else value
 
 
 def _whole_number(text: str) -> JsonNumber:
@@ -110,7 +111,7 @@ def _plain(text: str) -> str:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """An object as pairs, in which a name may occur twice."""
+    """A JSON object as a list of pairs, in which a name may occur twice."""
 
 
 def reader(kind: Type, zone: dt.tzinfo) -> Callable[[str], Any]:
@@ -128,12 +129,12 @@ def reader(kind: Type, zone: dt.tzinfo) -> Callable[[str], Any]:
         value = _decoded(text, decoder)
         if in_array and isinstance(value, _Pairs):
             value = [value]
-        if value is NOTHING or value is None:
+        if value is INVALID_JSON or value is None:
             return missing
         try:
             return read(value)
         except Unfit as unfit:
-            return missing if unfit.partial is NOTHING else unfit.partial
+            return missing if unfit.partial is INVALID_JSON else unfit.partial
 
     return convert
 
@@ -155,7 +156,7 @@ def _reader(kind: Type, zone: dt.tzinfo) -> Callable[[Any], Any]:
 
 
 def _taken(read: Callable[[Any], Any], value: Any) -> tuple[Any, bool]:
-    """Convert a value; return it, and True if all its parts fit the type.
+    """Convert a value with `read`; return the result, and True if all parts of the value fit the type.
 
     Raise Unfit if the whole value does not fit.
     """
@@ -164,7 +165,7 @@ def _taken(read: Callable[[Any], Any], value: Any) -> tuple[Any, bool]:
     try:
         return read(value), True
     except Unfit as unfit:
-        if unfit.partial is NOTHING:
+        if unfit.partial is INVALID_JSON:
             raise
         return unfit.partial, False
 
@@ -245,14 +246,17 @@ def _read(value: Any, kind: Type, zone: dt.tzinfo) -> Any:
 
 
 def _seconds(text: str) -> int | None:
-    """Return a whole number of seconds as a timestamp; None if it is out of range, where Spark's wraps around."""
+    """Return the timestamp in microseconds of a text of whole seconds.
+
+    None if out of range, where Spark wraps around.
+    """
     micros = int(text) * 1_000_000 if re.fullmatch(r"-?[0-9]+", text) else None
     low, high = INTEGRAL_RANGES["bigint"]
     return micros if micros is not None and low <= micros <= high else None
 
 
 def _date(text: str) -> int | None:
-    """Parse a date; otherwise, digits are days since 1970, as Spark 1.5 wrote dates."""
+    """Parse a date; a text of digits counts as days since 1970, as Spark 1.5 wrote dates."""
     days = read_date(text)
     if days is not None or not re.fullmatch(r"[+-]?[0-9]{1,10}", text):
         return days
@@ -284,7 +288,7 @@ def _object(pairs: Iterable[tuple[str, Any]]) -> str:
 
 
 def _number(text: str) -> str:
-    """Write a number: whole ones as they are, others as Java writes doubles, NaN and infinities in quotes."""
+    """Write a JSON number: whole numbers unchanged, others as Java writes doubles, NaN and infinities in quotes."""
     if re.fullmatch(r"-?\d+", text):
         return text
     written = write_floating(float(text), Type("double"))

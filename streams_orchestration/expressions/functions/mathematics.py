@@ -143,7 +143,10 @@ def _of_double(
     *,
     aliases: Sequence[str] = (),
 ) -> None:
-    """Register a function of one double. Outside of its domain, the result is NaN."""
+    """Add a function of one double to the table.
+
+    The result is NaN outside of its domain, infinite after an overflow.
+    """
 
     def row(value: float) -> float:
         try:

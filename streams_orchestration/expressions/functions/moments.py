@@ -88,7 +88,7 @@ MOMENTS.function(
 
 
 def _on_clock(operands: Sequence[Operand]) -> Resolved | None:
-    """Resolve a function of a time of day. It takes both kinds of timestamp; a date or a text is converted."""
+    """Resolve a function that reads the time of day. A date or a text is converted to a timestamp."""
     if len(operands) != 1:
         return None
     kind = operands[0].type
@@ -98,7 +98,10 @@ def _on_clock(operands: Sequence[Operand]) -> Resolved | None:
 
 
 def local_of(kind: Type, zone: dt.tzinfo) -> Callable[[int], int]:
-    """Return the function that converts a timestamp of a type to local time."""
+    """Return a function that converts values of a timestamp type to local microseconds.
+
+    A timestamp_ntz is unchanged.
+    """
     return (lambda value: to_local(value, zone)) if kind == TIMESTAMP else (lambda value: value)
 
 

@@ -27,7 +27,7 @@ def check_pattern(operands: Sequence[Operand]) -> None:
 
 
 def patterned(signature: str) -> Callable[[Sequence[Operand]], Resolved | None]:
-    """Return the types of a function whose second argument is a pattern."""
+    """Return a resolver for a signature whose second parameter is a date pattern; a constant pattern is checked."""
     form = FunctionSignature.of(signature)
 
     def resolve(operands: Sequence[Operand]) -> Resolved | None:
@@ -46,7 +46,10 @@ def saturated(seconds: float) -> int | None:
 
 
 def text_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
-    """Return the resolver of a function that parses texts by an optional pattern; dates and times ignore it."""
+    """Return a resolver for functions that parse a text, by an optional pattern, as a date or time.
+
+    The argument may also be a date or a time, for which the pattern is ignored.
+    """
 
     def resolve(operands: Sequence[Operand]) -> Resolved | None:
         if not 1 <= len(operands) <= 2 or any(each.type.is_nested or each.type.is_interval for each in operands):
@@ -60,7 +63,10 @@ def text_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
 
 
 def text_number_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
-    """Return a resolver as `text_or` does; numbers are seconds for a timestamp, else their digits are parsed."""
+    """Return a resolver like `text_or` that also takes numbers.
+
+    For the result type timestamp, a number is a count of seconds; otherwise the number's digits are parsed as a text.
+    """
 
     def resolve(operands: Sequence[Operand]) -> Resolved | None:
         number = operands[0].type if operands and operands[0].type.is_numeric else None

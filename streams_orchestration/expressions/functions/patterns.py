@@ -38,16 +38,16 @@ _FAULTS = {
     "invalid group reference": "the group does not exist",
     "look-behind requires fixed-width pattern": "a look-behind has to have one length",
 }
-"""The beginning of Python's message about a regular expression -> ours."""
+"""Beginning of Python's message about a faulty regular expression -> our message."""
 _CLASS = re.compile(r"\\\\|\\(p)\{(\w+)\}|\\z|\\Z")
 
 
 @functools.lru_cache(maxsize=4096)
 def compiled(pattern: str) -> re.Pattern[str]:
-    r"""Return a regular expression; classes such as `\\d` are of ASCII, as in Java.
+    r"""Compile a regular expression of Java; classes such as `\\d` match only ASCII characters, as in Java.
 
     Raises:
-        EvaluationError: it is invalid, or uses syntax that only Java has.
+        EvaluationError: the pattern is invalid, or uses syntax that only Java has.
     """
     if odd := _ONLY_IN_JAVA.search(pattern.replace("\\\\", "")):
         message = f"the regular expression {pattern!r} uses {odd[0]!r}, which is not supported"

@@ -30,6 +30,6 @@ def shifted(binding: Binding, sign: int) -> TupleFunction:
 
 
 def elapsed(binding: Binding) -> TupleFunction:
-    """Return the difference of two local times, which may differ from the time that passed."""
+    """Return the difference of two local times, which can differ from the elapsed time where the clock changes."""
     zone = binding.zone
     return lambda one, other: checked(to_local(one, zone) - to_local(other, zone), BIGINT)

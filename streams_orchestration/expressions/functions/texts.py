@@ -27,7 +27,7 @@ def within_limit(length: int) -> int:
 def named(
     group: FunctionGroup, names: Sequence[str], parameters: str, summary: str, example: tuple[str, str]
 ) -> Callable[[TupleFunction], TupleFunction]:
-    """Enter a function under several names; `example` uses the first one."""
+    """Return a decorator that enters a function under several names; `example` uses the first of them."""
 
     def enter(row: TupleFunction) -> TupleFunction:
         for name in names:
@@ -222,7 +222,7 @@ def _translate(value: str, source: str, target: str) -> str:
 
 
 def _overlaid(operands: Sequence[Operand]) -> Resolved | None:
-    """Resolve two texts or two binaries, with a start and a length."""
+    """Resolve `overlay`: two texts or two binaries, a start position, and perhaps a length."""
     kinds = [each.type for each in operands]
     if not 3 <= len(kinds) <= 4 or not all(is_implicit(kind, INT) for kind in kinds[2:]):
         return None
