@@ -1,7 +1,7 @@
 """The document of a compiled application: the mapping that a spec in YAML would be.
 
-ADL has no parameters, windows or logic, so the application compiles and plans, and does not run (`planOnly`).
-Each part has the line of the ADL that it comes from.
+ADL has no parameters, windows or logic, so the application compiles and plans, but does not run (`planOnly`). Each
+element has the line of the ADL from which it was made.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def document_of(path: Path) -> LocatedMapping:
     """Return the document of an `.adl` file or a `.sab` bundle.
 
     Raises:
-        AdlError: the file is no ADL or bundle, or it is damaged.
+        AdlError: the file is neither an ADL file nor a bundle, or it is damaged.
         OSError: the file cannot be read.
     """
     return _Writer(compiled_application(element_of(adl_of(path))), str(path)).document()
 
 
 class _Writer:
-    """Writes the document of one application."""
+    """A writer of the document of one compiled application."""
 
     def __init__(self, application: CompiledApplication, file: str) -> None:
         self.application = application
@@ -81,7 +81,10 @@ class _Writer:
         return self.mapping(main.line, entries)
 
     def mapping(self, line: int, entries: Mapping[str, Any]) -> LocatedMapping:
-        """Return a mapping whose keys are all at one line; empty entries but `outputs` and `mutates` are left out."""
+        """Return a mapping whose keys all have the same line.
+
+        Empty values are left out, except for the keys `outputs` and `mutates`.
+        """
         mapping = LocatedMapping(self.file, line)
         for key, value in entries.items():
             if value is None or (value in ({}, []) and key not in ("outputs", "mutates")):
@@ -91,7 +94,7 @@ class _Writer:
         return mapping
 
     def located(self, line: int, value: Any) -> Any:
-        """Return a value whose mappings and lists know the line."""
+        """Return a value whose mappings and lists have a line number."""
         if is_mapping(value) and not isinstance(value, LocatedMapping):
             return self.mapping(line, value)
         if is_list(value) and not isinstance(value, LocatedList):
@@ -160,10 +163,10 @@ class _Writer:
         return entry
 
     def stream(self, end: PortEnd, composite: AdlInstance) -> str:
-        """Return the name that the stream of an end has in a composite.
+        """Return the name, inside a composite, of the stream at one end of a connection.
 
         Raises:
-            AdlError: the file connects a port that is not there.
+            AdlError: the file connects a port that does not exist.
         """
         if end.is_input:
             self._checked(end, len(composite.inputs), composite.line)
@@ -202,7 +205,7 @@ class _Writer:
             raise AdlError(message, line)
 
     def composite_ports(self, composite: AdlInstance) -> list[str]:
-        """Return the names of a composite's input ports: those of its readers if they agree, otherwise `In0`, `In1`."""
+        """Return the names of a composite's input ports: the readers' names if these agree, otherwise `In0`, `In1`."""
         if composite.index in self.known_ports:
             return self.known_ports[composite.index]
         names: list[set[str]] = [set() for _ in composite.inputs]
@@ -250,12 +253,15 @@ class _Writer:
         }
 
     def queue(self, queue: AdlQueue) -> dict[str, Any]:
-        """Return the configuration of a threaded port."""
+        """Return the queue of a threaded port as the document configures it."""
         policy = {"congestionPolicy": _POLICIES.get(queue.policy, queue.policy)}
         return policy if queue.size is None else policy | {"queueSize": queue.size}
 
     def operator(self, instance: AdlInstance) -> str:
-        """Return the name of an operator's kind; one that is not standard is declared as its ports are."""
+        """Return the name of an operator's kind.
+
+        A kind that is not standard is declared with the ports of this instance.
+        """
         last = instance.kind.rpartition("::")[2]
         if instance.kind.startswith("spl.") and (last in STANDARD or last in NO_NODES):
             return last
@@ -273,7 +279,7 @@ class _Writer:
         return self._shared(self.operators, instance.kind, declared)
 
     def composite(self, instance: AdlInstance) -> str:
-        """Return the name of a composite of the document; instances of equal content share one."""
+        """Return the name of the composite for an instance; instances with equal content share one composite."""
         graph = self.located(instance.line, self.graph(instance))
         body = self.mapping(
             instance.line,
@@ -286,7 +292,7 @@ class _Writer:
         return self._shared(self.composites, instance.kind, body)
 
     def _shared(self, table: dict[str, LocatedMapping], kind: str, content: LocatedMapping) -> str:
-        """Return the name of a content in a table; add the content under a new name if the table lacks it."""
+        """Return the name under which a table holds this content; add the content under a new name if it is missing."""
         name, number = kind, 1
         while name in table and table[name] != content:
             number += 1
@@ -302,6 +308,6 @@ def _all(instance: AdlInstance) -> Iterable[AdlInstance]:
 
 
 def _local(name: str, parent: AdlInstance, application: CompiledApplication) -> str:
-    """Return the name of an instance in its composite."""
+    """Return the name of an instance without the names of the composites around it."""
     prefix = "" if parent is application.main else f"{parent.name}."
     return re.sub(r"[.\[\]]", "_", name.removeprefix(prefix))

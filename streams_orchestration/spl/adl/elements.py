@@ -29,7 +29,7 @@ class XmlElement:
     children: list[XmlElement] = field(default_factory=list["XmlElement"])
 
     def all(self, *path: str) -> Iterator[XmlElement]:
-        """Yield the elements that a path of names leads to, in order."""
+        """Yield the elements at a path of element names below this one, in order."""
         if not path:
             yield self
             return
@@ -38,20 +38,20 @@ class XmlElement:
                 yield from child.all(*path[1:])
 
     def tree(self) -> Iterator[XmlElement]:
-        """Yield the element and all that it holds."""
+        """Yield this element and all elements below it."""
         yield self
         for child in self.children:
             yield from child.tree()
 
     def first(self, *path: str) -> XmlElement | None:
-        """Return the first element that a path of names leads to, or None."""
+        """Return the first element at a path of element names below this one, or None."""
         return next(self.all(*path), None)
 
     def required(self, attribute: str) -> str:
-        """Return an attribute.
+        """Return the value of an attribute.
 
         Raises:
-            AdlError: the element lacks it.
+            AdlError: the element lacks the attribute.
         """
         if attribute not in self.attributes:
             message = f"<{self.name}> has no attribute {attribute}"
@@ -59,10 +59,10 @@ class XmlElement:
         return self.attributes[attribute]
 
     def number(self, attribute: str) -> int:
-        """Return an attribute that is a number from 0.
+        """Return the value of an attribute, which is a non-negative integer.
 
         Raises:
-            AdlError: the element lacks it, or it is something else.
+            AdlError: the element lacks the attribute, or its value is not such a number.
         """
         written = self.required(attribute)
         if not (written.isascii() and written.isdigit() and len(written) < 19):
@@ -79,7 +79,7 @@ def element_of(text: bytes) -> XmlElement:
     """Return the root of an XML text.
 
     Raises:
-        AdlError: the text is no well-formed XML, has a document type, or is larger than any application.
+        AdlError: the text is not well-formed XML, has a document type, or is larger than any application.
     """
     parser = expat.ParserCreate(namespace_separator="\n")
     parser.buffer_text = True

@@ -1,4 +1,4 @@
-"""The graph of a compiled application, the same for both generations of ADL."""
+"""The graph of a compiled application, in one form for both generations of the ADL format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams_orchestration.spl.types.types import Tuple
 
 @dataclass(frozen=True, slots=True)
 class PortEnd:
-    """One end of a connection: a port of an operator or composite, by the index of that instance."""
+    """One end of a connection: a port of an instance (an operator or a composite), by the index of the instance."""
 
     instance: int
     port: int
@@ -26,7 +26,7 @@ class AdlQueue:
 
 @dataclass(frozen=True, slots=True)
 class AdlInputPort:
-    """An input port. A composite's port has only sources."""
+    """An input port with the ends that feed it; a composite's port has no other data."""
 
     sources: tuple[PortEnd, ...]
     name: str = ""
@@ -40,7 +40,7 @@ class AdlOutputPort:
     """An output port.
 
     Attributes:
-        sources: for a composite the port within it that produces the stream; empty for an operator.
+        sources: for a composite, the port inside that produces the stream; empty for an operator.
         stream: the full name of the stream; empty for a composite.
     """
 
@@ -76,7 +76,7 @@ class AdlSettings:
     checkpoint: float | str | None = None
     """Seconds between checkpoints, `operatorDriven`, or None without checkpoints."""
     single_threaded: bool = True
-    """True if one thread at a time submits tuples."""
+    """True if only one thread at a time submits tuples from the operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class AnnotationValue:
 
 @dataclass(frozen=True, slots=True)
 class SourceAnnotation:
-    """An annotation of the source; those that the compiler of Streams adds begin with a lower-case tag, too."""
+    """An annotation of an instance, from the SPL source or added by the compiler of Streams."""
 
     tag: str
     values: dict[str, AnnotationValue]
@@ -102,7 +102,7 @@ class AdlInstance:
 
     index: int
     name: str
-    """The full name, dotted, without that of the application."""
+    """The full name, dotted, without the application's name."""
     kind: str
     line: int
     inputs: tuple[AdlInputPort, ...]
@@ -112,7 +112,7 @@ class AdlInstance:
     """The instances in a composite; None for an operator."""
     settings: AdlSettings = AdlSettings()
     parameters: dict[str, object] = field(default_factory=dict[str, object])
-    """The parameters of an Import or Export; for other operators ADL holds no parameters."""
+    """The parameters of an Import or Export; empty for other operators, since ADL omits their parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class AdlSplitter:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A parallel region: the replicated instance, and its width or the submission-time value with the width."""
+    """A parallel region: the replicated instance, with its width or the submission-time value that gives the width."""
 
     instance: int
     line: int
@@ -156,7 +156,7 @@ class SubmissionTimeValue:
 
 @dataclass(frozen=True, slots=True)
 class CompiledApplication:
-    """All that a plan needs of a compiled application."""
+    """The data of a compiled application that a plan needs."""
 
     name: str
     main: AdlInstance
@@ -164,6 +164,6 @@ class CompiledApplication:
     regions: tuple[Region, ...]
     submission: dict[int, SubmissionTimeValue]
     sources: tuple[str, ...]
-    """The names of the files of SPL that the application was compiled from."""
+    """The names of the SPL files from which the application was compiled."""
     pes: tuple[tuple[str, ...], ...] = ()
-    """The names of the operators of each PE, if the file has fused them already."""
+    """For each PE, the names of its operators; empty if the file is not fused yet."""

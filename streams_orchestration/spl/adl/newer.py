@@ -1,4 +1,4 @@
-"""The instances of an ADL of IBM Streams 4.2 to 6 (`application/v4200`), which is not fused yet."""
+"""Reading of the instances in an ADL file of IBM Streams 4.2 to 6 (`application/v4200`), which is not fused yet."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COMPOSITE = "compositeOperInstance"
 
 @dataclass(frozen=True, slots=True)
 class _Tables:
-    """The tables of an application that its instances refer to by index."""
+    """The tables of an application to whose entries its instances refer by index."""
 
     kinds: Mapping[int, str]
     composites: Mapping[int, str]

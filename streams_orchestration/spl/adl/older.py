@@ -1,6 +1,7 @@
-"""The instances of an ADL of IBM Streams 3 to 4.1 (`application`, `application/v4000`), which is fused already.
+"""Reading of the instances in an ADL file of IBM Streams 3 to 4.1 (`application`, `application/v4000`).
 
-Its composites hold the connections, and its PEs hold the properties of operators; names lead from one to the other.
+Such a file is already fused. Its composites hold the connections, and its PEs hold the properties of operators. Names
+connect the two.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ _EXPORT = "spl.adapter::Export"
 
 @dataclass(frozen=True, slots=True)
 class _Tables:
-    """The tables of an application that its instances refer to."""
+    """The tables of an application to whose entries its instances refer by index or name."""
 
     composites: Mapping[int, str]
     types: Mapping[int, Tuple]
     pools: Mapping[int, str]
     operators: Mapping[str, tuple[XmlElement, XmlElement]]
-    """For each operator by name its `operInstance` and the PE that holds it."""
+    """Name of an operator -> its element `operInstance`, and the number of its PE."""
     imports: Mapping[str, XmlElement]
     exports: Mapping[str, XmlElement]
 
@@ -72,7 +73,7 @@ def main_of_older(application: XmlElement) -> AdlInstance:
 
 
 def pes_of(application: XmlElement) -> tuple[tuple[str, ...], ...]:
-    """Return the names of the operators of each PE."""
+    """Return for each PE the names of its operators."""
     return tuple(
         tuple(each.required("name") for each in pe.all("operInstances", "operInstance"))
         for pe in application.all("pes", "pe")

@@ -22,10 +22,10 @@ from streams_orchestration.spl.types.written import WrittenTypeError, type_of_te
 
 
 def numbers(elements: Iterable[XmlElement]) -> list[int]:
-    """Return the numbers that are the texts of elements.
+    """Return the texts of elements as numbers.
 
     Raises:
-        AdlError: a text is no number.
+        AdlError: a text is not a number.
     """
     found: list[int] = []
     for each in elements:
@@ -41,7 +41,7 @@ def tuple_types(application: XmlElement) -> dict[int, Tuple]:
     """Return the tuple types of an application by index.
 
     Raises:
-        AdlError: an attribute has a type that is none of SPL.
+        AdlError: an attribute has a type that SPL does not have.
     """
     types: dict[int, Tuple] = {}
     for each in application.all("tupleTypes", "tupleType"):
@@ -59,7 +59,7 @@ def type_at(types: Mapping[int, Tuple], port: XmlElement) -> Tuple:
     """Return the tuple type of a port.
 
     Raises:
-        AdlError: the file has no type of the index that the port gives.
+        AdlError: the file has no type with the index that the port refers to.
     """
     index = port.number("tupleTypeIndex")
     if index not in types:
@@ -69,7 +69,7 @@ def type_at(types: Mapping[int, Tuple], port: XmlElement) -> Tuple:
 
 
 def ends(connections: Iterable[XmlElement]) -> tuple[PortEnd, ...]:
-    """Return the ends that connections lead to."""
+    """Return the ports at the other ends of connections."""
     return tuple(
         PortEnd(each.number("operIndex"), each.number("portIndex"), each.required("portKind") == "input")
         for each in connections
@@ -126,7 +126,7 @@ def settings_of(operator: XmlElement, pools: Mapping[int, str]) -> AdlSettings:
     """Return the configs of an operator.
 
     Args:
-        operator: its `primitiveOperInstance` or `operInstance`.
+        operator: the element `primitiveOperInstance` or `operInstance` of the operator.
         pools: the names of the host pools by index.
     """
     resources = operator.first("resources")
@@ -170,7 +170,7 @@ def _checkpoint(element: XmlElement) -> float | str:
 
 
 def pool_names(application: XmlElement) -> dict[int, str]:
-    """Return the names of the host pools but the default one, by index."""
+    """Map the index of each host pool, except the default one, to its name."""
     pools = application.all("hostpools", "hostpool")
     return {each.number("index"): each.required("name") for each in pools if each.required("name") != "$default"}
 
@@ -190,7 +190,7 @@ def import_parameters(source: XmlElement) -> dict[str, object]:
 
 
 def export_parameters(source: XmlElement, name: str) -> dict[str, object]:
-    """Return the parameters of an Export: the attribute `name` is the stream's id, or it has properties."""
+    """Return the parameters of an Export, which exports by a stream's id, in the attribute `name`, or by properties."""
     parameters: dict[str, object] = {}
     if name in source.attributes:
         parameters["streamId"] = source.attributes[name]
@@ -221,6 +221,6 @@ def _literal(text: str, kind: str) -> object:
 
 
 def unquoted(text: str) -> str:
-    """Return the value of a string literal; a text without quotes is returned unchanged."""
+    """Return the value of a string literal; a text without quotes is returned as it is."""
     quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
     return string_value(text) if quoted else text

@@ -1,7 +1,7 @@
-"""Configs of operators and composites, from those that a compiled application has for each operator.
+"""Placement configs of operators and composites, from the resolved configs of each operator in a compiled application.
 
-The compiler of Streams has resolved inheritance. A tag `byChannel()` or `byReplica()` names the instance that had the
-config, so the group with such a tag goes back there: its meaning depends on the place of the config.
+The compiler of Streams has resolved inheritance. But the meaning of the tags `byChannel()` and `byReplica()` depends on
+the instance that has the config. Such a tag names that instance, so the config is restored there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _GROUPS = {
 
 
 def configs_of(application: CompiledApplication) -> dict[int, dict[str, Any]]:
-    """Return the `config` of each instance that has one, by index."""
+    """Map the index of each instance with configs to its entry `config`."""
     configs: dict[int, dict[str, Any]] = {}
     fused = {name: number for number, names in enumerate(application.pes) for name in names}
     regions = {each.instance for each in application.regions}
@@ -50,7 +50,7 @@ def _collect(instance: AdlInstance, around: tuple[AdlInstance, ...], configs: di
 
 
 def _simple(settings: AdlSettings) -> dict[str, Any]:
-    """Return the configs that are no placement and differ from the defaults, which are true."""
+    """Return the configs other than placement whose values differ from the defaults, which are true."""
     config: dict[str, Any] = {}
     if settings.restartable is False:
         config["restartable"] = False
@@ -63,7 +63,7 @@ def _simple(settings: AdlSettings) -> dict[str, Any]:
 
 
 def _introducer(group: PlacementTags, around: tuple[AdlInstance, ...]) -> AdlInstance | None:
-    """Return the innermost composite that a tag of a group names, or None if the tags are the operator's own."""
+    """Return the innermost composite that a group's tags name as their origin; None if they are the operator's own."""
     names = {
         match["introducer"] if (match := _BY_CHANNEL.search(tag)) else tag
         for tag in (*group.colocation, *group.exlocation)
@@ -92,9 +92,10 @@ def _tag(tag: str, introducer: str) -> str:
 def _fuse(
     application: CompiledApplication, fused: dict[str, int], regions: set[int], configs: dict[int, dict[str, Any]]
 ) -> None:
-    """Give each PE of an application that is fused already a tag of its own, and keep the PEs apart.
+    """Set the placement tags of an already fused application, so that each of its PEs stays one PE.
 
-    If all operators of a PE are in one parallel region, there is such a PE for each channel.
+    Operators of a PE get a common colocation tag, and all PEs get one exlocation tag. If all operators of a PE are in
+    one parallel region, there is one such PE for each channel.
     """
     members: dict[int, list[tuple[AdlInstance, int | None]]] = {}
 

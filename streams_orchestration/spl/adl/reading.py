@@ -1,4 +1,4 @@
-"""Reading of an ADL: what both generations have in common, and the choice between them."""
+"""Reading of ADL files: the parts that both generations of the format have in common, and the choice between them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def compiled_application(root: XmlElement) -> CompiledApplication:
     """Return the application in an ADL.
 
     Raises:
-        AdlError: the file is no ADL of IBM Streams 3 to 6, holds several applications, or is damaged.
+        AdlError: the file is not an ADL file of IBM Streams 3 to 6, holds several applications, or is damaged.
     """
     if root.name != "applicationSet" or root.namespace not in (_NEWER, *_OLDER):
         message = "it is no ADL of IBM Streams 3 to 6: an <applicationSet> is expected"

@@ -20,12 +20,12 @@ _ANNOTATIONS = {
     "threading": {"model": str, "threads": int, "elastic": bool},
     "eventTime": {"eventTimeAttribute": str, "resolution": str, "lag": float, "minimumGap": float},
 }
-"""The keys of each annotation that a document has, and the types of their values."""
+"""Annotation of a document -> its keys, with the types of their values."""
 _TYPES = {int: "int32", float: "float64"}
 
 
 class AdlSubmission:
-    """The submission-time values that an application uses, with the types that their uses ask for."""
+    """The submission-time values that an application uses, each with the type that its uses require."""
 
     def __init__(self, application: CompiledApplication) -> None:
         self._values = application.submission
@@ -38,10 +38,10 @@ class AdlSubmission:
         }
 
     def reference(self, index: int, type_: str, line: int) -> str:
-        """Return the reference to a value, and note the type that is asked for.
+        """Return the reference `${name}` to a submission-time value, and record the type that this use requires.
 
         Raises:
-            AdlError: the file has no value of this index.
+            AdlError: the file has no submission-time value with this index.
         """
         if index not in self._values:
             message = f"there is no <submissionTimeValue> with the index {index}"
@@ -50,9 +50,9 @@ class AdlSubmission:
         return f"${{{self._names[index]}}}"
 
     def document(self) -> dict[str, Any]:
-        """Return the values as the key `submission` holds them.
+        """Return the submission-time values as the document's entry `submission`.
 
-        A value on which nothing of the plan depends is optional, since it has no effect here.
+        A value that the plan does not depend on is optional, since it has no effect here.
         """
         entries: dict[str, Any] = {}
         for index, value in sorted(self._values.items()):
@@ -81,10 +81,10 @@ def _literal(text: str, type_: str) -> Any:
 
 
 def annotations_of(instance: AdlInstance, submission: AdlSubmission) -> dict[str, Any]:
-    """Return the annotations of an instance, but not `parallel`, in the form of the key `annotations` of a spec.
+    """Return the annotations of an instance, except `parallel`, as a spec's entry `annotations`.
 
     Raises:
-        AdlError: a value is not of the type that its key has.
+        AdlError: a value does not have the type of its key.
     """
     annotations: dict[str, Any] = {}
     for each in instance.annotations:

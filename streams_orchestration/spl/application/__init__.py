@@ -1,1 +1,1 @@
-"""Applications in SPL: their files are read and turned into the document that a spec in YAML holds."""
+"""Applications in SPL: their files are read and converted to a document like the one of a spec in YAML."""

@@ -1,4 +1,4 @@
-"""Checks of the actuals of composites where a composite is invoked, whether its body uses them or not."""
+"""Checks of the actual parameters of composites at an invocation, even of those that the body does not use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streams_orchestration.spl.typing.typed import Mistake, PortAttribute, Sourc
 
 Report = Callable[[str, str, tree.Node], None]
 _DEEPEST = 50
-"""A chain of formals ends after this many steps."""
+"""The most steps from a formal parameter to its actual, which may itself be a formal of the composite around it."""
 
 
 def check_actual(
@@ -27,13 +27,15 @@ def check_actual(
     find_operator: Callable[[tree.Name], object],
     report: Report,
 ) -> bool:
-    """Report an actual that does not suit the mode and the type of its formal. Return True if a body can use it.
+    """Report an actual parameter that does not match the mode and type of its formal.
+
+    Return True if the composite's body can use it.
 
     Args:
-        actual: the actual.
+        actual: the actual parameter.
         argument: the parameter of the invocation that gives it.
         mistakes: the list that gets the mistakes in expressions and types.
-        find_operator: looks for an operator, and reports one that is not there.
+        find_operator: looks up an operator, and reports a name that means none.
         report: takes each other mistake.
     """
     values, label = actual.values, argument.label
@@ -60,9 +62,10 @@ def check_actual(
 
 
 def named_operator(name: tree.Name, scope: Scope, names: FileNames) -> tuple[FileNames, tree.Name] | None:
-    """Return an operator's name, or the one of an `operator` formal's actual, with the file that has it.
+    """Return the name of an operator and the file in which the name is used.
 
-    The result is None for a formal whose actual is no name.
+    For a formal parameter of mode `operator`, this is the name that the invocation passes for it. The result is None if
+    the passed value is not a name.
     """
     for _ in range(_DEEPEST):
         meaning = scope.find(name.name) if name.name.startswith("$") else None
@@ -78,19 +81,19 @@ def named_operator(name: tree.Name, scope: Scope, names: FileNames) -> tuple[Fil
 
 
 def say_where(mistakes: list[Mistake], first: int, source: Source, within: str) -> None:
-    """Add the invocation of a composite to the mistakes in its file, from the mistake with the number `first` on."""
+    """Add the invocation of a composite to the mistakes in the composite's file, from index `first` in the list on."""
     for at, each in enumerate(mistakes[first:], first):
         if not each.within and each.span.source is source:
             mistakes[at] = replace(each, within=within)
 
 
 def node_of(actual: Actual) -> tree.Node:
-    """Return the syntax-tree node of an actual, the first one if it has several values."""
+    """Return the syntax-tree node of an actual parameter; if it has several values, the node of the first."""
     return actual.values[0] if isinstance(actual.values, tuple) else actual.values
 
 
 def _is_value(actual: Actual, argument: Argument, mistakes: list[Mistake], report: Report) -> bool:
-    """Return True if an actual is an expression, or an attribute if its formal is one."""
+    """Return True if an actual parameter is an expression; if its formal is an attribute, it must be an attribute."""
     written = expression_of_values(actual.values)
     if written is None:
         report("CDISP0302E", f"the value of {argument.label} is a type, and no expression", node_of(actual))
@@ -104,7 +107,10 @@ def _is_value(actual: Actual, argument: Argument, mistakes: list[Mistake], repor
 
 
 def expression_of_values(values: tree.Type | tuple[tree.Expression, ...]) -> tree.Expression | None:
-    """Return an actual as an expression: a name is read as a type at first. None if it can only be a type."""
+    """Return an actual parameter as an expression, or None if it can only be a type.
+
+    The parser reads a plain name as a type, so a name is converted back.
+    """
     match values:
         case tuple():
             return values[0]

@@ -1,4 +1,4 @@
-"""Translates parameters of Streams' standard operators to ours, which have other names, forms and defaults."""
+"""Translation of the parameters of Streams' standard operators to ours, which have other names, forms and defaults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streams_orchestration.model.containers import is_list
 from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
 
 _READ = {"FileSource": "file", "DirectoryScan": "directory"}
-"""The parameter of a source that names a file of the data directory if it is relative."""
+"""Source operator -> its parameter that names a file or directory to read, relative to the data directory."""
 _FORMATS = {"csv": "splCsv", "txt": "splTxt"}
 _TIMED = re.compile(r"\b(time|partitionAge)\(")
 _NUMBERED = re.compile(r"partitionBy[0-9]+")
@@ -31,7 +31,7 @@ _WITHOUT_EFFECT = {
     "Throttle": {"period", "includePunctuations"},
     "UDPSource": {"initDelay", "receiveBufferSize"},
 }
-"""Parameters that change nothing here: buffers, delays at the start, and what every sink does here anyway."""
+"""Operator -> its parameters without effect here: buffers, initial delays, and options that always apply here."""
 
 
 def adapted(
@@ -41,9 +41,9 @@ def adapted(
     data: Path,
     ignored: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Return parameters with which our operator behaves as in Streams.
+    """Return parameters with which our operator behaves like the one in Streams.
 
-    Written parameters win over Streams' defaults.
+    Parameters that the application sets take precedence over the defaults of Streams.
 
     Args:
         kind: the standard operator.
@@ -73,7 +73,7 @@ def adapted(
 
 
 def _holds(condition: str, parameters: dict[str, Any], windows: Any) -> bool:
-    """Return True if the condition of a difference holds."""
+    """Return True if the condition of a difference between defaults is fulfilled (see `Difference.when`)."""
     if condition == "time":
         each_port = windows if is_list(windows) else [windows]
         return "timeAttribute" not in parameters and any(_TIMED.search(str(each)) for each in each_port)
@@ -92,7 +92,7 @@ def _holds(condition: str, parameters: dict[str, Any], windows: Any) -> bool:
 
 
 def _partition_ports(parameters: dict[str, Any]) -> None:
-    """Replace the parameters of single ports, such as `partitionByLHS` and `partitionBy0`, by one `partitionBy`."""
+    """Replace parameters for single ports, such as `partitionByLHS` and `partitionBy0`, by one `partitionBy`."""
     if "partitionByLHS" in parameters or "partitionByRHS" in parameters:
         parameters["partitionBy"] = [parameters.pop(f"partitionBy{side}", []) for side in ("LHS", "RHS")]
     numbers = sorted(int(name[len("partitionBy") :]) for name in parameters if _NUMBERED.fullmatch(name))
@@ -101,5 +101,5 @@ def _partition_ports(parameters: dict[str, Any]) -> None:
 
 
 def _within(directory: Path, name: str) -> str:
-    """Return the path of a file to read; one that is relative is in the data directory."""
+    """Return the path of a file to read; a relative path is below the data directory."""
     return name if "://" in name or name.startswith("${") else str(directory / name)

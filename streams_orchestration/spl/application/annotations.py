@@ -1,4 +1,4 @@
-"""Annotations and configs of SPL, as a document has them."""
+"""Conversion of SPL annotations and configs to their form in a document."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KNOWN = {
     "eventTime": {key: key for key in ("eventTimeAttribute", "resolution", "lag", "minimumGap")},
 }
 _TYPES = {"width": "int32", "threads": "int32", "maxConsecutiveResetAttempts": "int32", "elastic": "boolean"}
-"""Keys whose submission-time values are no float64."""
+"""Keys whose submission-time values have a type other than float64, with that type."""
 _IGNORED = frozenset(("view", "endpoint", "service", "icon", "spl_category", "spl_note", "spl_tags", "spl_function"))
 _WITHOUT_EFFECT = frozenset(
     (
@@ -49,7 +49,7 @@ _CALLS = ("byChannel", "byReplica", "getChannel", "getMaxChannels", "getLocalCha
 
 
 def annotations_of(annotations: tuple[Annotation, ...], reader: ConstantReader, report: Report) -> dict[str, Any]:
-    """Return the annotations of an invocation or composite; those without effect here are reported (SO0723)."""
+    """Return the annotations of an invocation or composite; annotations without effect here are reported (SO0723)."""
     found: dict[str, Any] = {}
     places = {each.name.name: each.name for each in annotations}
     for each in annotations:
@@ -85,7 +85,7 @@ def _entries(annotation: Annotation, reader: ConstantReader, report: Report) -> 
 
 
 def _placed(written: tree.Expression, value: Any, reader: ConstantReader) -> Any:
-    """Return the value of a literal with the places of its parts."""
+    """Return the value of a literal, in which each part has its place in the file."""
     if isinstance(written, tree.BraceLiteral) and is_mapping(value):
         parts = reader.named(written.entries)
         placed = {key: _placed(parts[key], each, reader) for key, each in value.items()}
@@ -110,7 +110,7 @@ def configs_of(
         configs: the configs.
         reader: reads their values.
         ports: the names of the input ports.
-        report: takes what is wrong, or has no effect.
+        report: takes each config that is wrong, or has no effect.
     """
     found: dict[str, Any] = {}
     places: dict[str, tree.Node] = {}

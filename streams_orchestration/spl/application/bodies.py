@@ -1,4 +1,4 @@
-"""Limits of expansion: a composite that contains itself, and more bodies of composites than an application may have."""
+"""Limits of expansion: composites that contain themselves, and the number of expanded bodies."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from streams_orchestration.spl.language import tree
 
 MOST_BODIES = 10000
-"""An application that invokes composites more often is refused."""
+"""The most invocations of composites in an application; one with more is refused."""
 
 
 @dataclass
 class Bodies:
-    """The number of bodies of composites that were expanded."""
+    """A counter of the composite bodies that were expanded."""
 
     count: int = 0
 
     def refuse(
         self, kind: str, chain: tuple[str, ...], name: tree.Name, report: Callable[[str, str, tree.Node], None]
     ) -> bool:
-        """Return True, and report it, if a composite cannot be expanded.
+        """Return True if a composite cannot be expanded, and report the reason.
 
         Args:
             kind: the composite.

@@ -27,12 +27,12 @@ _KIND = re.compile(r"(?:[A-Za-z_]\w*(?:\.\w+)*::)?[A-Za-z_]\w*")
 
 @dataclass(frozen=True)
 class Companion:
-    """The content of a companion, with the options of the command line, which are stronger.
+    """The content of a companion file, in which options of the command line replace the file's own.
 
     Attributes:
-        file: its name, for messages.
+        file: the name of the companion file, for messages.
         operators: the classes of native operators, or keys of their declarations, by name with namespace.
-        functions: the Python functions for native ones, by name with namespace.
+        functions: the Python functions for native functions, by name with namespace.
     """
 
     file: str
@@ -42,9 +42,9 @@ class Companion:
 
 
 def companion_of(path: Path, options: SplOptions) -> tuple[Companion, list[Diagnostic]]:
-    """Return the companion of an SPL file; options of the command line replace its own.
+    """Return the companion of an SPL file; options of the command line replace the companion's own.
 
-    Paths in the companion are relative to its directory.
+    Relative paths in the companion start from its directory.
     """
     file = path.with_name(f"{path.name}.yaml")
     if not file.is_file():
@@ -81,13 +81,13 @@ def companion_of(path: Path, options: SplOptions) -> tuple[Companion, list[Diagn
 
 
 Wrong = Callable[[str], None]
-"""A function that takes a fault of an entry."""
+"""A function that reports a fault of an entry, given as a message."""
 
 
 def _named(
     tree: LocatedMapping, key: str, read: Callable[[Any, Wrong], _T | None], findings: list[Diagnostic]
 ) -> dict[str, _T]:
-    """Return the entries of a section by name; wrong ones are reported and left out."""
+    """Return the valid entries of a section of the companion by name, and report the faulty ones."""
     section = tree.get(key)
     if section is None:
         return {}

@@ -20,8 +20,13 @@ from streams_orchestration.spl.application.names import CompositeOperator, Files
 from streams_orchestration.spl.application.native_operators import NativeOperators
 from streams_orchestration.spl.application.natives import Natives
 from streams_orchestration.spl.application.submission import Submission, check_defaults
-from streams_orchestration.spl.application.values import SUBMISSION, SUBMISSION_LIST, constant, submission_call
-from streams_orchestration.spl.application.values import UnknownValue as OnlyKnownToARun
+from streams_orchestration.spl.application.values import (
+    SUBMISSION,
+    SUBMISSION_LIST,
+    UnknownValue,
+    constant,
+    submission_call,
+)
 from streams_orchestration.spl.toolkits.search import Toolkits
 from streams_orchestration.spl.toolkits.units import LoadedUnit, load, root_of
 from streams_orchestration.spl.types.types import RSTRING
@@ -29,7 +34,7 @@ from streams_orchestration.spl.typing.typed import Call, Constant, Expression, L
 
 MOST_MISTAKES = 100
 PATH = "STREAMS_SPLPATH"
-"""Environment: directories of toolkits, searched last."""
+"""The environment variable with directories of toolkits, which are searched last."""
 
 
 def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None, list[Diagnostic]]:
@@ -104,7 +109,7 @@ def _toolkits(unit: LoadedUnit, options: SplOptions) -> tuple[Toolkits, list[Dia
 
 
 def _data(toolkits: Toolkits, options: SplOptions) -> Path:
-    """Return the directory of relative input files: the given one, or else `data` in the toolkit, or else its root."""
+    """Return the directory of relative input files: from the options, else `data` in the toolkit, else its root."""
     if options.data is not None:
         return options.data.absolute()
     data = toolkits.roots[0] / "data"
@@ -114,7 +119,7 @@ def _data(toolkits: Toolkits, options: SplOptions) -> Path:
 def _main(
     unit: LoadedUnit, options: SplOptions, toolkits: Toolkits, diagnostics: list[Diagnostic]
 ) -> CompositeOperator | None:
-    """Return the main composite, or None with a finding."""
+    """Return the main composite, or None after reporting why there is none."""
 
     def kind(of: LoadedUnit, name: str) -> str:
         return f"{of.namespace}::{name}" if of.namespace else name
@@ -159,7 +164,10 @@ def _checked(main: CompositeOperator, diagnostics: list[Diagnostic]) -> Composit
 
 
 def _known(call: Call, options: SplOptions, submission: Submission) -> Expression | None:
-    """Return the value of a call that the application's surroundings give; note submission-time values."""
+    """Return the value of a call such as `getSubmissionTimeValue` or `getCompileTimeValue`; None for other calls.
+
+    Submission-time values are recorded, with their defaults.
+    """
     name = call.signature.name
     arguments = call.arguments
     key = arguments[0].value if arguments and isinstance(arguments[0], Constant) else None
@@ -169,7 +177,7 @@ def _known(call: Call, options: SplOptions, submission: Submission) -> Expressio
                 default = constant(arguments[1])
                 submission.defaults.setdefault(key, default)
                 submission.noted.append((call.span, key, default))
-            except OnlyKnownToARun:
+            except UnknownValue:
                 return None
         submission.types.setdefault(key, "rstring")
         return submission_call(call)

@@ -1,7 +1,7 @@
 """Expansion of composites: invocations in SPL become the composites and the main graph of the document.
 
-A composite of SPL is a macro: its body depends on the actual parameters of its invocation. Invocations that give the
-same body share one composite of the document.
+A composite of SPL is a macro: its body depends on the actual parameters of its invocation. Invocations that lead to
+equal bodies share one composite of the document.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from streams_orchestration.spl.application.meeting import meet
 from streams_orchestration.spl.application.names import CompositeOperator, FileNames, Files, Operator, PrimitiveOperator
 from streams_orchestration.spl.application.native_operators import NativeOperators, is_mutable
 from streams_orchestration.spl.application.parameters import ParameterWriter
-from streams_orchestration.spl.application.stream_names import NOTHING, StreamNames
+from streams_orchestration.spl.application.stream_names import UNKNOWN_TUPLE, StreamNames
 from streams_orchestration.spl.application.submission import Submission, references
 from streams_orchestration.spl.application.values import ConstantReader
 from streams_orchestration.spl.application.windows import WindowReading
@@ -42,11 +42,11 @@ from streams_orchestration.spl.typing.scopes import Actual, Meaning, Port, Scope
 from streams_orchestration.spl.typing.typed import Mistake, Source, Span
 
 _COMPILED_ONLY = {XML, *COMPLEX, *DECIMALS}
-"""Types of which no values can be sent."""
+"""Types that only compile: no program can run on their values."""
 
 
 class _Body:
-    """The graph of one composite with its actuals."""
+    """The body of one composite, expanded with the actual parameters of an invocation."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class _Body:
         self.report = mistake_reporter(self.source, self.mistakes)
         self.known = StreamNames()
         self.unsuitable: dict[str, str] = {}
-        """The faults of the streams that come, by the names of the input ports."""
+        """Name of an input port -> the fault of a stream whose type does not match the port's declared type."""
         self.scope = Scope(self.names.scope, self.known, self.names)
         self.known |= actuals
         for formal in self.composite.formals:
@@ -82,10 +82,10 @@ class _Body:
             self.known.get(port.name.name)
 
     def _come(self, port: Any, type_: Tuple) -> Tuple:
-        """Return the type of an input port of the composite; note a stream of another type."""
+        """Return the type of a composite's input port; record a fault if the connected stream has another type."""
         own = type_ if port.type is None else self._tuple(port.type)
-        if port.type is not None and own != type_ and NOTHING not in (own, type_):
-            message = f"{port.name} of {self.composite.name} has the type {own}, and {type_} comes"
+        if port.type is not None and own != type_ and UNKNOWN_TUPLE not in (own, type_):
+            message = f"{port.name} of {self.composite.name} has the type {own}, and its stream has {type_}"
             self.unsuitable[port.name.name] = message
         return own
 
@@ -100,7 +100,7 @@ class _Body:
                 self.known.heads[name] = lambda of=invocation, written=output.type: self._head(of, written)
 
     def _head(self, invocation: Invocation, written: tree.Type) -> Tuple:
-        """Return the type of an output stream, which may name aliases of input ports of its invocation."""
+        """Return the type of an output stream, whose declaration may name aliases of the invocation's input ports."""
         aliases = StreamNames()
         for port in invocation.inputs:
             if port.alias is not None:
@@ -109,11 +109,11 @@ class _Body:
 
     def _stream(self, stream: tree.Name) -> Tuple:
         meaning = self.scope.find(stream.name, stream.namespace)
-        return meaning.type if isinstance(meaning, StreamName) else NOTHING
+        return meaning.type if isinstance(meaning, StreamName) else UNKNOWN_TUPLE
 
     def _tuple(self, written: tree.Type, scope: Scope | None = None) -> Tuple:
         type_: Type = type_of(written, scope or self.scope, self.source, self.mistakes)
-        return type_ if isinstance(type_, Tuple) else NOTHING
+        return type_ if isinstance(type_, Tuple) else UNKNOWN_TUPLE
 
     def _actual(self, formal: Formal, values: Any, source: Source, scope: Scope) -> Actual:
         kind = None if formal.type is None else type_of(formal.type, self.scope, self.source, self.mistakes)
@@ -122,7 +122,7 @@ class _Body:
     # --- the graph
 
     def graph(self) -> list[LocatedMapping]:
-        """Return the invocations."""
+        """Return the invocations in the composite, in the form of the document."""
         return [self.invocation(each) for each in self.composite.graph]
 
     def body(self) -> LocatedMapping:
@@ -148,7 +148,7 @@ class _Body:
         )
 
     def invocation(self, invocation: Invocation) -> LocatedMapping:
-        """Return one invocation."""
+        """Return one invocation in the form of the document."""
         operator = self._operator(invocation.operator)
         inputs = tuple(self._input(each) for each in invocation.inputs)
         outputs = tuple(self._output(each) for each in invocation.outputs)
@@ -216,19 +216,19 @@ class _Body:
                 self.report("CDISP0053E", f"there is no stream {stream}", stream)
                 continue
             types.append(meaning.type)
-            if meaning.type != types[0] and NOTHING not in (meaning.type, types[0]):
+            if meaning.type != types[0] and UNKNOWN_TUPLE not in (meaning.type, types[0]):
                 self.report(
                     "CDISP0457E", f"the stream {stream} has the type {meaning.type}, and the port {types[0]}", stream
                 )
-        if port.type is not None and types and (declared := self._tuple(port.type)) not in (types[0], NOTHING):
+        if port.type is not None and types and (declared := self._tuple(port.type)) not in (types[0], UNKNOWN_TUPLE):
             self.report("CDISP0457E", f"{port.streams[0]} has the type {types[0]}, not {declared}", port.streams[0])
         names = tuple(stream.name for stream in port.streams)
         alias = () if port.alias is None else (port.alias.name,)
-        return Port(self._label(port), types[0] if types else NOTHING, (*alias, *names))
+        return Port(self._label(port), types[0] if types else UNKNOWN_TUPLE, (*alias, *names))
 
     def _output(self, port: InvocationOutput) -> Port:
         meaning = self.known.get(port.stream.name)
-        type_ = meaning.type if isinstance(meaning, StreamName) else NOTHING
+        type_ = meaning.type if isinstance(meaning, StreamName) else UNKNOWN_TUPLE
         alias = () if port.alias is None else (port.alias.name,)
         return Port((port.alias or port.stream).name, type_, (*alias, port.stream.name), mutable=True)
 
@@ -310,14 +310,14 @@ class _Body:
                 isinstance(made, StreamName)
                 and isinstance(wanted, StreamName)
                 and made.type != wanted.type
-                and NOTHING not in (made.type, wanted.type)
+                and UNKNOWN_TUPLE not in (made.type, wanted.type)
             ):
                 message = f"{output.stream} has the type {wanted.type}, and {operator.kind} gives {made.type}"
                 self.report("CDISP0457E", message, output.stream)
         return self.expansion.shared(operator.kind, content)
 
     def _actuals(self, composite: Composite, invocation: Invocation, inputs: tuple[Port, ...]) -> dict[str, Meaning]:
-        """Return the actuals of an invocation, which may read the attributes of its input streams."""
+        """Return the actual parameters of an invocation, whose expressions may read its input streams."""
         scope = port_scope(self.scope, inputs)
         formals = {each.name.name.removeprefix("$"): each for each in composite.formals}
         given: dict[str, Argument] = {each.label.name: each for each in invocation.arguments}
@@ -359,7 +359,7 @@ class Expansion:
         self.intrinsics = intrinsics
 
     def shared(self, kind: str, content: LocatedMapping) -> str:
-        """Return the name of a composite with this content; add the composite under a new name if there is none."""
+        """Return the name of the composite with this content; add it under a new name if there is none."""
         name, number = kind, 1
         while name in self.composites and self.composites[name] != content:
             number += 1
@@ -368,13 +368,13 @@ class Expansion:
         return name
 
     def note_references(self, values: Any) -> None:
-        """Note the submission-time values that annotations and configs refer to."""
+        """Record the submission-time values to which annotations and configs refer."""
         for key, name in references(values):
             kind = {"width": "int32", "threads": "int32", "queueSize": "int32"}.get(key, "float64")
             self.submission.use({name: kind})
 
     def document(self, main: CompositeOperator, application: str, file: str) -> LocatedMapping:
-        """Return the document of an application; `file` is the one that was named to compile it."""
+        """Return the document of an application; `file` is the path with which the compiler was called."""
         self.intrinsics.enter(main.unit.source, main.composite, main.kind)
         body = _Body(self, main, {}, (), (main.kind,))
         reader = ConstantReader(body.source, body.scope, self.mistakes)

@@ -1,4 +1,4 @@
-"""Checks of a whole file: names that are defined twice, types and functions that nothing uses, `use` directives."""
+"""Checks of a whole file: names that are defined twice, faulty types and functions even if unused, `use` directives."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Report = Callable[[str, str, tree.Node], None]
 def check_file(names: FileNames, native: Container[str], report: Report) -> None:
     """Report mistakes in the definitions of a file, whether the application uses them or not.
 
-    The graphs of composites are left out, since their names and types depend on invocations.
+    The graphs of composites are not checked, since their names and types depend on invocations.
 
     Args:
-        names: the names of the file.
+        names: the definitions that are visible in the file.
         native: the namespaces of native operators and functions that the companion names.
         report: takes each mistake.
     """
@@ -42,7 +42,7 @@ def check_file(names: FileNames, native: Container[str], report: Report) -> None
 
 
 def _check_names(names: FileNames, report: Report) -> None:
-    """Report names that are defined twice; functions of one name need different parameters."""
+    """Report names that are defined twice; two functions may share a name if their parameters differ."""
     kinds: dict[str, str] = {}
     functions: set[tuple[str, str]] = set()
     for each in names.unit.unit.definitions:
@@ -64,7 +64,7 @@ def _check_names(names: FileNames, report: Report) -> None:
 
 
 def _check_use(names: FileNames, use: UseDirective, report: Report) -> None:
-    """Report a namespace that no toolkit has, which is a warning."""
+    """Report a `use` directive whose namespace no toolkit has, as a warning."""
     toolkits, namespace = names.files.toolkits, use.namespace
     standard = namespace in IMPLICIT or any(each.rpartition("::")[0] == namespace for each in standard_operators())
     if standard or namespace in builtin_namespaces():
@@ -74,5 +74,5 @@ def _check_use(names: FileNames, use: UseDirective, report: Report) -> None:
 
 
 def _behind(directive: tree.Node) -> tree.Node:
-    """Return the place after the first word of a directive."""
+    """Return the place of the token after a directive's first word."""
     return tree.Node(min(directive.first + 1, directive.last), directive.last)

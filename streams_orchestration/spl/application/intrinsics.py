@@ -1,4 +1,4 @@
-"""Functions whose values the compiler knows: the place of a call, and the instance of a composite that it stands in."""
+"""Functions with values that the compiler knows: the place of a call, and the composite instance that contains it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class ExpandedInstance:
 
 @dataclass
 class Intrinsics:
-    """The values of such functions, while composites are expanded."""
+    """The values of functions such as `getThisLine` while composites are expanded."""
 
     instances: list[ExpandedInstance] = field(default_factory=list[ExpandedInstance])
-    """The instances that are being expanded, the outermost first."""
+    """The composite instances that are being expanded, outermost first."""
 
     def enter(self, source: Source, composite: Composite, name: str) -> None:
-        """Begin the expansion of an instance of a composite; the name of the main composite is in no other name."""
+        """Begin the expansion of a composite instance. Names of instances leave out the main composite."""
         outer = f"{self.instances[-1].name}." if len(self.instances) > 1 else ""
         self.instances.append(ExpandedInstance(f"{outer}{name}", source, composite.first, composite.last))
 
@@ -37,7 +37,7 @@ class Intrinsics:
         self.instances.pop()
 
     def value(self, call: Call) -> Constant | None:
-        """Return the value of a call, if the compiler knows it."""
+        """Return the value of a call such as `getThisLine()`; None if it is no such call."""
         path = Path(call.span.source.file)
         match call.signature.name:
             case "getThisFileName":
@@ -55,9 +55,9 @@ class Intrinsics:
                 return None
 
     def _instance(self, call: Call) -> str | None:
-        """Return the name of the innermost instance whose definition has the call.
+        """Return the name of the innermost instance whose composite's text contains the call.
 
-        An actual parameter belongs to the composite that invokes another one.
+        So a call in an actual parameter belongs to the invoking composite.
         """
         for each in reversed(self.instances):
             if each.source is call.span.source and each.first <= call.span.first <= each.last:

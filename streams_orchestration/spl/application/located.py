@@ -11,7 +11,7 @@ from streams_orchestration.spl.language.tree import Node
 from streams_orchestration.spl.typing.typed import Source
 
 _KEPT = ("outputs", "mutates", "parallel")
-"""Keys that mean something else when they are left out."""
+"""Keys that are kept even if their value is empty, since a missing key has another meaning."""
 
 
 def mapping(
@@ -37,7 +37,7 @@ def mapping(
 
 
 def located(source: Source, node: Node, value: Any) -> Any:
-    """Return a value whose mappings and lists have the place of a node, unless they have their own."""
+    """Return a value whose mappings and lists have the place of a node, unless they already have a place."""
     if is_mapping(value) and not isinstance(value, LocatedMapping):
         return mapping(source, node, value)
     if is_list(value) and not isinstance(value, LocatedList):
@@ -46,7 +46,7 @@ def located(source: Source, node: Node, value: Any) -> Any:
 
 
 def sequence(source: Source, node: Node, values: Iterable[Any]) -> LocatedList:
-    """Return a list with places. An entry that is no mapping has the place of `node`."""
+    """Return a list whose entries have places; an entry that is not a mapping has the place of `node`."""
     line, column = source.place(node.first)
     made = LocatedList()
     for each in values:

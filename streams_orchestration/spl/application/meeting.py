@@ -1,4 +1,4 @@
-"""Streams of one operator that meet again: their order relative to one another can be seen behind them."""
+"""The check if output streams of one operator meet again downstream, where the order of their tuples matters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from streams_orchestration.spl.language.definitions import Composite
 
 
 def meet(composite: Composite, streams: Sequence[str]) -> bool:
-    """Return True if tuples of several streams reach one operator, as far as the text of a composite tells.
+    """Return True if tuples of several streams may reach one operator, judged by the text of a composite.
 
     Streams that leave the composite may meet downstream of it.
     """
@@ -22,7 +22,7 @@ def meet(composite: Composite, streams: Sequence[str]) -> bool:
 
 
 def _reached(composite: Composite, stream: str) -> set[object]:
-    """Return the invocations that tuples of a stream reach, by their numbers, and `out` if they leave."""
+    """Return the numbers of the invocations that tuples of a stream reach, and `out` if they leave the composite."""
     leaving = {port.name.name for port in composite.outputs}
     found: set[object] = set()
     waiting, seen = [stream], {stream}

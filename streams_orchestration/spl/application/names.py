@@ -1,4 +1,4 @@
-"""The definitions that are visible in a file: its own, its `use` directives, its namespace, and the language."""
+"""The definitions visible in a file: from the file, its `use` directives, its namespace, and SPL itself."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ class CompositeOperator:
 
     @property
     def kind(self) -> str:
-        """The name with its namespace."""
+        """The name of the composite with its namespace."""
         return f"{self.unit.namespace}::{self.composite.name.name}" if self.unit.namespace else self.composite.name.name
 
 
 @dataclass(frozen=True)
 class PrimitiveOperator:
-    """An operator that is no composite: a standard one, or a native one of a toolkit."""
+    """A primitive operator: a standard one, or a native one of a toolkit."""
 
     namespace: str
     name: str
     standard: bool
     model: SplOperatorModel | None = None
-    """The model of a native operator; None if there is no model, so that the invocation tells the ports."""
+    """The model of a native operator; None without a model, so that the invocation determines the ports."""
 
     @property
     def kind(self) -> str:
@@ -68,7 +68,10 @@ Operator = CompositeOperator | PrimitiveOperator
 
 
 class FileNames:
-    """The meanings of names in one file, behind the scopes of its composites (`typing.scopes.Definitions`)."""
+    """The meanings of the names that are visible in one file, outside of the scopes of its composites.
+
+    This is the file's implementation of `typing.scopes.Definitions`.
+    """
 
     def __init__(self, files: Files, unit: LoadedUnit) -> None:
         self.files = files
@@ -80,7 +83,7 @@ class FileNames:
     # --- meanings
 
     def find(self, name: tree.Name) -> Meaning | None:
-        """Return the meaning of a name that no composite or block around it defines."""
+        """Return the meaning of a name that is defined neither in a composite nor in a block around its place."""
         if name.namespace:
             return self._of_namespace(name.namespace, name) or BUILTINS.find(name)
         own = self._meaning([(self.unit, each) for each in self.unit.named(name.name)]) or self._word([self.unit], name)
@@ -99,14 +102,14 @@ class FileNames:
         return found if found is not None else self._of_wildcards(name)
 
     def known(self, call: Call) -> Expression | None:
-        """Return the value of a call that is known when the application is compiled; note calls of native functions."""
+        """Return the value of a call that is known at compile time, or None; record calls of native functions."""
         if call.signature.native:
             self.files.natives.note(call)
             return None
         return self.files.known(call)
 
     def assumed_function(self, name: tree.Name) -> Signature | None:
-        """Return a function of which no types are known: of a missing toolkit, or of one whose types cannot be read."""
+        """Return a function without known types: from a missing toolkit, or with a signature that cannot be read."""
         uses = self.unit.unit.uses
         named = [name.namespace] if name.namespace else [each.namespace for each in uses if each.name == name.name]
         wild = [] if name.namespace else [each.namespace for each in uses if each.name == "*"]
@@ -163,7 +166,10 @@ class FileNames:
         return meaning
 
     def _type(self, namespace: str, name: str, member: str) -> Type | None:
-        """Return the type with a name in a namespace or a composite; None if the name is not that of a type."""
+        """Return the type `name` of a namespace, or the type `member` of the composite `name`.
+
+        None if there is no such type.
+        """
         meaning = self._meaning(self.files.toolkits.definitions(namespace, name))
         return type_of_meaning(member_of(meaning, member) if member else meaning)
 
@@ -195,7 +201,7 @@ class FileNames:
     # --- definitions of this file
 
     def type(self, definition: tree.TypeDefinition) -> Type:
-        """Return the type that a definition of the file names; the first call reports its mistakes."""
+        """Return the type that a definition in the file names. The first call reports the definition's mistakes."""
         key, pending = id(definition), self.files.pending
         if any(each is definition for _, each in pending):
             self._report_cycle(definition.name.name)
@@ -207,7 +213,7 @@ class FileNames:
         return self._types[key]
 
     def _report_cycle(self, name: str) -> None:
-        """Report a type that contains itself, at its name within the type that is read."""
+        """Report that a type contains itself, at the place where the type being read names it."""
         names, reading = self.files.pending[-1]
         for each in _types_in(reading.type):
             if each.name.name == name and not each.member:
@@ -215,12 +221,12 @@ class FileNames:
                 self.files.mistakes.append(Mistake("CDISP0050E", f"the type {name} contains itself", span))
 
     def is_damaged(self, function: Function) -> bool:
-        """Return True if reading has found a mistake in the text of a function, so that parts of it are missing."""
+        """Return True if parts of a function are missing because of a syntax error in its text."""
         first, last = (self.unit.source.place(at)[0] for at in (function.first, function.last))
         return any(first <= each.line <= last for each in self.unit.findings)
 
     def signature(self, function: Function) -> Signature:
-        """Return a function of the file as its callers see it."""
+        """Return the signature of a function that the file defines."""
         key = id(function)
         if key not in self._signatures:
             made = signature_of(function, self.unit.namespace, self.scope, self.unit.source, self.files.mistakes)
@@ -231,7 +237,7 @@ class FileNames:
     # --- operators
 
     def operator(self, name: tree.Name) -> Operator | None:
-        """Return the operator of a name; None if there is none."""
+        """Return the operator with a name; None if there is none."""
         for namespace, only in self._places(name):
             for unit, definition in self.files.toolkits.definitions(namespace, name.name):
                 if isinstance(definition, Composite):
@@ -257,12 +263,12 @@ class FileNames:
         return None
 
     def mixed(self, name: tree.Name) -> str:
-        """Return the name of the file in mixed mode that seems to define an operator; empty if there is none."""
+        """Return the name of a mixed-mode file (`.splmm`) that seems to define an operator; empty if there is none."""
         found = (self.files.toolkits.mixed(namespace, name.name) for namespace, _ in self._places(name))
         return next((path.name for path in found if path is not None), "")
 
     def _places(self, name: tree.Name) -> Iterator[tuple[str, bool]]:
-        """Yield the namespaces in which an operator may be, and True where the program names the namespace."""
+        """Yield each namespace to which an operator may belong, and True if the program names it explicitly."""
         if name.namespace:
             yield name.namespace, True
             return
@@ -278,10 +284,10 @@ class FileNames:
 
 
 class Files:
-    """All files of an application, each with its definitions and scope."""
+    """All files of an application, each with its visible definitions and its scope."""
 
     def __init__(self, toolkits: Toolkits, known: Known, mistakes: list[Mistake], natives: Natives) -> None:
-        """Make an empty collection; files are added when their names are asked for.
+        """Make an empty collection; a file is added when its names are requested.
 
         Args:
             toolkits: the toolkits.
@@ -294,13 +300,13 @@ class Files:
         self.mistakes = mistakes
         self.natives = natives
         self.functions: dict[Signature, tuple[FileNames, Function]] = {}
-        """The functions of the files whose signatures were asked for."""
+        """The functions of all files whose signatures were requested, by signature."""
         self.pending: list[tuple[FileNames, tree.TypeDefinition]] = []
-        """The type definitions that are being read, each within the one before it."""
+        """The type definitions that are being read; each one was requested by the one before it."""
         self._names: dict[int, FileNames] = {}
 
     def names(self, unit: LoadedUnit) -> FileNames:
-        """Return the names of a file."""
+        """Return the definitions that are visible in a file."""
         if id(unit) not in self._names:
             self._names[id(unit)] = FileNames(self, unit)
         return self._names[id(unit)]
@@ -311,7 +317,7 @@ def _is_private(definition: Definition) -> bool:
 
 
 def _types_in(written: tree.Type) -> Iterator[tree.NamedType]:
-    """Yield the names of types in a type."""
+    """Yield the named types that a written type contains."""
     match written:
         case tree.NamedType():
             yield written

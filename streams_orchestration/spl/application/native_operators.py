@@ -1,6 +1,6 @@
-"""Native operators as entries of `operators` in a document.
+"""Declarations of native operators, as entries of `operators` in a document.
 
-The model of the toolkit gives the ports of an operator, and the companion gives its Python class.
+The model in the toolkit determines the ports of an operator, and the companion names its Python class.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Report = Callable[[str, str, tree.Node], None]
 
 
 class NativeOperators:
-    """The native operators of an application as `operators` of a document.
+    """The native operators of an application, as the entry `operators` of a document.
 
     Attributes:
-        declared: the entries by name with namespace.
+        declared: the declarations by name with namespace.
     """
 
     def __init__(self, given: Mapping[str, str | LocatedMapping], companion: str) -> None:
@@ -39,9 +39,9 @@ class NativeOperators:
     def declare(
         self, kind: str, model: SplOperatorModel | None, invocation: Invocation, source: Source, report: Report
     ) -> None:
-        """Declare the operator of an invocation; one without a class is reported at its first invocation.
+        """Declare the native operator of an invocation; an operator without a Python class is reported once.
 
-        Ports come from the model, or from the invocation of an operator without one; the longest lists are kept.
+        The ports come from the model; without a model, from the invocation with the most ports.
         """
         given = self.given.get(kind)
         made = _declaration(invocation, model, given, source)
@@ -59,7 +59,7 @@ class NativeOperators:
 
 
 def is_mutable(kind: str, model: SplOperatorModel | None, number: int) -> bool:
-    """Return True if logic may change the tuples of an input port."""
+    """Return True if the operator's logic may change the tuples of an input port."""
     port = None if model is None else model.input(number)
     return kind == "Custom" or (port is not None and port.mutable)
 
@@ -79,7 +79,7 @@ def _declaration(
 
 
 def _with(made: LocatedMapping, given: LocatedMapping) -> LocatedMapping:
-    """Return a declaration in which keys of the companion replace equal keys, and keep their places in its file."""
+    """Return a declaration merged with the companion's keys, which take precedence and keep their places."""
     whole = LocatedMapping(given.file, given.line, given.column)
     for key, value in (made | given).items():
         whole[key] = value

@@ -15,20 +15,20 @@ from streams_orchestration.spl.typing.typed import Call, Mistake, Span
 
 _NAME = re.compile(r"(?:(?P<namespace>[A-Za-z_][\w.]*)::)?(?P<name>[A-Za-z_]\w*)(?:\.(?P<member>[A-Za-z_]\w*))?")
 Resolve = Callable[[str, str, str], Type | None]
-"""A function that returns the type of a namespace, a name, and the name of a type in that composite or an empty text.
-"""
+"""A function from a namespace, a name and a member to a type. The name is that of a type, with an empty member; or it
+is that of a composite, and the member is a type in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompanionFunction:
-    """A native function of SPL with the Python function that replaces it.
+    """A native SPL function with the Python function that replaces it.
 
     The companion file (`Main.spl.yaml`) declares it under `functions`.
 
     Attributes:
         python: the Python function, `package.module:name`.
-        pure: True if a call does nothing but give a result.
-        signatures: the signatures, for a function whose toolkit is not there.
+        pure: True if a call has no effect besides its result.
+        signatures: the signatures, for a function whose toolkit is missing.
     """
 
     python: str
@@ -40,7 +40,7 @@ class Natives:
     """The native functions that an application calls."""
 
     def __init__(self, given: Mapping[str, CompanionFunction], companion: str) -> None:
-        """Make an empty collection of calls.
+        """Make an empty collection of calls to native functions.
 
         Args:
             given: the functions of the companion, by name with namespace.
@@ -49,15 +49,15 @@ class Natives:
         self.given = given
         self.companion = companion
         self.mistakes: list[Mistake] = []
-        """The functions without Python, each at its first call."""
+        """A mistake for each native function without a Python function, at its first call."""
         self.untyped: list[tuple[Span, Signature]] = []
-        """The calls whose type is unknown."""
+        """The calls of native functions whose types are unknown."""
         self._reported: set[str] = set()
 
     def overloads(
         self, namespace: str, name: str, prototypes: tuple[Prototype, ...], resolve: Resolve
     ) -> tuple[Signature, ...]:
-        """Return the native functions of a name, from a model, else from the companion."""
+        """Return the signatures of the native functions with a name, from a toolkit's model or else the companion."""
         entry = self.given.get(f"{namespace}::{name}" if namespace else name)
         texts = [each.text for each in prototypes]
         if not texts and entry is not None:
@@ -70,7 +70,7 @@ class Natives:
         return tuple(dict.fromkeys(found))
 
     def note(self, call: Call) -> None:
-        """Note a call; a function without Python is reported at its first call."""
+        """Record a call of a native function; a function without Python is reported at its first call."""
         signature = call.signature
         name = signature.full_name
         if signature.result == UNKNOWN:
@@ -89,7 +89,7 @@ class Natives:
         self.mistakes.append(Mistake("SO0711", message, call.span))
 
     def entry(self, signature: Signature, span: Span | None = None) -> dict[str, Any]:
-        """Return a native function as an entry of `functions` in a program."""
+        """Return a native function as an entry of the list `functions` of a program."""
         given = self.given.get(signature.full_name)
         entry: dict[str, Any] = {NATIVE: signature.full_name}
         if signature.result != UNKNOWN:
@@ -104,7 +104,7 @@ class Natives:
 
 
 def _signature(namespace: str, text: str, resolve: Resolve) -> Signature | None:
-    """Return the signature of a text, in which types may have names; None if a type is not known."""
+    """Return the signature in a text, in which types may be named; None if a named type is unknown."""
     try:
         return signature_of_text(namespace, text)
     except UnreadableSignatureError:

@@ -1,4 +1,4 @@
-"""Rules of single standard operators about their parameters and ports together."""
+"""Checks of the parameters and ports of single standard operators that must fit together."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from streams_orchestration.spl.typing.typed import Constant, Convert, Expression
 
 Report = Callable[[str, str, tree.Node], None]
 _OUTPUTS = {"inner": 1, "leftOuter": 2, "rightOuter": 2, "outer": 3}
-"""The greatest number of output ports of a Join by its algorithm."""
+"""Algorithm of a Join -> the highest number of output ports."""
 _PASSING = frozenset(("Delay", "DynamicFilter", "Gate", "Pair", "Throttle"))
-"""Operators whose first output port has the type of their first input port; for a Pair, of all input ports."""
+"""Operators whose first output port has the tuple type of their first input port; for a Pair, of all input ports."""
 _INTEGERS = {
     "Beacon": ("iterations",),
     "FileSink": ("tuplesPerFile", "bytesPerFile"),
     "Gate": ("maxUnackedTupleCount", "numTuplesToAck"),
     "Split": ("index",),
 }
-"""The parameters of each operator that are integers of any type; `index` of Split may be a list of integers."""
+"""Operator -> parameters that are integers of any integer type; `index` of a Split may also be a list of integers."""
 _NEEDED = {
     "FileSource": ("file", "file, or an input port with the names of files"),
     "Split": ("index", "index, or file and key"),
 }
-"""A parameter of each operator that other parameters or ports can replace, and how a message names all of them."""
+"""Operator -> a parameter that is required unless others replace it, and a text with all alternatives for messages."""
 
 
 def check_operator(
@@ -37,7 +37,7 @@ def check_operator(
     ports: tuple[Sequence[Port], Sequence[Port]],
     report: Report,
 ) -> None:
-    """Report parameters and ports of an operator that are right one by one, and do not go together.
+    """Report parameters and ports of an operator that are valid on their own, but contradict each other.
 
     Args:
         invocation: the invocation.
@@ -73,7 +73,7 @@ def check_operator(
 
 
 def _check_streams(invocation: Invocation, kind: str, inputs: Sequence[Port], output: Port, report: Report) -> None:
-    """Report input streams whose tuples the output port cannot take as they are."""
+    """Report input streams with a tuple type that the output port of the operator cannot take."""
     for at, (port, written) in enumerate(zip(inputs, invocation.inputs, strict=False)):
         stream = written.streams[0]
         if not port.is_known or port.type == output.type:
@@ -97,14 +97,14 @@ def _is_integer(type_: Type, *, lists: bool) -> bool:
 
 
 def _node(argument: Argument) -> tree.Node:
-    """Return the value of a parameter."""
+    """Return the syntax-tree node of a parameter's value."""
     return argument.values[0] if isinstance(argument.values, tuple) else argument.values
 
 
 def nested_calls(kind: str, value: Expression) -> list[OutputCall]:
-    """Return the calls of output functions within an assignment of a standard operator that stand in other expressions.
+    """Return the calls of output functions that are parts of larger expressions in an assignment.
 
-    Only Beacon and XMLParse take such calls.
+    Only Beacon and XMLParse allow such calls.
     """
     if kind in ("Beacon", "XMLParse"):
         return []
@@ -122,7 +122,7 @@ def _check_keys(
     *,
     types: bool = True,
 ) -> None:
-    """Report keys of two sides that are not compared one by one."""
+    """Report two key parameters that are compared pairwise, but differ in the number or the types of their values."""
     one, other = given.get(left, ()), given.get(right, ())
     if types and len(one) != len(other):
         label = arguments[right if right in arguments else left].label
@@ -160,7 +160,7 @@ def _is_property(type_: Type) -> bool:
 
 
 def _part(written: tree.Node, name: str) -> tree.Node:
-    """Return the value of an attribute in a tuple literal."""
+    """Return the value of one attribute in a tuple literal; any other expression is returned itself."""
     for entry in written.entries if isinstance(written, tree.BraceLiteral) else ():
         key = entry.key
         if isinstance(key, tree.Binary) and isinstance(key.left, tree.Name) and key.left.name == name:

@@ -1,4 +1,4 @@
-"""Values of SPL in the forms of our operators: output functions, orders of enumerations, attributes of tuples."""
+"""Conversion of SPL values to the forms of our operators: output functions, enumerations, attributes of tuples."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from streams_orchestration.spl.types.types import INT32, Enumeration, Tuple
 from streams_orchestration.spl.typing.typed import Cast, Expression, Member, OutputCall, TupleOf
 
 _BY_FIRST = frozenset(("ArgMin", "ArgMax", "CollectArgMin", "CollectArgMax"))
-"""Output functions that compare by one argument: in Streams this is the first argument, here it is the second."""
+"""Output functions that compare by their first argument in Streams, and by their second argument here."""
 _ORDERED = frozenset(("Min", "Max", "MinCount", "MaxCount"))
-"""Output functions that compare values."""
+"""Output functions that depend on the order of values."""
 
 
 def attributes_of(value: Expression) -> list[tuple[str, Expression]]:
@@ -22,7 +22,7 @@ def attributes_of(value: Expression) -> list[tuple[str, Expression]]:
 
 
 def own_call(call: OutputCall) -> OutputCall:
-    """Return the call of an output function with the arguments of ours; words of enumerations by their order."""
+    """Return a call of an output function as a call of our function: arguments in our order, enumerations by number."""
     if call.name in _BY_FIRST:
         first, second = call.arguments
         return replace(call, arguments=(second, in_order(first)))
@@ -35,5 +35,8 @@ def own_call(call: OutputCall) -> OutputCall:
 
 
 def in_order(value: Expression) -> Expression:
-    """Return the number of a word of an enumeration, by which it is ordered, or the value itself."""
+    """Return an expression for the position of a word in its enumeration.
+
+    Values of other types are returned unchanged.
+    """
     return Cast(value.span, INT32, value) if isinstance(value.type, Enumeration) else value

@@ -1,4 +1,4 @@
-"""Translates parameters of primitive operators to those of a document."""
+"""Translation of the parameters of primitive operators to parameters of a document."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ _WORDS = frozenset(
         *("congestionPolicy", "status_", "protocol", "role", "outputType"),
     )
 )
-"""Parameters whose values are words of the operator."""
+"""Parameters whose values are fixed words that the operator defines, such as a format."""
 _KEYS = frozenset(("equalityLHS", "equalityRHS", "groupBy", "partitionBy", "partitionByLHS", "partitionByRHS")) | {
     f"partitionBy{number}" for number in range(100)
 }
-"""Parameters that are lists of attributes or expressions."""
+"""Parameters that are keys: lists of attributes or expressions."""
 _LISTS = _KEYS | {"sortBy", "key", "addKey", "removeKey", "suppress", "metrics"}
-"""Parameters that are lists here, also of one value."""
+"""Parameters that are lists in the document, even if SPL gives only one value."""
 _OF_SEVERAL_PORTS = frozenset(("Barrier", "Join"))
 """Operators whose expressions read the attributes of several ports as columns of one table."""
 _ATTRIBUTES = frozenset(("deltaAttribute", "timeAttribute", "inputAttribute"))
@@ -77,32 +77,32 @@ _ATTRIBUTES = frozenset(("deltaAttribute", "timeAttribute", "inputAttribute"))
 
 @dataclass(eq=False)
 class ParameterWriter:
-    """Writes the parameters of one invocation of a primitive operator."""
+    """A writer of the document's parameters for one invocation of a primitive operator."""
 
     names: FileNames
     source: Source
     scope: Scope
     kind: str
     model: SplOperatorModel | None
-    """The model of the operator; None if only the invocation says what it has."""
+    """The model of the operator; None if there is no model, so that parameters cannot be checked."""
     native: bool
-    """True for an operator of a toolkit, whose class reads the parameters."""
+    """True for a native operator of a toolkit, whose Python class reads the parameters."""
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     mistakes: list[Mistake]
     _untyped: int = 0
-    """The number of calls of unknown type before this invocation."""
+    """The number of calls with unknown types that were recorded before this invocation."""
     submission: dict[str, str] = field(default_factory=dict[str, str])
-    """The submission-time values that are used, with their types."""
+    """The submission-time values that the parameters use, with their types."""
     ordered: bool = False
-    """True if tuples of several output ports meet in one operator."""
+    """True if tuples of several output ports meet in one operator, so that their order must be kept."""
     with_logic: bool = False
-    """True if expressions are parts of the logic, which names functions and submission-time values for them."""
+    """True if expressions are evaluated with the logic, which then holds their functions and submission-time values."""
     state: StateReading = field(default_factory=lambda: StateReading({}))
-    """The variables of the logic, if expressions are no parts of it."""
+    """The state variables of the logic, if expressions are evaluated apart from the logic."""
 
     def parameters(self, invocation: Invocation) -> dict[str, Any]:
-        """Return the parameters, with `output`, and `spl` for logic and functions."""
+        """Return the document's parameters, with `output`, and with `spl` for logic and functions."""
         typed: list[Node] = []
         self._untyped = len(self.names.files.natives.untyped)
         self.with_logic = bool(invocation.logic) and not self.native
@@ -145,7 +145,7 @@ class ParameterWriter:
         return parameters
 
     def _ports(self) -> dict[str, Any]:
-        """Return names and types of the ports, as far as logic cannot see them from the columns."""
+        """Return the names and SPL types of ports that the columns of the streams do not determine."""
         found: dict[str, Any] = {}
         for side, ports, least in (("inputs", self.inputs, 0), ("outputs", self.outputs, 2)):
             types = {port.label: unsaid(port.type) for port in ports}
@@ -233,7 +233,7 @@ class ParameterWriter:
         return self.expression(checked, typed)
 
     def _listed(self, name: str, checked: Expression, typed: list[Node]) -> Any:
-        """Return a value of a parameter; those of keys and orders are programs, even constants."""
+        """Return one value of a parameter; values of list parameters are always programs, even if they are constant."""
         if name not in _LISTS:
             return self.expression(checked, typed)
         return self.program(in_order(checked) if name == "sortBy" else checked, typed)
@@ -253,7 +253,7 @@ class ParameterWriter:
         return self.program(checked, typed)
 
     def program(self, checked: Expression, typed: list[Node]) -> Any:
-        """Return the program of an expression; None if a part of it is wrong, which was reported before."""
+        """Return the program of an expression; None if a part of it has a mistake, which is already reported."""
         if (variable := self.state.changing(checked)) is not None:
             message = f"this reads {variable.name} of the logic, which only {', '.join(sorted(OWN_LOGIC))} can do"
             self.mistakes.append(Mistake("SO0724", message, variable.span))
@@ -283,7 +283,7 @@ class ParameterWriter:
         return {key: value for key, value in program.items() if value or key == "spl"}
 
     def _outputs(self, clauses: tuple[OutputClause, ...], scope: Scope, typed: list[Node]) -> Any:
-        """Return the entry `output`: a mapping, or a list with one for each port."""
+        """Return the entry `output`: a mapping, or for several output ports a list of mappings."""
         if not clauses:
             return None
         maps: list[dict[str, Any]] = [{} for _ in self.outputs]
@@ -311,14 +311,14 @@ class ParameterWriter:
         return [entry(each) for each in sorted(dict.fromkeys(natives), key=lambda each: (each.full_name, each.text))]
 
     def _untyped_natives(self) -> list[dict[str, Any]]:
-        """Return the native functions that this invocation calls and whose types are unknown."""
+        """Return the native functions with unknown types that this invocation calls."""
         natives = self.names.files.natives
         return [natives.entry(signature, span) for span, signature in natives.untyped[self._untyped :]]
 
     def _used(self, typed: list[Node]) -> tuple[list[str], dict[str, str], list[Signature]]:
-        """Return the texts of the functions that trees call, the submission-time values, and the native functions.
+        """Return what the typed trees need: texts of SPL functions, submission-time values, and native functions.
 
-        The native functions are those that the other functions call.
+        The native functions are the ones that the SPL functions call.
         """
         texts: dict[str, None] = {}
         natives: list[Signature] = []
@@ -360,7 +360,7 @@ def _reads(checked: Expression, port: Port) -> bool:
 
 
 def _unsaid_reads(checked: Expression, port: Port) -> Tuple:
-    """Return the attributes of a port that an expression reads and whose SPL types their columns do not determine."""
+    """Return the attributes of a port that an expression reads, but whose SPL types their columns do not determine."""
     parts = list(parts_of(checked))
     if any(isinstance(each, PortTuple) and each.port == port.label for each in parts):
         return unsaid(port.type)
@@ -374,7 +374,7 @@ def _natives(node: Node) -> list[Signature]:
 
 
 def _program(logic: Logic) -> dict[str, Any]:
-    """Return the texts of logic.
+    """Return the texts of the statements, state and functions of an operator's logic.
 
     Raises:
         ValueError: the type of a part is unknown.

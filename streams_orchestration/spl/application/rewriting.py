@@ -1,4 +1,4 @@
-"""Typed trees in which some parts are replaced."""
+"""Replacement of expressions within typed trees."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Part = TypeVar("_Part")
 
 
 def rewritten(part: _Part, change: Callable[[Node], Expression | None]) -> _Part:
-    """Return a typed tree with other expressions in the places of some; `change` returns None for all others."""
+    """Return a typed tree with some expressions replaced; `change` returns the new expression, or None to keep one."""
     if isinstance(part, tuple):
         return cast("_Part", tuple(rewritten(each, change) for each in cast("tuple[object, ...]", part)))
     if not is_dataclass(part) or not isinstance(part, Node):
@@ -26,7 +26,7 @@ def rewritten(part: _Part, change: Callable[[Node], Expression | None]) -> _Part
 
 
 def with_values(checked: Expression, values: Mapping[str, Expression]) -> Expression:
-    """Return an expression with values in the places of variables of the state."""
+    """Return an expression in which reads of state variables are replaced by the given values."""
 
     def change(node: Node) -> Expression | None:
         return values.get(node.name) if isinstance(node, Variable) and node.kind == "state" else None
@@ -35,9 +35,9 @@ def with_values(checked: Expression, values: Mapping[str, Expression]) -> Expres
 
 
 def by_attributes(checked: Expression) -> Expression:
-    """Return an expression with tuple literals in the places of whole tuples of ports.
+    """Return an expression in which reads of a port's whole tuple are replaced by a tuple literal of its attributes.
 
-    An operator that joins the columns of several ports has the attributes of its ports, and no tuples of them.
+    An operator that joins the columns of several ports has the attributes of its ports, but no tuple for a port.
     """
 
     def change(node: Node) -> Expression | None:

@@ -1,4 +1,4 @@
-"""Expressions that read variables of `state`, in operators whose expressions are evaluated apart from the logic."""
+"""Reads of state variables by expressions that are evaluated apart from the logic."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ from streams_orchestration.spl.typing.typed import Call, Cast, Declare, Expressi
 
 @dataclass(frozen=True)
 class StateReading:
-    """The variables of one invocation."""
+    """The state variables of one invocation, and the checks if expressions may read them."""
 
     variables: Mapping[str, Declare]
 
     def changing(self, checked: Expression) -> Variable | None:
-        """Return the first variable that an expression reads and whose value is not that of a pure expression."""
+        """Return the first state variable that an expression reads and that is not a constant.
+
+        None if there is none.
+        """
         for each in _read(checked):
             if each.name in self.variables and self._value(each, ()) is None:
                 return each
         return None
 
     def without(self, checked: Expression) -> Expression:
-        """Return an expression with the values of constant variables in their places."""
+        """Return an expression in which constant state variables are replaced by their initial expressions."""
         found = {each.name: self._value(each, ()) for each in _read(checked)}
         return with_values(checked, {name: value for name, value in found.items() if value is not None})
 
     def _value(self, variable: Variable, within: tuple[str, ...]) -> Expression | None:
-        """Return the value of a constant variable if it is the same at any time."""
+        """Return the initial expression of an unchangeable variable if it is pure; None otherwise."""
         declared = self.variables.get(variable.name)
         if declared is None or declared.mutable or declared.value is None or variable.name in within:
             return None

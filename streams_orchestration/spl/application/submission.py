@@ -18,15 +18,18 @@ class Submission:
         self.types: dict[str, str] = {}
         self.defaults: dict[str, Any] = {}
         self.noted: list[tuple[Span, str, Any]] = []
-        """The calls with a default: their place, the name, and the default."""
+        """The calls that give a default: place of the call, name of the value, and default."""
 
     def use(self, types: dict[str, str]) -> None:
-        """Note uses; a value that is used with several types is a text."""
+        """Record the types with which submission-time values are used.
+
+        A value with several types is declared as a text.
+        """
         for name, type_ in types.items():
             self.types[name] = type_ if self.types.get(name, type_) == type_ else "rstring"
 
     def document(self) -> dict[str, Any]:
-        """Return the entry `submission`."""
+        """Return the document's entry `submission`."""
         entries: dict[str, Any] = {}
         for name, type_ in sorted(self.types.items()):
             entry: dict[str, Any] = {"type": type_}
@@ -37,7 +40,7 @@ class Submission:
 
 
 def check_defaults(submission: Submission, units: Iterable[LoadedUnit], mistakes: list[Mistake]) -> None:
-    """Report a second default of one name in the text of one composite."""
+    """Report a submission-time value that has two different defaults in the text of one composite."""
     composites = [(unit.source.file, each) for unit in units for each in unit.composites()]
     known: dict[tuple[int, str], Any] = {}
     for span, name, default in submission.noted:
@@ -68,7 +71,7 @@ def _typed(text: Any, type_: str) -> Any:
 
 
 def references(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the references to submission-time values in a value, each with the key that it is at."""
+    """Yield (key, name) for each reference to a submission-time value in a nested value."""
     if isinstance(value, str) and value.startswith("${") and value.endswith("}") and "(" not in value:
         yield key, value[2:-1]
     elif is_mapping(value):

@@ -1,4 +1,4 @@
-"""Subscriptions and filters of Imports: checked, and written with plain numbers."""
+"""Checks of the subscriptions and filters of Imports, and their conversion to texts with plain numbers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from streams_orchestration.spl.types.types import FLOAT64, INT64
 Report = Callable[[str, str, tree.Node], None]
 _Part = TypeVar("_Part")
 _SQL = {"&&": "AND", "||": "OR", "!": "NOT ", "==": "="}
-"""The operators of filters that SQL writes otherwise."""
+"""Operator of a filter -> the equivalent operator of SQL."""
 
 
 def subscription_text(written: tree.Expression, name: str, report: Report) -> str:
-    """Return the text of a subscription or filter, whose numbers have no suffixes; report wrong literals.
+    """Return the text of a subscription or filter, with numbers without suffixes; report wrong literals.
 
     Args:
         written: the expression.
@@ -33,7 +33,7 @@ def subscription_text(written: tree.Expression, name: str, report: Report) -> st
 
 
 def _as_sql(text: str) -> str:
-    """Return a filter of an Import as a condition of SQL.
+    """Convert a filter of an Import to a condition of SQL.
 
     >>> _as_sql('!(n == 2) && s != "x"')
     "NOT (n = 2) AND s != 'x'"
@@ -72,7 +72,7 @@ def _check(written: object, report: Report) -> None:
 
 
 def _plain(part: _Part) -> _Part:
-    """Return a tree whose numbers have no suffixes."""
+    """Return a syntax tree with the suffixes of its numbers removed."""
     if isinstance(part, tree.Number):
         try:
             return cast("_Part", replace(part, text=str(number(part.text).value)))

@@ -30,19 +30,19 @@ _TYPES = {"boolean": "boolean", "int64": "int64"}
 
 
 class UnknownValue(Exception):  # noqa: N818  no error: the value is one that only a run knows
-    """A value is not known when the application is compiled."""
+    """A value is not known at compile time."""
 
 
 @dataclass(frozen=True, eq=False)
 class ConstantReader:
-    """A reader of values that are known when the application is compiled, in one scope of one file."""
+    """A reader of compile-time values in one scope of one file."""
 
     source: Source
     scope: Scope
     mistakes: list[Mistake]
 
     def named(self, entries: tuple[tree.Entry, ...]) -> dict[str, tree.Expression]:
-        """Return the entries of an annotation or a tuple literal, by key."""
+        """Map the keys of an annotation or a tuple literal to their expressions."""
         found: dict[str, tree.Expression] = {}
         for entry in entries:
             match entry.key:
@@ -55,7 +55,7 @@ class ConstantReader:
         return found
 
     def labels(self, entries: tuple[tree.Entry, ...]) -> dict[str, tree.Node]:
-        """Return the names of the entries of an annotation or a tuple literal, by key."""
+        """Map the keys of an annotation or a tuple literal to their name nodes."""
         found: dict[str, tree.Node] = {}
         for entry in entries:
             label = entry.key.left if isinstance(entry.key, tree.Binary) else entry.key
@@ -64,10 +64,10 @@ class ConstantReader:
         return found
 
     def value(self, written: tree.Expression) -> Any:
-        """Return a value: of a constant, a word, a list, a tuple, or `${name}` for a submission-time value.
+        """Return the value of a constant, word, list or tuple, or `${name}` for a submission-time value.
 
         Raises:
-            Unclear: only a run knows it.
+            UnknownValue: the value is known only at run time.
         """
         match written:
             case tree.ListLiteral(elements=elements):
@@ -87,10 +87,10 @@ class ConstantReader:
                 return self.typed(written)
 
     def typed(self, written: tree.Expression) -> Any:
-        """Return the value of an expression.
+        """Type an expression and return its value.
 
         Raises:
-            Unclear: only a run knows it.
+            UnknownValue: the value is known only at run time.
         """
         before = len(self.mistakes)
         found = check_expression(written, self.scope, self.source, self.mistakes)
@@ -103,7 +103,7 @@ def constant(expression: Expression) -> Any:
     """Return the value of a typed expression: a constant, a list of them, or `${name}` for a submission-time value.
 
     Raises:
-        Unclear: only a run knows it.
+        UnknownValue: the value is known only at run time.
     """
     match expression:
         case Constant(value=value, type=type_):
@@ -122,7 +122,7 @@ def constant(expression: Expression) -> Any:
 
 
 def submission_name(expression: Expression) -> str | None:
-    """Return the name of a submission-time value that an expression gives, perhaps cast; None for another one."""
+    """Return the name of the submission-time value that an expression reads, perhaps with a cast; None for others."""
     while isinstance(expression, Cast | Convert):
         expression = expression.operand
     match expression:
@@ -133,7 +133,7 @@ def submission_name(expression: Expression) -> str | None:
 
 
 def submission_type(expression: Expression) -> str:
-    """Return the type of a submission-time value by the cast around it."""
+    """Return the document's type for a submission-time value, judged by the cast around its call."""
     type_ = expression.type
     if not isinstance(type_, Primitive):
         return "rstring"
@@ -159,6 +159,6 @@ def parts_of(node: object) -> Iterator[Node]:
 
 
 def submission_call(call: Call) -> Call:
-    """Return the call of a submission-time value without its default, which the document holds."""
+    """Return the call of a submission-time value without its default, since the document holds the default."""
     [signature] = [each for each in builtin(call.signature.name) if len(each.parameters) == 1]
     return Call(call.span, call.type, signature, call.arguments[:1])

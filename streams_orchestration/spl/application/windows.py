@@ -1,4 +1,4 @@
-"""Windows of invocations: checked against the operator, and written as the texts of a document."""
+"""Windows of invocations: checks against the operator, and conversion to the texts of a document."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from streams_orchestration.spl.typing.typed import Expression, PortAttribute
 Report = Callable[[str, str, tree.Node], None]
 _KINDS = ("tumbling", "sliding")
 _POLICIES = {"count": 1, "time": 1, "delta": 2, "punct": 0}
-"""The policies with their numbers of arguments."""
+"""Policy of a window -> its number of arguments."""
 _PARTITIONS = {"partitionAge": 1, "partitionCount": 1, "tupleCount": 1}
 _EVENT_TIME = frozenset(("timeInterval", "session", "calendar", "eventTime"))
-"""Words with which windows of event time begin; the compiler checks these."""
+"""First words of window clauses that belong to event time, which the compiler checks."""
 _KEYS = {
     "Aggregate": ("partitionBy",),
     "Sort": ("partitionBy",),
     "Join": ("partitionByLHS", "partitionByRHS"),
 }
-"""The parameter of each input port by which windows are partitioned."""
+"""Operator -> for each input port, the parameter by which its windows are partitioned."""
 _PLACES = ("kind", "policy", "partitioned", "partitions")
 _CHOICE = "a window is 'tumbling, count(10)', 'sliding, time(60.0), count(1)', or the like"
 
@@ -49,7 +49,7 @@ class _Part:
 
 
 class WindowReading:
-    """The windows of one invocation of a primitive operator."""
+    """A reader of the window clauses of one invocation of a primitive operator."""
 
     def __init__(
         self,
@@ -66,13 +66,19 @@ class WindowReading:
         self.report = report
 
     def of_standard(self) -> dict[str, Any]:
-        """Return the parameter `window` of a standard operator, if it has any."""
+        """Return the parameter `window` of a standard operator as a mapping with this one key.
+
+        Empty without a window.
+        """
         texts = self.texts()
         several = self.model.name == "Join"
         return {"window": texts if several else next(each for each in texts if each)} if any(texts) else {}
 
     def of_native(self) -> dict[str, Any]:
-        """Return the parameter `window` of another operator, if it has any: a list if it has several input ports."""
+        """Return the parameter `window` of a native operator as a mapping with this one key; empty without a window.
+
+        Its value is a list if the operator has several input ports.
+        """
         texts = {each.label.name: window_text(each, self.reader) for each in self.invocation.windows}
         by_port = [
             next((texts[name] for name in (port.label, *port.names) if name in texts), "") for port in self.inputs
@@ -80,7 +86,7 @@ class WindowReading:
         return {"window": by_port if len(by_port) > 1 else next(iter(texts.values()))} if texts else {}
 
     def texts(self) -> list[str]:
-        """Return the text of the window of each input port, empty for none; report mistakes."""
+        """Return the window text of each input port, empty without a window; report mistakes."""
         found = [""] * len(self.inputs)
         missing = True
         for window in self.invocation.windows:
@@ -207,7 +213,7 @@ class WindowReading:
         return not message
 
     def _is_every_tuple(self, trigger: _Part) -> bool:
-        """Return True for count(1), as far as the count is known."""
+        """Return True if a trigger is count(1), or a count that is not known at compile time."""
         try:
             values = [self.reader.value(each) for each in trigger.arguments or ()]
         except UnknownValue:
@@ -215,7 +221,7 @@ class WindowReading:
         return trigger.name == "count" and values == [1]
 
     def _goes_with_keys(self, partitioned: list[_Part], number: int) -> bool:
-        """Return True if the window is `partitioned` and the operator has keys, or neither; else report a mistake."""
+        """Return True if the window is `partitioned` exactly if the operator has keys; else report a mistake."""
         names = _KEYS.get(self.model.name)
         if names is None or number >= len(names):
             return True

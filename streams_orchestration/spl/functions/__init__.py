@@ -1,1 +1,1 @@
-"""Functions of SPL: signatures of the built-in ones, and the choice among functions of one name."""
+"""Functions of SPL: signatures of built-in functions, and the choice among functions with the same name."""

@@ -46,7 +46,7 @@ from streams_orchestration.spl.types.types import (
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A function for a call, with the types of its parameters and its result there."""
+    """A function chosen for a call, with the types of its parameters and its result in this call."""
 
     signature: Signature
     parameters: tuple[Type, ...]
@@ -54,9 +54,9 @@ class Match:
 
 
 def choose(overloads: Sequence[Signature], arguments: Sequence[Type]) -> Match | None:
-    """Return the overload that takes the arguments: one without conversions, or else one with conversions.
+    """Return the overload that accepts the arguments; one without conversions precedes one with conversions.
 
-    Among several, the one with the fewest type parameters wins, then the first.
+    Of several, the one with the fewest type parameters is chosen, then the first.
     """
     fitting = [each for each in overloads if len(each.parameters) == len(arguments)]
     for exact in (True, False):
@@ -106,7 +106,7 @@ _CLASSES: dict[str, Callable[[Type], bool]] = {
 
 @dataclass(slots=True)
 class _Binding:
-    """The types bound to type parameters, and the bounds bound to letters, while one overload is matched."""
+    """The assignment of types to type parameters, and of bounds to letters, while one overload is matched."""
 
     classes: dict[str, str]
     exact: bool
@@ -114,7 +114,7 @@ class _Binding:
     bounds: dict[int, int] = field(default_factory=dict[int, int])
 
     def takes(self, pattern: Type, type_: Type, *, fixed: bool) -> bool:
-        """Return True if an argument fits the type of a parameter; with `fixed`, no conversion is allowed."""
+        """Return True if an argument's type matches the pattern of a parameter; with `fixed`, without a conversion."""
         match pattern:
             case Special(name=name) if name in self.classes:
                 return self._takes_variable(name, type_, fixed=fixed)
@@ -162,10 +162,7 @@ class _Binding:
         return bound is not None and self.bounds.setdefault(pattern, bound) == bound
 
     def concrete(self, pattern: Type) -> Type:
-        """Replace the type variables and the variable bounds in a pattern by those found for the call.
-
-        A variable without a type becomes `UNKNOWN`.
-        """
+        """Return a pattern with its type variables and variable bounds replaced by those of the call."""
         match pattern:
             case Special(name=name) if name in self.classes:
                 return self.types.get(name, UNKNOWN)
@@ -179,7 +176,7 @@ class _Binding:
 
 
 def _shared(first: Type, second: Type) -> Type | None:
-    """Return the common type of two arguments for one type parameter; strings lose their different bounds."""
+    """Return the common type of two arguments for one type parameter; bounded strings have the common type rstring."""
     if isinstance(first, BoundedString) or isinstance(second, BoundedString):
         both = is_string(first) and is_string(second) and USTRING not in (first, second)
         return RSTRING if both else None

@@ -1,4 +1,4 @@
-"""Signatures of functions. The built-in ones are in `builtin.txt`; a name is read when it is first asked for.
+"""Signatures of functions. Built-in functions are in the file `builtin.txt`, whose entries are parsed on demand.
 
 >>> for signature in builtin("appendM")[:2]:
 ...     print(signature)
@@ -25,18 +25,18 @@ from streams_orchestration.spl.types.types import (
 from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
 
 BOUNDS = {"N": -1, "M": -2}
-"""The numbers that stand for the letters N and M in `list<int32>[N]`, which match any bound."""
+"""The numbers that represent the letters N and M in a type such as `list<int32>[N]`, which match any bound."""
 _EFFECTS = """
     print println printString printStringLn flushStdio appTrc appLog log assert submit resetConsistentRegion
 """
 EFFECTS = frozenset(_EFFECTS.split())
-"""The built-in functions with an effect that are not called stateful."""
+"""Built-in functions that have an effect, although their signature does not say `stateful`."""
 _KINDS = """
     any boolean collection complex composite decimal enum float floatingpoint integral list map numeric ordered
     primitive set string tuple xml
 """
 CLASSES = frozenset(_KINDS.split())
-"""The classes of types that a type parameter may be restricted to."""
+"""The classes of types to which a type parameter may be restricted."""
 _FUNCTION = re.compile(
     r"(?P<stateful>stateful )?(?:<(?P<variables>[^>]*)> )?(?:\[[NM,]+\] )?(?P<result>\S.*?) (?P<name>\w+)"
     r"\((?P<parameters>.*)\)"
@@ -44,11 +44,11 @@ _FUNCTION = re.compile(
 _NAMED = re.compile(r"\b(?:Sys|Log|Trace)\.\w+")
 _BOUND = re.compile(r"\[([NM])\]")
 _STAND_INS = {"N": 2**31 + 1, "M": 2**31 + 2}
-"""The numbers that replace the letters N and M while a type is read; no program writes them as bounds."""
+"""Letter of a variable bound -> the number that replaces it while a type is parsed; no program has such a bound."""
 
 
 class UnreadableSignatureError(ValueError):
-    """A text is no signature."""
+    """The text is not a signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,14 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A function as its callers see it.
+    """The signature of a function.
 
     Attributes:
-        variables: the type parameters with the classes of types that each may be; `Special` of its name stands for one.
+        variables: the type parameters, each with the class of types that it accepts; in types, `Special` represents
+            one.
         stateful: True if results depend on more than the arguments, or something else changes.
-        native: True if no program of SPL defines it.
-        pure: True if a native function is known to do nothing but give a result.
+        native: True if the function is not defined in SPL.
+        pure: True if a native function is known to have no effect besides its result.
     """
 
     namespace: str
@@ -87,18 +88,18 @@ class Signature:
 
     @property
     def full_name(self) -> str:
-        """The name with its namespace."""
+        """The function's name with its namespace."""
         return f"{self.namespace}::{self.name}" if self.namespace else self.name
 
     @property
     def text(self) -> str:
-        """The signature as `signature_of_text` reads it."""
+        """The signature in the form that `signature_of_text` parses."""
         variables = ", ".join(f"{kind} {name}" for name, kind in self.variables)
         return f"{'stateful ' * self.stateful}{f'<{variables}> ' * bool(variables)}{self}"
 
     @property
     def is_builtin(self) -> bool:
-        """True if the function belongs to the language."""
+        """True if SPL itself defines the function."""
         return self.namespace == "spl" or self.namespace.startswith("spl.")
 
     @property
@@ -109,12 +110,12 @@ class Signature:
 
 
 def builtin(name: str, namespace: str = "") -> tuple[Signature, ...]:
-    """Return the signatures of the built-in functions of a name, of all namespaces or of one."""
+    """Return the signatures of the built-in functions with a name, in all namespaces or in one."""
     return tuple(each for each in _builtin(name) if not namespace or each.namespace == namespace)
 
 
 def logic_function(name: str) -> tuple[Signature, ...]:
-    """Return the signatures of `submit` and `currentPunct`, which only logic knows."""
+    """Return the signatures of `submit` or `currentPunct`, which only the logic of an operator may call."""
     return tuple(_signature("spl", text) for text in _lines().functions.get(("logic", name), ()))
 
 
@@ -129,7 +130,7 @@ def builtin_type(composite: str, name: str) -> Type | None:
 
 
 def builtin_types(composite: str) -> dict[str, Type]:
-    """Return the types of `spl::Sys`, `Log` or `Trace` by name; of other composites none."""
+    """Return the types of `spl::Sys`, `Log` or `Trace` by name; empty for any other composite."""
     names = [each.partition(".")[2] for each in _lines().types if each.startswith(f"{composite}.")]
     return {name: type_ for name in names if (type_ := builtin_type(composite, name)) is not None}
 
@@ -146,7 +147,7 @@ def builtin_namespaces() -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """The lines of the file, not read further: functions by namespace and name, types by name."""
+    """The unparsed lines of `builtin.txt`: functions by namespace and name, types by name."""
 
     functions: dict[tuple[str, str], list[str]]
     types: dict[str, str]
@@ -184,10 +185,10 @@ def _builtin(name: str) -> tuple[Signature, ...]:
 
 
 def signature_of_text(namespace: str, text: str) -> Signature:
-    """Return the signature that a text is, in the form of `builtin.txt`.
+    """Parse a signature in the form of `builtin.txt`.
 
     Raises:
-        UnreadableSignatureError: the text is no signature, or names a type that is not built in.
+        UnreadableSignatureError: the text is not a signature, or names a type that is not built in.
     """
     try:
         return _signature(namespace, text)
@@ -223,7 +224,7 @@ def _signature(namespace: str, text: str) -> Signature:
 
 
 def _separated(text: str) -> list[str]:
-    """Return the parts between commas that are in no bracket."""
+    """Split a text at its commas outside of brackets."""
     parts, level = [""], 0
     for sign in text:
         level += (sign in "<{[") - (sign in ">}]")

@@ -1,4 +1,4 @@
-"""The canonical text of the definitions in a file, one line each; `printing` writes expressions and statements."""
+"""Canonical text of the definitions in a file, with one line for each; `printing` writes expressions and statements."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Annotation(Node):
 
 @dataclass(frozen=True, slots=True)
 class InvocationOutput(Node):
-    """A stream that an invocation produces; its alias names the port."""
+    """A stream that an invocation produces, with its type, and an alias for the output port if there is one."""
 
     type: TupleType
     stream: Name
@@ -39,7 +39,7 @@ class InvocationOutput(Node):
 
 @dataclass(frozen=True, slots=True)
 class InvocationInput(Node):
-    """The streams that one port of an invocation takes."""
+    """The streams that enter one input port of an invocation."""
 
     type: TupleType | None
     streams: tuple[Name, ...]
@@ -64,7 +64,7 @@ class Handler(Node):
 
 @dataclass(frozen=True, slots=True)
 class Labelled(Node):
-    """The values of a window or config."""
+    """An entry of a `window` or `config` clause: a label with values."""
 
     label: Name
     values: tuple[Expression, ...]
@@ -72,7 +72,10 @@ class Labelled(Node):
 
 @dataclass(frozen=True, slots=True)
 class Argument(Node):
-    """An actual of a parameter: a type, or expressions. A single name may denote a type, operator or function."""
+    """An actual parameter of an invocation: a type, or expressions.
+
+    A single name may mean a type, operator or function.
+    """
 
     label: Name
     values: Type | tuple[Expression, ...]
@@ -80,7 +83,7 @@ class Argument(Node):
 
 @dataclass(frozen=True, slots=True)
 class OutputAssignment(Node):
-    """The value of one output attribute."""
+    """An assignment of a value to one attribute in an `output` clause."""
 
     attribute: Name
     value: Expression
@@ -88,7 +91,7 @@ class OutputAssignment(Node):
 
 @dataclass(frozen=True, slots=True)
 class OutputClause(Node):
-    """The attributes that an invocation assigns on one output port."""
+    """The assignments of an `output` clause for one output port."""
 
     port: Name
     assignments: tuple[OutputAssignment, ...]
@@ -99,7 +102,7 @@ Logic = StateVariables | Handler
 
 @dataclass(frozen=True, slots=True)
 class Invocation(Node):
-    """An invocation of an operator in a graph; `alias` is None if the first output names it."""
+    """An invocation of an operator in a graph; `alias` is None if it is named after its first output stream."""
 
     annotations: tuple[Annotation, ...]
     outputs: tuple[InvocationOutput, ...]
@@ -118,11 +121,11 @@ class Invocation(Node):
 
 @dataclass(frozen=True, slots=True)
 class Formal(Node):
-    """A parameter of a composite; `type` is that of an expression, if given.
+    """A formal parameter of a composite; `type` is the declared type of an expression, if given.
 
     Attributes:
         mode: `attribute`, `expression`, `function`, `operator` or `type`.
-        default: the actual if an invocation gives none, as in `Argument`.
+        default: the actual parameter for invocations that give none, in the form of `Argument`.
     """
 
     mode: str

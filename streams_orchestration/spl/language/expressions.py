@@ -1,7 +1,7 @@
-"""Reading of expressions.
+"""Parser of expressions.
 
-The grammar decides precedence, not the table in the manual: `in` binds tighter than `&&` and looser than `|`, all
-comparisons are equal, `?:` binds tightest.
+Precedence follows the grammar of SPL, not the table in its manual: `in` binds tighter than `&&` and looser than `|`,
+all comparisons are equal, `?:` binds tightest.
 
 >>> str_of = lambda text: type(expression_of(text)).__name__
 >>> str_of("a = b"), str_of("(int32) x"), str_of("a.b::f(x)[1:]")
@@ -39,7 +39,7 @@ _BINARY = (
     *("< <= > >= == != .< .<= .> .>= .== .!=", "<< >> .<< .>>", "+ - .+ .-", "* / % .* ./ .%", "?:"),
 )
 LEVELS = {operator: level for level, each in enumerate(_BINARY, 1) for operator in each.split()}
-"""The binary operators with their precedence, and `?` of a choice; a higher one binds tighter."""
+"""Binary operator, or `?` of a choice -> its precedence; a higher one binds tighter."""
 PREFIXES = frozenset({"!", "-", "~", "++", "--"})
 POSTFIXES = frozenset({"++", "--", "!", "??"})
 _WORDS = frozenset({"true", "false", "null"})
@@ -49,10 +49,10 @@ _MERGED = {">": (">",), ">=": (">", "="), ">>": (">", ">"), ">>=": (">", ">", "=
 
 
 def expression_of(text: str) -> Expression:
-    """Read an expression that makes up a whole text, as canonical text is.
+    """Parse a text that is one expression, such as a canonical text.
 
     Raises:
-        FaultError: the text is no expression.
+        FaultError: the text is not an expression.
         NestingError: the expression is nested too deeply.
     """
     reader = ExpressionReader(tokenize(text))
@@ -63,14 +63,14 @@ def expression_of(text: str) -> Expression:
 
 
 def expression_at(tokens: Tokens, first: int, values: frozenset[int]) -> Expression:
-    """Read an expression once more, with knowledge of its names.
+    """Parse an expression again, knowing which of its names are values.
 
-    `(x)-y`, `(x)(y)` and `(x)[y]` are read as casts. Only names tell whether x is a type.
+    `(x)-y`, `(x)(y)` and `(x)[y]` are first parsed as casts, but are casts only if x is a type.
 
     Args:
         tokens: the tokens of the file.
         first: the expression's first token.
-        values: the tokens that are the first one of such a cast, although x is no type.
+        values: the first tokens of those apparent casts whose x is a value.
     """
     reader = ExpressionReader(tokens, first)
     reader.values = values
@@ -78,12 +78,12 @@ def expression_at(tokens: Tokens, first: int, values: frozenset[int]) -> Express
 
 
 class ExpressionReader(TypeReader):
-    """A reader of types and expressions."""
+    """A parser of types and expressions."""
 
     values: frozenset[int] = frozenset()
 
     def expression(self, least: int = ASSIGNMENT) -> Expression:
-        """Read an expression whose operators have at least a precedence."""
+        """Read an expression whose operators have at least the precedence `least`."""
         self.deeper()
         first = self.at
         left = self._operand()
@@ -116,7 +116,7 @@ class ExpressionReader(TypeReader):
         return tuple(each)
 
     def entries(self) -> tuple[Entry, ...]:
-        """Read one or more values, or keys with their values."""
+        """Read one or more entries in braces: values, or keys with their values."""
         entries: list[Entry] = []
         tallest = 0
         while not entries or self.accept(","):
@@ -140,7 +140,7 @@ class ExpressionReader(TypeReader):
         return Choice(first, self.at - 1, condition, positive, negative)
 
     def _infix(self) -> str:
-        """Return the operator that is next, with its signs `>` put together if nothing is between them."""
+        """Return the next binary operator; adjacent tokens such as `>` and `=` are joined to one operator."""
         text, at = self.texts[self.at], self.at
         if text != ">":
             return text
@@ -173,7 +173,7 @@ class ExpressionReader(TypeReader):
         return operand
 
     def _cast(self) -> Type | None:
-        """Read a type in parentheses. If they contain no type, read nothing and return None."""
+        """Read a type in parentheses, the beginning of a cast; return None, and read nothing, if there is no type."""
         start = self.at
         if self.texts[start + 1] in TYPE_WORDS:
             self.at += 1
@@ -191,7 +191,7 @@ class ExpressionReader(TypeReader):
         return written
 
     def _begins_operand(self, at: int) -> bool:
-        """Return True if the tokens after `(name)` make it a cast."""
+        """Return True if the token after `(name)` can begin an operand, so that `(name)` is read as a cast."""
         text, kind = self.texts[at], self.kinds[at]
         if kind in _OPERAND_KINDS or text in _WORDS or text in ("-", "~", "{"):
             return True
@@ -206,7 +206,7 @@ class ExpressionReader(TypeReader):
                 return False
 
     def _is_slice(self, at: int) -> bool:
-        """Return True if brackets have a colon of their own in them."""
+        """Return True if the brackets at a token contain a colon outside of inner brackets."""
         level, choices = 0, 0
         for index in range(at, len(self.texts)):
             text = self.texts[index]
@@ -252,7 +252,7 @@ class ExpressionReader(TypeReader):
         return self.refuse("an expression")
 
     def _behind(self, first: int, operand: Expression) -> Expression:
-        """Read calls, attributes, indexes and postfix operators after an operand."""
+        """Read the calls, attributes, indexes and postfix operators that follow an operand."""
         while True:
             text, height = self.texts[self.at], self.height
             if text == "(":
@@ -299,7 +299,7 @@ class ExpressionReader(TypeReader):
 
 
 def _dotted(expression: Expression) -> str:
-    """Return a chain of names with dots between them as text, or an empty text."""
+    """Return a chain of names separated by dots as text; empty for any other expression."""
     match expression:
         case Name(namespace="", name=name):
             return name

@@ -1,4 +1,4 @@
-"""Reading of operator invocations."""
+"""Parser of operator invocations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _Element = TypeVar("_Element")
 
 @dataclass
 class _InvocationBody:
-    """The clauses of an invocation, as they are read."""
+    """The clauses of an invocation that have been read so far."""
 
     seen: set[str] = field(default_factory=set[str])
     logic: tuple[Logic, ...] = ()
@@ -44,7 +44,7 @@ class _InvocationBody:
 
 
 class InvocationReader(StatementReader):
-    """A reader of operator invocations."""
+    """A parser of operator invocations."""
 
     def invocation(self) -> Invocation:
         """Read an invocation with its annotations."""
@@ -83,23 +83,23 @@ class InvocationReader(StatementReader):
         return tuple(annotations)
 
     def configs(self) -> tuple[Labelled, ...]:
-        """Read the configs of an invocation or composite, which follow the word `config`."""
+        """Read the configs after the word `config`, in an invocation or composite."""
         return self._labelled("the name of a config")
 
     def actual(self) -> Type | tuple[Expression, ...]:
-        """Read the value of a parameter with its semicolon."""
+        """Read the value of a parameter, and the semicolon after it."""
         values = self.type() if self.texts[self.at] in TYPE_WORDS else self.expressions()
         self.expect(";")
         return values
 
     def once(self, seen: set[str], name: str, index: int, clause: str) -> None:
-        """Report a label that occurs in a clause for the second time."""
+        """Report a label that has already occurred in the same clause, and add the label to `seen`."""
         if name in seen:
             self.report("CDISP0029E", f"'{name}' stands twice in {clause}", index)
         seen.add(name)
 
     def clause_elements(self, element: Callable[[], _Element], what: str) -> tuple[_Element, ...]:
-        """Read the elements of a clause, at least one, after the clause's keyword."""
+        """Read the elements after the keyword of a clause, at least one."""
         if self.kinds[self.at] != "word":
             self.refuse(what)
         return self.elements(element, self._clause_ends, _STOPS, closers=";")

@@ -1,4 +1,4 @@
-"""Reading of a file: namespace, uses, and definitions of composites, functions and types.
+"""Parser of a file: namespace, `use` directives, and definitions of composites, functions and types.
 
 >>> parsed = parse("composite Main { graph stream<int32 n> A = Beacon() { param iterations : 3 } }")
 >>> [(each.code, each.message, each.line, each.column) for each in parsed.findings]
@@ -45,15 +45,15 @@ _MODES = frozenset({"attribute", "expression", "function", "operator", "type"})
 _ENDS = _DEFINITIONS | {"}", ""}
 _Element = TypeVar("_Element")
 _MOST_CUTS = 20
-"""The most strings that are cut at the end of their line before the rest of a file is taken as it is."""
+"""The most unclosed strings that are ended at their line before the parser stops looking for further ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A file that was read; what could not be read is missing from its unit.
+    """The result of parsing a file; parts with syntax errors are missing from its unit.
 
     Attributes:
-        tokens: the tokens that the nodes of the unit refer to.
+        tokens: the tokens of the file, to which nodes of the unit refer by index.
         findings: the mistakes, in the order of their places.
     """
 
@@ -63,7 +63,7 @@ class Parsed:
 
 
 def parse(text: str) -> Parsed:
-    """Read a file. Mistakes are findings; nothing is raised."""
+    """Parse a file. Mistakes are returned as findings; no error is raised."""
     cut: frozenset[int] = frozenset()
     while True:
         reader = _UnitReader(tokenize(text, cut), patient=len(cut) >= _MOST_CUTS)
@@ -80,7 +80,7 @@ def parse(text: str) -> Parsed:
 
 @dataclass
 class _CompositeBody:
-    """The clauses of a composite, as they are read."""
+    """The clauses of a composite that have been read so far."""
 
     seen: set[str] = field(default_factory=set[str])
     formals: tuple[Formal, ...] = ()
@@ -90,12 +90,12 @@ class _CompositeBody:
 
 
 class _UnitReader(InvocationReader):
-    """A reader of a whole file."""
+    """A parser of a whole file."""
 
     _defines = False
 
     def unit(self) -> CompilationUnit:
-        """Read the file."""
+        """Read the whole file."""
         namespace = None
         try:
             if self.texts[self.at] == "namespace":
@@ -164,7 +164,10 @@ class _UnitReader(InvocationReader):
         return self._function(start, public=public, stateful=stateful)
 
     def _refuse_rest(self) -> NoReturn:
-        """Raise the fault that no definition begins here; reading goes on at the next one."""
+        """Raise a fault since no definition begins at this token.
+
+        Its `resume` is the beginning of the next definition.
+        """
         first = self.at
         try:
             self.refuse("a definition of a composite, function or type")
@@ -263,7 +266,7 @@ class _UnitReader(InvocationReader):
     def _some(
         self, element: Callable[[], _Element], ends: Callable[[], bool], what: str, closers: str = ";"
     ) -> tuple[_Element, ...]:
-        """Read a clause with at least one element."""
+        """Read the elements of a clause, at least one."""
         if ends():
             self.refuse(what)
         return self.elements(element, ends, _DEFINITIONS | {"graph", "stream", "@"}, closers=closers)

@@ -1,6 +1,6 @@
-"""The canonical text of syntax trees: no comments, one blank where one is needed, no parentheses that mean nothing.
+"""Canonical text of syntax trees: no comments, single blanks where necessary, no redundant parentheses.
 
-Reading the text gives an equal tree.
+Parsing the text gives an equal tree.
 
 >>> from streams_orchestration.spl.language.expressions import expression_of
 >>> text_of(expression_of("((a)+ b)*'text'"))
@@ -60,7 +60,7 @@ def text_of(node: Node) -> str:
     """Return the canonical text of an expression, type or statement.
 
     Raises:
-        TypeError: the node is none of these.
+        TypeError: the node is not an expression, type or statement.
     """
     match node:
         case Name() | Number() | Text() | Word() | ListLiteral() | BraceLiteral():
@@ -83,7 +83,7 @@ def texts_of(nodes: Iterable[Node], between: str = ", ") -> str:
 
 
 def _within(node: Expression, least: int) -> str:
-    """Return the text of an operand, in parentheses if its operator binds less tightly than is needed."""
+    """Return the text of an operand, in parentheses if its operator binds less tightly than `least`."""
     text = text_of(node)
     return text if _level(node) >= least else f"({text})"
 
@@ -161,7 +161,7 @@ def _type(node: NamedType | PrimitiveType | EnumType | TupleType | CollectionTyp
 
 
 def inner_of(node: TupleType) -> str:
-    """Return the text between the brackets of a tuple type."""
+    """Return the text between the angle brackets of a tuple type."""
     return texts_of(node.attributes or node.bases)
 
 

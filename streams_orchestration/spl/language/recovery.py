@@ -1,7 +1,7 @@
-"""A reader of tokens that goes on after a mistake.
+"""The base class of the parsers, which continue after a syntax error.
 
-A fault is raised at a token. The nearest list around it catches the fault, and skips to where its next element can
-begin. A missing mark whose place is clear is reported and taken as written, so nothing is skipped.
+A fault is raised at a token. The innermost list that is being read catches the fault, and skips to where its next
+element can begin. A missing mark whose place is clear is reported and treated as present, so nothing is skipped.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from streams_orchestration.spl.language.tokens import MOST_FINDINGS, Finding, To
 from streams_orchestration.spl.language.tree import Name
 
 DEEPEST = 200
-"""The most levels of nesting, and the longest chain of operators."""
+"""The most levels of nesting in a definition, and the most operators in a chain."""
 CLAUSES = frozenset({"logic", "window", "param", "output", "config", "onTuple", "onPunct"})
-"""Words that begin a clause of an invocation, or a part of one."""
+"""Words that begin a clause, or a part of a clause, of an invocation."""
 BEYOND = frozenset({"composite", "public", "stream", "graph", "@"})
-"""Tokens that begin something outside of every invocation and function."""
+"""Tokens that occur only outside of invocations and functions."""
 STATEMENTS = frozenset({"if", "while", "for", "return", "break", "continue", "mutable"})
 """Words that begin a statement."""
 _BEHIND_NAMES = frozenset([",", ">", "=", ";", ")", ":", "as"])
-"""Tokens that show, after a keyword in the place of a name, that a name was meant."""
+"""Tokens that typically follow a name: a keyword before one of them was meant as a name."""
 _OPERANDS = frozenset({"word", "number", "string"})
 _IMPLIED_BEFORE: dict[str, frozenset[str]] = {
     ")": frozenset({"{", ";"}),
@@ -32,16 +32,16 @@ _IMPLIED_BEFORE: dict[str, frozenset[str]] = {
     ":": frozenset({"{", "[", "("}),
     "=": frozenset({"{", "[", "("}),
 }
-"""For each mark, the tokens before which a missing mark is reported and then read as if it stood there."""
+"""Mark -> the tokens before which its absence is reported, and the mark is treated as present."""
 _Element = TypeVar("_Element")
 
 
 class FaultError(Exception):
-    """A token is not allowed at its place.
+    """The token is not allowed at this place.
 
     Attributes:
-        index: the token.
-        resume: the token at which reading goes on, if the fault knows it.
+        index: the index of the token.
+        resume: the index of the token at which parsing continues; None if the catching list looks for one.
     """
 
     def __init__(self, code: str, message: str, index: int, resume: int | None = None) -> None:
@@ -52,15 +52,18 @@ class FaultError(Exception):
 
 
 class NestingError(Exception):
-    """A definition is nested too deeply. No list within it catches this, so it is reported once."""
+    """A definition is nested too deeply.
+
+    Only the parser of whole definitions catches this error, so it is reported once.
+    """
 
 
 class TooManyFindingsError(Exception):
-    """The file has as many findings as one run reports."""
+    """The file has more mistakes than one run reports."""
 
 
 class UnclosedStringError(Exception):
-    """A string with line breaks, at `offset`, precedes a fault, so its quote is probably not closed."""
+    """A string at `offset` probably lacks its closing quote: it contains line breaks, and a fault follows it."""
 
     def __init__(self, offset: int) -> None:
         super().__init__(offset)
@@ -68,10 +71,10 @@ class UnclosedStringError(Exception):
 
 
 class Reader:
-    """A position in the tokens of a file, and the findings so far."""
+    """The position of a parser in the tokens of a file, and its findings so far."""
 
     def __init__(self, tokens: Tokens, at: int = 0, *, patient: bool = False) -> None:
-        """Begin at a token. A patient reader never raises `UnclosedStringError`."""
+        """Begin at a token. A `patient` reader never raises `UnclosedStringError`."""
         self.tokens = tokens
         self.patient = patient
         self.kinds = tokens.kinds
@@ -79,7 +82,7 @@ class Reader:
         self.at: int = at
         self.depth: int = 0
         self.height: int = 0
-        """The height of the expression that was read last."""
+        """The height of the syntax tree of the expression that was read last."""
         self.findings = list(tokens.findings)
         self._reported = -1
         self._levels: list[int] | None = None
@@ -87,17 +90,17 @@ class Reader:
     # --- tokens
 
     def accept(self, text: str) -> bool:
-        """Step over a keyword or mark if it is next."""
+        """Consume the next token if it is this keyword or mark; return True if so."""
         if self.texts[self.at] != text:
             return False
         self.at += 1
         return True
 
     def expect(self, text: str) -> None:
-        """Step over a keyword or mark. If it is missing and its place is clear, report that and stay.
+        """Consume a required keyword or mark. If it is missing but its place is clear, report that and continue.
 
         Raises:
-            FaultError: another token stands here.
+            FaultError: the next token is a different one.
         """
         if self.texts[self.at] == text:
             self.at += 1
@@ -110,9 +113,10 @@ class Reader:
     def identifier(self, what: str) -> Name:
         """Read a name without a namespace.
 
+        A keyword in the place of a name is reported, and taken for the name.
+
         Raises:
-            FaultError: no name is here; `what` describes the thing that has the name. A keyword that is used as a name
-                is reported, and taken for the name.
+            FaultError: the next token is not a name; `what` describes the named thing in the message.
         """
         at = self.at
         if self.kinds[at] == "keyword" and self.texts[at + 1] in _BEHIND_NAMES:
@@ -123,7 +127,10 @@ class Reader:
         return Name(at, at, "", self.texts[at])
 
     def declared(self, what: str) -> Name:
-        """Read the name of something that is no parameter of a composite."""
+        """Read a name in a declaration. Only parameters of composites may begin with `$`.
+
+        Other such names are reported.
+        """
         name = self.identifier(what)
         if name.name.startswith("$"):
             self.report(
@@ -132,12 +139,12 @@ class Reader:
         return name
 
     def found(self) -> str:
-        """Return the next token as messages name it."""
+        """Return the next token in the form in which messages name it."""
         text = self.texts[self.at].partition("\n")[0]
         return f"'{text:.40}'" if text else "the end of the file"
 
     def refuse(self, expected: str) -> NoReturn:
-        """Raise the fault that another token is next than is expected."""
+        """Raise a fault that names the expected syntax and the token that was found instead."""
         code = "CDISP0011E" if expected.startswith("'") else "CDISP0009E"
         raise FaultError(code, f"expected {expected}, found {self.found()}", self.at)
 
@@ -149,7 +156,7 @@ class Reader:
 
     @property
     def is_beyond(self) -> bool:
-        """True if the next token can only be outside of every invocation and function."""
+        """True if the next token occurs only outside of invocations and functions."""
         text = self.texts[self.at]
         return text in BEYOND or not text or (text == "(" and self.texts[self.at + 1 : self.at + 3] == (")", "as"))
 
@@ -165,7 +172,7 @@ class Reader:
         self.refuse_depth(0)
 
     def grow(self, height: int) -> None:
-        """Add a level to the expression that was read last, which has another part of a height.
+        """Update the height of the last expression after it was joined with another part, whose height is given.
 
         Raises:
             NestingError: there are too many levels.
@@ -174,7 +181,7 @@ class Reader:
         self.refuse_depth(self.height)
 
     def refuse_depth(self, more: int) -> None:
-        """Raise `NestingError` if the depth plus `more` levels is beyond the limit."""
+        """Raise `NestingError` if `more` levels below the current depth exceed the limit."""
         if self.depth + more > DEEPEST:
             raise NestingError
 
@@ -183,14 +190,15 @@ class Reader:
     def elements(
         self, element: Callable[[], _Element], ends: Callable[[], bool], stops: frozenset[str], *, closers: str = ";}"
     ) -> tuple[_Element, ...]:
-        """Read elements until the list ends. Behind a fault, go on with the next element.
+        """Read the elements of a list up to its end. After a fault, continue with the next element.
 
-        Where that does not begin like an element either, the fault before explains it, so it is not reported.
+        If the next element is faulty at its first token, too, that fault is not reported, since the first one explains
+        it.
 
         Args:
             element: reads one element.
-            ends: tells that the next token ends the list.
-            stops: words that begin something after the element in which a fault was found, however nested that is.
+            ends: returns True if the next token ends the list.
+            stops: words at which skipping ends at any nesting level, since they begin a later part of the file.
             closers: the marks with which an element can end.
         """
         read: list[_Element] = []
@@ -211,17 +219,17 @@ class Reader:
         return tuple(read)
 
     def caught(self, fault: FaultError, *, known: bool = False) -> None:
-        """Report a fault, unless it follows from a known one."""
+        """Report a fault, unless it is a consequence of an earlier one."""
         self._refuse_unclosed(fault.index)
         if not known:
             self.report(fault.code, str(fault), fault.index)
         self.at = max(self.at, fault.index) if fault.resume is None else fault.resume
 
     def report(self, code: str, message: str, index: int) -> None:
-        """Add a finding at a token, unless it follows from the finding before.
+        """Add a finding at a token, unless it is a consequence of the previous finding.
 
         Raises:
-            TooManyFindingsError: there are as many findings as one run reports.
+            TooManyFindingsError: the limit of findings for one run is reached.
         """
         if index == self._reported or index in self.tokens.suspects:
             return
@@ -231,7 +239,7 @@ class Reader:
         self.findings.append(Finding(code, message, *self.tokens.place(index)))
 
     def skip(self, begin: int, stops: frozenset[str], ends: Callable[[], bool], closers: str = ";}") -> None:
-        """Move past an element that began at a token, to a word that begins something else, or to the list's end."""
+        """Skip the rest of a faulty element, up to a word in `stops`, the next element, or the end of the list."""
         level = self.levels[begin]
         while self.kinds[self.at] != "end":
             text, deep = self.texts[self.at], self.levels[self.at] - level
@@ -248,7 +256,7 @@ class Reader:
 
     @property
     def levels(self) -> list[int]:
-        """For each token, the number of braces that are open before it."""
+        """For each token, the number of open braces before it."""
         if self._levels is None:
             level, levels = 0, list[int]()
             for text in self.texts:

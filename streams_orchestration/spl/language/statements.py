@@ -1,4 +1,4 @@
-"""Reads statements of functions and of the logic of invocations."""
+"""Parser of statements in functions and in the logic of invocations."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _STOPS = CLAUSES | BEYOND
 
 
 class StatementReader(ExpressionReader):
-    """A reader of statements."""
+    """A parser of statements."""
 
     def statement(self) -> Statement:
-        """Read a statement, or the definition of a type within a block."""
+        """Read a statement, or a type definition within a block."""
         self.deeper()
         first, text = self.at, self.texts[self.at]
         match text:
@@ -77,7 +77,7 @@ class StatementReader(ExpressionReader):
         return LocalDeclaration(first, self.at - 1, mutable, written, tuple(variables))
 
     def type_definition(self) -> TypeDefinition:
-        """Read the definition of a type that begins with the word `type`."""
+        """Read a type definition, which begins with the word `type`."""
         first = self.at
         self.expect("type")
         name = self.declared("the name of a type")

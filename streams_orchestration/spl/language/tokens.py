@@ -1,4 +1,4 @@
-"""Tokens of SPL, with the findings about text that is none.
+"""Tokens of SPL, and findings about text that is not a token.
 
 >>> tokenize("param filter : n >= 1.5w; // half").texts
 ('param', 'filter', ':', 'n', '>', '=', '1.5w', ';', '')
@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 MOST_FINDINGS = 100
-"""Reading a file ends with this many findings."""
+"""The number of findings after which parsing a file ends."""
 _KEYWORDS = """
     as attribute blob boolean break complex32 complex64 complex128 composite config continue decimal32 decimal64
     decimal128 else enum expression false float32 float64 float128 for function graph if in input int8 int16 int32
@@ -50,7 +50,7 @@ class Finding:
     """A mistake in the text of a file.
 
     Attributes:
-        code: its id in Streams, or one of ours.
+        code: the id of the message in Streams, or one of our own codes.
         line: the line, from 1.
         column: the character in the line, from 1.
     """
@@ -63,15 +63,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens of a file; the last one is of kind `end` and is after the text.
+    """The tokens of a file; the last one has the kind `end`, and its place is the end of the text.
 
     Attributes:
         text: the text of the file.
         kinds: for each token `word`, `keyword`, `number`, `string`, `mark` or `end`.
         texts: each token as it is written.
         offsets: the offset of each token's first character, from 0.
-        findings: mistakes that are no token.
-        suspects: indexes of tokens after such a mistake; a fault at one of them is its consequence.
+        findings: the places where the text is not a token.
+        suspects: the indexes of the tokens directly after such places; a fault at one of them is a consequence.
     """
 
     text: str
@@ -82,7 +82,7 @@ class Tokens:
     suspects: frozenset[int]
 
     def place(self, index: int) -> tuple[int, int]:
-        """Return line and column of a token, from 1."""
+        """Return the line and the column of a token, both counted from 1."""
         return place_in(self.text, self.offsets[index])
 
     def adjoin(self, index: int) -> bool:
@@ -96,22 +96,22 @@ class Tokens:
 
 
 def place_in(text: str, offset: int) -> tuple[int, int]:
-    """Return line and column of an offset, from 1."""
+    """Return the line and the column of an offset in a text, both counted from 1."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 def tokenize(text: str, cut: frozenset[int] = frozenset()) -> Tokens:
-    """Split a text into tokens; whatever is no token is skipped and reported.
+    """Split a text into tokens; text that is not a token is skipped and reported.
 
     Args:
         text: the text of a file.
-        cut: offsets of strings that are to end with their line, because their quote is not closed.
+        cut: the offsets of strings that end at the end of their line, because their closing quote is missing.
     """
     return _Lexer(text, cut).tokens()
 
 
 def string_value(written: str) -> str:
-    """Return the value of a string token, without quotes, suffix and escapes; a wrong escape is its character."""
+    """Return the value of a string token, without quotes and suffix; an unknown escape means the character itself."""
     inner = written[1 : written.rfind(written[0])]
     if "\\" not in inner:
         return inner
@@ -147,7 +147,7 @@ class _Lexer:
         return Tokens(self.text, kinds, texts, offsets, tuple(self.findings), frozenset(self.suspects))
 
     def _tokens_from(self, position: int) -> int | None:
-        """Read tokens up to the end, or up to a mistake; return the offset after the mistake, or None at the end."""
+        """Read tokens up to the next mistake; return the offset after the mistake, or None at the end of the text."""
         kinds, texts, offsets, cut = self.kinds, self.texts, self.offsets, self.cut
         for match in _TOKEN.finditer(self.text, position):
             kind = match.lastgroup or "end"
@@ -183,7 +183,7 @@ class _Lexer:
                 return offset + len(written)
 
     def _cut_string(self, offset: int) -> int:
-        """Take the rest of a line, without the brackets and semicolons at its end, as a string that is not closed."""
+        """Take the rest of the line as an unclosed string, except the brackets and semicolons at its end."""
         quote = self.text[offset]
         self._report(f"the string that begins here does not end; {quote} is missing", offset)
         line = self.text.find("\n", offset)

@@ -1,7 +1,7 @@
 """Syntax trees of SPL, without types: types, expressions and statements.
 
-Every node knows its first and its last token. Equality ignores them, so two trees are equal if they mean the same text.
-Parentheses are not part of a tree.
+Every node knows its first and its last token. Equality ignores them, so trees of equal meaning in different places are
+equal. Parentheses are not part of a tree.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A part of a program.
+    """A node of a syntax tree.
 
     Attributes:
-        first: the index of its first token.
-        last: the index of its last token.
+        first: the index of the node's first token.
+        last: the index of the node's last token.
     """
 
     first: int = field(compare=False)
@@ -38,7 +38,7 @@ class Name(Node):
 
 @dataclass(frozen=True, slots=True)
 class NamedType(Node):
-    """A type by its name; `member` is a type of that composite, or empty."""
+    """A type that is given by its name; a non-empty `member` names a type inside the composite of that name."""
 
     name: Name
     member: str
@@ -46,7 +46,7 @@ class NamedType(Node):
 
 @dataclass(frozen=True, slots=True)
 class PrimitiveType(Node):
-    """A type of one word; `bound` limits the bytes of an rstring, `schema` is that of an XML type."""
+    """A type of one word; `bound` limits the bytes of an rstring, `schema` is the schema of an XML type."""
 
     name: str
     bound: Expression | None
@@ -129,7 +129,7 @@ class ListLiteral(Node):
 
 @dataclass(frozen=True, slots=True)
 class Entry(Node):
-    """An element in braces or of an annotation: a value, or a key and its value."""
+    """An entry in braces or of an annotation: a key with its value, or a single expression, which is then the key."""
 
     key: Expression
     value: Expression | None
@@ -137,7 +137,7 @@ class Entry(Node):
 
 @dataclass(frozen=True, slots=True)
 class BraceLiteral(Node):
-    """A tuple (each key is an assignment), a map, or a set."""
+    """A literal in braces: a tuple, whose keys are assignments, or a map, or a set."""
 
     entries: tuple[Entry, ...]
 
@@ -152,7 +152,7 @@ class Call(Node):
 
 @dataclass(frozen=True, slots=True)
 class Member(Node):
-    """An attribute of a tuple, or a value of an enumeration."""
+    """The access to an attribute of a tuple, or to a value of an enumeration."""
 
     operand: Expression
     name: Name
@@ -160,7 +160,7 @@ class Member(Node):
 
 @dataclass(frozen=True, slots=True)
 class Index(Node):
-    """An element of a collection or a string."""
+    """The access to one element of a collection or string."""
 
     operand: Expression
     index: Expression
@@ -168,7 +168,7 @@ class Index(Node):
 
 @dataclass(frozen=True, slots=True)
 class Slice(Node):
-    """A part of a list or string; a bound that is not written is None."""
+    """The access to a part of a list or string; an omitted bound is None."""
 
     operand: Expression
     lower: Expression | None
@@ -177,7 +177,7 @@ class Slice(Node):
 
 @dataclass(frozen=True, slots=True)
 class Prefix(Node):
-    """An operator in front of its operand."""
+    """An operation with the operator in front of its operand."""
 
     operator: str
     operand: Expression
@@ -185,7 +185,7 @@ class Prefix(Node):
 
 @dataclass(frozen=True, slots=True)
 class Postfix(Node):
-    """One of `++`, `--`, `!` and `??` after its operand."""
+    """An operation with `++`, `--`, `!` or `??` after its operand."""
 
     operator: str
     operand: Expression
@@ -193,7 +193,7 @@ class Postfix(Node):
 
 @dataclass(frozen=True, slots=True)
 class Cast(Node):
-    """A conversion; in `(x)-y` with the name of a value for x it is none, see `expression_at`."""
+    """A cast. In `(x)-y`, where x is the name of a value, it is parsed by mistake; see `expression_at`."""
 
     type: Type
     operand: Expression
@@ -201,7 +201,7 @@ class Cast(Node):
 
 @dataclass(frozen=True, slots=True)
 class Binary(Node):
-    """A binary operation; assignments are among the operators."""
+    """An operation with two operands, or an assignment."""
 
     operator: str
     left: Expression
@@ -210,7 +210,7 @@ class Binary(Node):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Node):
-    """The value of `condition ? positive : negative`."""
+    """A conditional expression, `condition ? positive : negative`."""
 
     condition: Expression
     positive: Expression
@@ -226,7 +226,7 @@ Expression = Name | Literal | Call | Member | Index | Slice | Prefix | Postfix |
 
 @dataclass(frozen=True, slots=True)
 class Variable(Node):
-    """A name that a local declaration declares, with its initialiser."""
+    """A variable in a local declaration, with its initial value."""
 
     name: Name
     value: Expression | None
@@ -257,7 +257,7 @@ class ExpressionStatement(Node):
 
 @dataclass(frozen=True, slots=True)
 class If(Node):
-    """A statement under a condition, and the one that runs otherwise."""
+    """A conditional statement, with the statement for the other case if there is one."""
 
     condition: Expression
     positive: Statement
@@ -266,7 +266,7 @@ class If(Node):
 
 @dataclass(frozen=True, slots=True)
 class While(Node):
-    """A loop under a condition."""
+    """A `while` loop."""
 
     condition: Expression
     body: Statement
@@ -274,7 +274,7 @@ class While(Node):
 
 @dataclass(frozen=True, slots=True)
 class For(Node):
-    """A loop over a collection."""
+    """A `for` loop over a collection."""
 
     type: Type
     name: Name
@@ -284,24 +284,24 @@ class For(Node):
 
 @dataclass(frozen=True, slots=True)
 class Break(Node):
-    """The end of a loop."""
+    """The statement `break`, which ends a loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Continue(Node):
-    """The end of one round of a loop."""
+    """The statement `continue`, which ends one iteration of a loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Return(Node):
-    """The end of a function, with its value."""
+    """The statement `return`, which ends a function, with the result if there is one."""
 
     value: Expression | None
 
 
 @dataclass(frozen=True, slots=True)
 class TypeDefinition(Node):
-    """A definition of a type's name; `static` makes a type of a composite known outside of it."""
+    """A definition of a type; a `static` type of a composite is visible outside of the composite."""
 
     static: bool
     name: Name

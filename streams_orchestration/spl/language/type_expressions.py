@@ -1,4 +1,4 @@
-"""Reads written types."""
+"""Parser of types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from streams_orchestration.spl.language.tree import (
 )
 
 COLLECTIONS = {"list": 1, "set": 1, "map": 2}
-"""The collection types, with the number of their element types."""
+"""Collection type -> the number of its element types."""
 _PRIMITIVES = """
     boolean int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 decimal32 decimal64 decimal128
     complex32 complex64 timestamp blob rstring ustring xml
@@ -31,7 +31,7 @@ TYPE_WORDS = PRIMITIVES | COLLECTIONS.keys() | {"tuple", "enum", "optional"}
 
 
 class TypeReader(Reader, ABC):
-    """A reader of types; bounds in them are expressions, which the reader of expressions reads."""
+    """A parser of types. Bounds in types are expressions, which a subclass parses."""
 
     @abstractmethod
     def expression(self) -> Expression:
@@ -65,7 +65,7 @@ class TypeReader(Reader, ABC):
         return written
 
     def tuple_type(self, first: int) -> TupleType:
-        """Read `<...>` after `tuple` or `stream`, whose token is `first`."""
+        """Read `<...>` after the token `first`, which is `tuple` or `stream`."""
         self.expect("<")
         inner = self.at
         attributes, bases = self._tuple_body_behind(inner, self.type())
@@ -73,7 +73,7 @@ class TypeReader(Reader, ABC):
         return TupleType(first, self.at - 1, attributes, bases)
 
     def type_tail(self) -> Type:
-        """Read the right side of a type definition: a type, or the content of the brackets of a tuple type."""
+        """Read the right side of a type definition: a type, or the attributes of a tuple type without brackets."""
         first = self.at
         written = self.type()
         if self.kinds[self.at] != "word" and self.texts[self.at] != ",":
@@ -84,7 +84,10 @@ class TypeReader(Reader, ABC):
     def _tuple_body_behind(
         self, first: int, written: Type
     ) -> tuple[tuple[AttributeDeclaration, ...], tuple[Type, ...]]:
-        """Read attributes, or types that are joined, after the first type; one of the two is empty."""
+        """Read the rest of a tuple type's body after its first type.
+
+        Return the attributes, and the types whose attributes the tuple type combines; one of the two is empty.
+        """
         if self.kinds[self.at] != "word" and isinstance(written, NamedType | TupleType):
             return (), self._bases(written)
         attributes = [self._attribute(first, written)]
@@ -113,7 +116,7 @@ class TypeReader(Reader, ABC):
         return self.type_name_up_to(end)
 
     def type_name_up_to(self, end: int) -> NamedType:
-        """Read the name of a type that ends before a token."""
+        """Read a type name that ends right before the token `end`."""
         first, parts = self.at, list(self.texts[self.at : end])
         self.at = end
         if "::" not in parts:
@@ -124,7 +127,7 @@ class TypeReader(Reader, ABC):
         return NamedType(first, end - 1, name, parts[-1] if len(parts) > colons + 2 else "")
 
     def end_of_type_name(self, at: int) -> int | None:
-        """Return the token after the name of a type, or None if none begins here."""
+        """Return the index of the token after a type name that begins at a token; None if no type name begins there."""
         kinds, texts = self.kinds, self.texts
         if kinds[at] != "word":
             return None

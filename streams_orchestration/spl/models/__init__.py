@@ -1,1 +1,1 @@
-"""Operator models: the ports, parameters and output functions of operators, as an invocation must give them."""
+"""Operator models: the ports, parameters and output functions with which an operator may be invoked."""

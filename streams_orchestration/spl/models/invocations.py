@@ -1,7 +1,7 @@
-"""Invocations of operators against their models: numbers of ports, parameters, output assignments.
+"""Checks of operator invocations against operator models: numbers of ports, parameters, output assignments.
 
-Mistakes go into a list. Parameters and assignments come back as typed expressions, complete where the model completes
-them: attributes that no `output` clause gives come from input attributes of their name and type.
+Mistakes are added to a list. Parameters and assignments are returned as typed expressions. Attributes without an
+assignment are completed as the model says, usually from an input attribute of equal name and type.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BEACON = "spl.utility::Beacon"
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """The value of an output attribute; `written` is False if the model gives it."""
+    """The value of an output attribute; `written` is False if the value is completed by the model."""
 
     attribute: str
     value: Expression
@@ -64,7 +64,7 @@ def check_ports(
 def check_windows(
     written: definitions.Invocation, model: SplOperatorModel, source: Source, mistakes: list[Mistake]
 ) -> None:
-    """Report a missing window at the operator's name, and one that a port does not take at its label."""
+    """Report a missing window at the operator's name, and a window that the port does not allow at its label."""
     labels = {each.label.name for each in written.windows}
     for number, port in enumerate(written.inputs):
         kind = model.input(number)
@@ -87,13 +87,13 @@ def check_parameters(
     inputs: Sequence[Port],
     outputs: Sequence[Port] = (),
 ) -> dict[str, tuple[Expression, ...]]:
-    """Return the values of the parameters; a word of a `CustomLiteral` is a constant of its enumeration.
+    """Return the typed values of the parameters; a word of a `CustomLiteral` becomes a constant of its enumeration.
 
     Parameters of mode `Text` are left out.
 
     Args:
         written: the invocation.
-        model: its operator.
+        model: the model of the operator.
         scope: the scope of the graph, with the state of the invocation.
         source: the text of the file.
         mistakes: the list that gets the mistakes.
@@ -151,7 +151,7 @@ def check_outputs(
 
     Args:
         written: the invocation.
-        model: its operator.
+        model: the model of the operator.
         scope: the scope of the graph, with the state of the invocation.
         source: the text of the file.
         mistakes: the list that gets the mistakes.
@@ -214,7 +214,7 @@ def _complete(
     port: Port,
     done: dict[str, Assigned],
 ) -> None:
-    """Give attributes without an assignment the input attribute of their name and type."""
+    """Assign to each attribute without an assignment the input attribute of equal name and type."""
     span = typing.span(written.operator)
     for attribute in port.type.attributes:
         if attribute.name in done:
@@ -231,9 +231,9 @@ def _complete(
 
 
 def _add_defaults(typing: ExpressionTyping, operator: tree.Name, port: Port, done: dict[str, Assigned]) -> None:
-    """Give attributes without an assignment their default if it depends on enumerations or optional types.
+    """Assign defaults to attributes without an assignment whose types contain enumerations or optional types.
 
-    A Beacon knows the defaults of all other types.
+    A Beacon itself knows the defaults of all other types.
     """
     span = typing.span(operator)
     for each in port.type.attributes:
@@ -262,7 +262,7 @@ def with_output_functions(scope: Scope, kind: OutputPorts | None) -> Scope:
 
 
 def with_assumed_functions(scope: Scope, *values: object) -> Scope:
-    """Return a scope in which unknown functions that values call are those of the operator, without known types."""
+    """Return a scope in which unknown functions that the values call count as output functions without known types."""
     called = {
         name.name for each in values for name in _called(each) if not name.namespace and scope.find(name.name) is None
     }
@@ -281,7 +281,7 @@ def _called(node: object) -> Iterator[tree.Name]:
 
 
 def _expressions(argument: definitions.Argument) -> tuple[tree.Expression, ...] | None:
-    """Return the values of an argument, or None if it is a type."""
+    """Return the expressions of an argument; None if it is a type."""
     return argument.values if isinstance(argument.values, tuple) else None
 
 
@@ -319,7 +319,7 @@ def _value(
 
 
 def _varies(node: object) -> bool:
-    """Return True for a variable, and for a call whose result is known at run time only."""
+    """Return True for a variable, and for a call whose result is known only at run time."""
     if isinstance(node, Call):
         return node.signature.stateful
     return isinstance(node, Variable) and node.kind == "state"
@@ -328,7 +328,7 @@ def _varies(node: object) -> bool:
 def _word(
     typing: ExpressionTyping, model: SplOperatorModel, parameter: ParameterModel, written: tree.Expression
 ) -> Expression:
-    """Return a word of a parameter's enumeration; formals lead to what the caller gives."""
+    """Return a word of a parameter's enumeration as a constant; a formal parameter is replaced by its actual."""
     sought: tree.Expression = written
     scope = typing.scope
     for _ in range(50):
@@ -348,7 +348,7 @@ def _word(
 
 
 def _type(parameter: ParameterModel) -> Type | None:
-    """Return the SPL type that a parameter's model declares; None if it declares none, or one of its toolkit only."""
+    """Return the SPL type that a parameter's model declares; None without one, or for a type of the toolkit itself."""
     if not parameter.type:
         return None
     try:
@@ -358,7 +358,7 @@ def _type(parameter: ParameterModel) -> Type | None:
 
 
 def _parts(node: object) -> Iterator[object]:
-    """Yield a typed tree and all trees in it."""
+    """Yield a typed tree and all its subtrees."""
     if isinstance(node, tuple):
         for each in cast("tuple[object, ...]", node):
             yield from _parts(each)

@@ -1,4 +1,4 @@
-"""Models of operators for checking their invocations. Models of the standard toolkit are read from `standard.txt`.
+"""Operator models for checking invocations. Models of the standard toolkit are read from `standard.txt`.
 
 >>> aggregate = standard_operator("spl.relational::Aggregate")
 >>> [str(each) for each in aggregate.outputs[0].functions if each.name == "Max"][0]
@@ -26,13 +26,13 @@ IMPLICIT_NAMESPACES = (
 
 @dataclass(frozen=True, slots=True)
 class InputPorts:
-    """One or more input ports that are alike.
+    """One or more input ports with equal properties.
 
     Attributes:
-        count: how many; None for any number.
+        count: the number of ports; None for any number.
         windowing: `never`, `optional` or `always`.
         mutable: True if logic may change the tuples.
-        control: True if the stream only steers the operator.
+        control: True if the ports only control the operator.
         optional: True if the ports may be left out.
     """
 
@@ -45,17 +45,17 @@ class InputPorts:
 
 @dataclass(frozen=True, slots=True)
 class OutputPorts:
-    """One or more output ports that are alike.
+    """One or more output ports with equal properties.
 
     Attributes:
-        count: how many; None for any number.
+        count: the number of ports; None for any number.
         mode: the expressions that an `output` clause may have, as in `ParameterModel`; `Nonexistent` for none.
-        auto: True if attributes without an assignment come from input attributes of their name and type.
+        auto: True if attributes without an assignment come from input attributes of equal name and type.
         complete: True if every attribute must be assigned, or come from an input attribute.
-        marks: `Generating`, `Free` or `Preserving`, by what the port does with window markers.
+        marks: the treatment of window markers: `Generating`, `Free` or `Preserving`.
         functions: the output functions.
         opaque: the output functions whose types cannot be read.
-        default: the output function of an assignment without one, or an empty text.
+        default: the output function that is applied to an assignment without one; empty for none.
         optional: True if the ports may be left out.
     """
 
@@ -77,10 +77,10 @@ class ParameterModel:
     Attributes:
         mode: `Expression`, `Attribute`, `AttributeFree`, `Constant`, `CustomLiteral`, or `Text` for an expression over
             names that other applications define, as a subscription.
-        type: the type of its values as it is written, or an empty text for any.
-        count: how many values it has; None for any number.
-        words: the words that a `CustomLiteral` may be.
-        port: the input port whose attributes it reads; None for all.
+        type: the type of the values as the model writes it; empty for any type.
+        count: the number of values; None for any number.
+        words: the allowed words of a `CustomLiteral`.
+        port: the input port whose attributes the values may read; None for all ports.
     """
 
     name: str
@@ -94,7 +94,7 @@ class ParameterModel:
 
 @dataclass(frozen=True, slots=True)
 class SplOperatorModel:
-    """An operator; `any_parameter` is True if it takes parameters that its model does not name."""
+    """The model of an SPL operator; `any_parameter` is True if it accepts parameters that the model does not name."""
 
     kind: str
     inputs: tuple[InputPorts, ...] = ()
@@ -104,25 +104,25 @@ class SplOperatorModel:
 
     @property
     def name(self) -> str:
-        """Its name without the namespace."""
+        """The operator's name without the namespace."""
         return self.kind.rpartition("::")[2]
 
     @property
     def input_counts(self) -> tuple[int, int | None]:
-        """The least and the greatest number of input ports; None for no limit."""
+        """The smallest and the largest number of input ports; None for no limit."""
         return _counts(self.inputs)
 
     @property
     def output_counts(self) -> tuple[int, int | None]:
-        """The least and the greatest number of output ports; None for no limit."""
+        """The smallest and the largest number of output ports; None for no limit."""
         return _counts(self.outputs)
 
     def input(self, number: int) -> InputPorts | None:
-        """Return the kind of an input port, or None if there is no such port."""
+        """Return the model of the input port with a number, or None if there is no such port."""
         return _port(self.inputs, number)
 
     def output(self, number: int) -> OutputPorts | None:
-        """Return the kind of an output port, or None if there is no such port."""
+        """Return the model of the output port with a number, or None if there is no such port."""
         return _port(self.outputs, number)
 
 
@@ -130,7 +130,7 @@ _Ports = TypeVar("_Ports", InputPorts, OutputPorts)
 
 
 def standard_operator(name: str) -> SplOperatorModel | None:
-    """Return an operator of the standard toolkit by its name, with or without its namespace."""
+    """Return the model of an operator of the standard toolkit by its name, with or without its namespace."""
     models = _standard()
     if "::" in name:
         return models.get(name)
@@ -167,7 +167,7 @@ _WORD = re.compile(r"(\w+)=(\S+)|(\S+)")
 
 
 def model_of_text(text: str) -> SplOperatorModel:
-    """Return a model as `standard.txt` has it: the name, then a line for ports, output functions, parameters."""
+    """Parse a model in the form of `standard.txt`: the name, then lines for ports, output functions and parameters."""
     lines = text.strip().splitlines()
     inputs: list[InputPorts] = []
     outputs: list[OutputPorts] = []

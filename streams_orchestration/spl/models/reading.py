@@ -16,11 +16,11 @@ _MODIFIERS = re.compile(r"^(?:(?:public|stateful) )+")
 _PARAMETER_NAME = re.compile(r"(?<=[\w>\]}])(?<!^mutable)\s+\w+$")
 _STATEFUL = re.compile(r"^(?:public )?stateful ")
 _LARGEST = 16 * 2**20
-"""The most bytes of a file that is read."""
+"""The size limit of a file in bytes; a larger file is not read."""
 
 
 class ModelError(ValueError):
-    """A file is no operator model, no function model and no index of a toolkit."""
+    """The file is not an operator model, a function model, or the index of a toolkit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Prototype:
     """A native function as its model describes it.
 
     Attributes:
-        text: the signature in the form of `signatures`, perhaps with names of types.
+        text: the signature in the form that `signatures` parses, perhaps with named types.
         public: True if other namespaces may call it.
     """
 
@@ -89,7 +89,7 @@ def read_functions(path: Path) -> tuple[Prototype, ...]:
 
 
 def model_of_element(root: ET.Element, kind: str) -> SplOperatorModel:
-    """Return the operator that an element `operatorModel` describes, of C++ or Java."""
+    """Return the operator that an `operatorModel` element describes, for C++ or Java."""
     enumerations = {
         _text(each, "name"): tuple((value.text or "").strip() for value in each if _local(value) == "value")
         for each in _all(root, "enumeration")
@@ -156,7 +156,7 @@ def _parameter(element: ET.Element, enumerations: dict[str, tuple[str, ...]]) ->
 
 
 def _prototypes(element: ET.Element) -> _OutputFunctions:
-    """Return the output functions, and the names of those with a type of the toolkit."""
+    """Return the signatures of output functions, and the names of those whose signatures name a toolkit's types."""
     found: list[Signature] = []
     opaque: list[str] = []
     for each in _all(element, "prototype"):

@@ -1,1 +1,1 @@
-"""Programs: typed expressions and logic of SPL as functions over tuples and over batches."""
+"""Programs: typed SPL expressions and logic, compiled to functions over tuples and over batches."""

@@ -1,4 +1,4 @@
-"""Casts of values as functions.
+"""Functions that cast SPL values from one type to another.
 
 >>> from streams_orchestration.spl.types.types import FLOAT64, INT32, INT64
 >>> cast_function(INT64, INT32)(3_000_000_000), cast_function(FLOAT64, INT32)(-3.99)
@@ -43,7 +43,7 @@ from streams_orchestration.spl.types.types import (
 
 @functools.lru_cache(maxsize=4096)
 def cast_function(source: Type, target: Type) -> Function:
-    """Return the function of a cast or of a conversion; `same` if the value does not change."""
+    """Return the function that casts or converts values; the function `same` if values do not change."""
     if source == target:
         return same
     if isinstance(target, Optional):
@@ -145,7 +145,7 @@ def _between_structures(source: Type, target: Type) -> Function:
 
 
 def bounded(target: Collection, cast: Function) -> Function:
-    """Return a cast that also fails if its result has more elements than the bound of the collection type."""
+    """Return a cast that also raises RunError if its result has more elements than the target type allows."""
     bound = target.bound
     if bound is None:
         return cast
@@ -161,5 +161,5 @@ def bounded(target: Collection, cast: Function) -> Function:
 
 
 def makes_new(source: Type, target: Type) -> bool:
-    """Return True if the cast of a compound value gives one that shares no part with it."""
+    """Return True if the cast of a compound value gives a new value that shares no changeable part with it."""
     return not is_compound(target) or cast_function(source, target) is not same

@@ -1,4 +1,4 @@
-"""Columns of Arrow as lists of values of SPL, and back."""
+"""Conversion of Arrow columns to lists of SPL values, and back."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STAMP = pa.timestamp("ns", "UTC")
 
 @functools.lru_cache(maxsize=1024)
 def arrow_type(type_: Type) -> pa.DataType:
-    """Return the type of Arrow that holds the values of a type."""
+    """Return the Arrow type of a column that holds the values of an SPL type."""
     match type_:
         case Optional(content=content):
             return arrow_type(content)
@@ -55,7 +55,7 @@ def arrow_type(type_: Type) -> pa.DataType:
 
 
 def is_carried(type_: Type) -> bool:
-    """Return True if programs run on values of a type; decimals, complex numbers and XML only compile."""
+    """Return True if programs can run on values of a type; decimals, complex numbers and XML only compile."""
     match type_:
         case Optional(content=content):
             return is_carried(content)
@@ -70,7 +70,7 @@ def is_carried(type_: Type) -> bool:
 
 
 def values_of(array: pa.Array, type_: Type) -> list[Any]:
-    """Return the values of a column.
+    """Return the values of an Arrow column as SPL values.
 
     Raises:
         RunError: a value is null, but its type is not optional.
@@ -128,10 +128,10 @@ def _collections(array: Any, type_: Collection) -> list[Any]:
 
 
 def array_of(values: list[Any], type_: Type) -> pa.Array:
-    """Return values as a column.
+    """Return SPL values as an Arrow column.
 
     Raises:
-        RunError: a timestamp is outside of the years 1677 to 2262, or a string cannot be carried.
+        RunError: a timestamp is outside of the years 1677 to 2262, or a string cannot be encoded.
     """
     kind = arrow_type(type_)
     plain = plain_function(type_)
@@ -145,7 +145,10 @@ def array_of(values: list[Any], type_: Type) -> pa.Array:
 
 
 def filled(array: pa.Array, type_: Type) -> pa.Array:
-    """Return a column of another system's with defaults for null, if its type is not optional."""
+    """Return a column with nulls replaced by the type's default, for data from other systems.
+
+    A column of an optional type is returned unchanged.
+    """
     if isinstance(type_, Optional) or not array.null_count:
         return array
     return pc.fill_null(array, pa.scalar(plain_function(type_)(default_of(type_)), array.type))

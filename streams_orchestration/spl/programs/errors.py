@@ -1,4 +1,4 @@
-"""Errors of programs."""
+"""Errors of SPL programs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 
 class RunError(Exception):
-    """An operation of SPL has no value for its operands, so the tuple fails."""
+    """The SPL operation has no result for its operands, so processing of the tuple fails."""
 
 
 class ProgramError(ValueError):
-    """A program cannot be run here, for example because a function has no implementation.
+    """The program cannot be run here, for example because a function has no implementation.
 
     Attributes:
-        span: the place in the program.
+        span: the part of the program that cannot be run.
     """
 
     def __init__(self, message: str, span: Any) -> None:

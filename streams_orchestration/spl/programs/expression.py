@@ -1,4 +1,4 @@
-"""An expression as a function over Arrow columns: vectorised if the results are the same, otherwise a loop."""
+"""Expressions as functions over Arrow columns: vectorised if the results are equal, otherwise a loop over tuples."""
 
 from __future__ import annotations
 
@@ -26,14 +26,16 @@ def compiled(
     natives: Sequence[NativeFunction] = (),
     functions: Sequence[typed.Function] = (),
 ) -> tuple[tuple[str, ...], bool, Evaluation]:
-    """Return the attributes that an expression reads, True if it may fail, and its function over columns.
+    """Compile an expression to a function over columns.
+
+    Return the attributes that it reads, True if it may fail, and the function.
 
     Args:
         expression: the expression.
         port: the name and the type of the port.
-        run: the surroundings of the operator.
+        run: the runtime services of the operator, such as the clock.
         natives: the native functions that the expression calls.
-        functions: the functions of the application that it calls.
+        functions: the SPL functions of the application that the expression calls.
 
     Raises:
         ProgramError: the expression cannot be run here.
@@ -72,7 +74,7 @@ def _known(type_: Type | None) -> Type:
 
 
 def _refuse_nulls(columns: Mapping[str, pa.Array], names: list[str], expression: typed.Expression) -> None:
-    """Raise FailedError if an attribute is null that may not be so in SPL."""
+    """Raise FailedError if an attribute is null although its SPL type is not optional."""
     for name in names:
         if columns[name].null_count:
             place = columns[name].is_null().index(True).as_py()

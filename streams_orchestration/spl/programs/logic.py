@@ -1,4 +1,4 @@
-"""The logic of an operator: its texts read and typed, a program for each port and event, and its state."""
+"""The logic of an operator: its texts are parsed and typed, and compiled to a program for each port and event."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ if TYPE_CHECKING:
     from streams_orchestration.spl.programs.outcome import PortOutput
 
 Place = tuple[str, int, int]
-"""File, line and column."""
+"""The file, line and column of a text."""
 Ports = Sequence[tuple[str, Tuple]]
 
 
 @dataclass(frozen=True)
 class LinedSource(typed.Source):
-    """A text whose lines come from other lines of a file."""
+    """A source text whose lines are lines of a file that need not be consecutive."""
 
     lines: tuple[int, ...] = ()
 
     def place(self, index: int) -> tuple[int, int]:
-        """Return line and column of a token, from 1."""
+        """Return the line and the column of a token in the file, both counted from 1."""
         line, column = self.tokens.place(index)
         return (self.lines[line - 1], column) if line <= len(self.lines) else super().place(index)
 
 
 class LogicTexts(NamedTuple):
-    """The texts of an operator's logic: state, statements by port, functions."""
+    """The texts of an operator's logic: state variables, statements for each port, and functions."""
 
     state: tuple[str, Place, tuple[int, ...]]
     on_tuple: Mapping[int, tuple[str, Place, tuple[int, ...]]]
@@ -63,7 +63,7 @@ class LogicTexts(NamedTuple):
 
 
 class _Functions(NativeDefinitions):
-    """The definitions that the scope of logic has: native functions, and functions of the program by name alone."""
+    """The definitions outside of the logic: native functions, and the program's own functions by name."""
 
     def __init__(self, natives: Sequence[NativeFunction]) -> None:
         super().__init__(natives)
@@ -76,7 +76,7 @@ class _Functions(NativeDefinitions):
 
 
 class Program:
-    """The programs of an operator: one for each input port and event."""
+    """The compiled programs of an operator: one for each input port and event."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Program:
         """Compile the programs.
 
         Raises:
-            ProgramError: something in them cannot be run here.
+            ProgramError: a part of the programs cannot be run here.
         """
         from streams_orchestration.spl.programs.loops.ports import Environment, ExpressionValue, PortProgram
 
@@ -118,7 +118,7 @@ class Program:
                 self._marks[port] = PortProgram(environment, run, port, body)
 
     def initial_state(self) -> dict[str, Any]:
-        """Return the first values of the state variables."""
+        """Return the initial values of the state variables."""
         from streams_orchestration.spl.programs.values import default_of
 
         state = {name: default_of(type_) for name, type_ in self.variables}
@@ -129,10 +129,10 @@ class Program:
     def on_tuples(
         self, port: int, state: dict[str, Any], batch: pa.RecordBatch
     ) -> tuple[list[PortOutput], list[pa.Array]]:
-        """Run the program of a port for tuples; return the submitted tuples, and the values of its expressions.
+        """Run the program of a port for a batch; return the submitted tuples, and the values of the port's expressions.
 
         Raises:
-            FailedError: an operation has no value for a tuple.
+            FailedError: an operation fails for a tuple.
         """
         from streams_orchestration.spl.programs.columns import array_of, values_of
         from streams_orchestration.spl.programs.outcome import FailedError
@@ -161,7 +161,7 @@ class Program:
         """Run the program of a port for a punctuation mark; return the submitted tuples and marks.
 
         Raises:
-            FailedError: an operation has no value.
+            FailedError: an operation fails.
         """
         outputs = self._outcome()
         program = self._marks.get(port)
@@ -176,13 +176,16 @@ class Program:
         return [PortOutput(type_, order=order, number=number) for number, (_, type_) in enumerate(self.outputs)]
 
     def process(self) -> tuple[list[PortOutput], Iterator[float | None]]:
-        """Start the program of a source; return its outputs, and the steps of its run (see `PortProgram.steps`)."""
+        """Start the program of a source.
+
+        Return its outputs, and the iterator that runs it (see `PortProgram.steps`).
+        """
         assert self._process is not None
         outputs = self._outcome()
         return outputs, self._process.steps(self.initial_state(), outputs)
 
     def arrays(self, output: PortOutput) -> list[pa.Array]:
-        """Return the columns of submitted tuples."""
+        """Return the tuples that were submitted to an output port as Arrow columns."""
         from streams_orchestration.spl.programs.columns import array_of
 
         attributes = output.type.attributes
@@ -190,7 +193,7 @@ class Program:
 
 
 def _beginning(state: Sequence[typed.Declare]) -> typed.Statement:
-    """Return a statement that assigns each state variable with an initialiser its initial value."""
+    """Return a statement that assigns its initial value to each state variable with an initialiser."""
     written: list[typed.Statement] = []
     for each in state:
         if each.value is not None:
@@ -214,22 +217,22 @@ def read_logic(
     natives: Sequence[NativeFunction] = (),
     ordered: bool = False,
 ) -> Program:
-    """Return the programs of an operator.
+    """Parse, type and compile the logic of an operator.
 
     Args:
-        texts: the texts of its logic.
+        texts: the texts of the logic.
         inputs: names and types of the input ports.
         outputs: names and types of the output ports.
-        run: the surroundings.
-        expressions: for each input port the expressions that are evaluated after its logic, each with the number of
-            its condition among them.
+        run: the runtime services of the operator, such as the clock.
+        expressions: for each input port the expressions that are evaluated after its logic, each with the index of the
+            expression that is its condition.
         submits: True if the logic may submit.
         natives: the native functions that are called.
         ordered: True if the order of tuples is kept over all output ports.
 
     Raises:
         ProgramTextError: the texts have mistakes.
-        ProgramError: something cannot be run here.
+        ProgramError: a part of the logic cannot be run here.
     """
     reading = _Reading(inputs, outputs, natives, submits=submits)
     functions = reading.functions(texts.functions)
@@ -251,10 +254,10 @@ def read_logic(
 def read_functions(
     texts: Sequence[str], place: Place, natives: Sequence[NativeFunction] = ()
 ) -> tuple[Scope, list[typed.Function]]:
-    """Return a scope with the functions in texts and with native functions, and the typed functions.
+    """Parse and type functions; return a scope with them and with native functions, and the typed functions.
 
     Args:
-        texts: the functions, each as a text of a file.
+        texts: the functions, each as the text of a file.
         place: the place of the expression that calls them, for mistakes.
         natives: the native functions that are called.
 
@@ -269,7 +272,7 @@ def read_functions(
 
 
 def declared(texts: LogicTexts) -> list[tuple[str, Type]]:
-    """Return names and types of the state variables."""
+    """Return the names and types of the state variables that the logic declares."""
     return [(each.name, each.type) for each in _Reading((), (), submits=False).state(texts.state)]
 
 
@@ -316,7 +319,7 @@ class _Reading:
         return found
 
     def body(self, event: str, port: int, text: tuple[str, Place, tuple[int, ...]]) -> typed.Statement:
-        """Read the statements for an event of an input port: `onTuple`, or one for punctuation marks."""
+        """Read the statements for an event of an input port: `onTuple`, or `onPunct` for a kind of punctuation mark."""
         if port >= len(self.inputs):
             message = f"{event}: there is no input port {port}"
             raise ProgramTextError((), message)
@@ -351,7 +354,10 @@ class _Reading:
         return typing.statement(one)
 
     def _labelled(self, statements: Sequence[tree.Statement]) -> list[Port]:
-        """Return the output ports with the names that `submit` may use; a single port may have any name."""
+        """Return the output ports with the names by which `submit` may refer to them.
+
+        A single port may have any name.
+        """
         if len(self.outputs) != 1:
             return self.outputs
         names = tuple(sorted(_submitted_to(tuple(statements))))
@@ -368,7 +374,7 @@ class _Reading:
 
 
 def _submitted_to(node: Any) -> set[str]:
-    """Return the names of ports in calls of `submit`."""
+    """Return the names of output ports in calls of `submit`."""
     if isinstance(node, tuple):
         parts = cast("tuple[Any, ...]", node)
         return {name for each in parts for name in _submitted_to(each)}

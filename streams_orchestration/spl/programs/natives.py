@@ -1,7 +1,7 @@
 """Native functions in programs: Python functions that are called with Python values.
 
 A function with `mutable` parameters returns a tuple: its result, unless it is void, and then the new value of each
-mutable parameter; a single value is returned by itself.
+mutable parameter. If there is only one such value, it is returned without a tuple.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from streams_orchestration.spl.typing import typed
 from streams_orchestration.spl.typing.scopes import BUILTINS, BuiltinDefinitions, FunctionName, Meaning
 
 _REMEMBERED = 4096
-"""The number of distinct arguments for which the result of a pure function is kept."""
+"""The number of results of a pure function that are cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class NativeFunction:
-    """A native function, with the Python function that does its work and the name `python` of that function."""
+    """A native function: its signature, the Python function that implements it, and that function's name `python`."""
 
     signature: Signature
     python: str
@@ -32,7 +32,7 @@ class NativeFunction:
 
 
 class NativeDefinitions(BuiltinDefinitions):
-    """The definitions of the language, and native functions by their names with namespaces."""
+    """The definitions of SPL itself, and native functions by qualified name."""
 
     def __init__(self, natives: Sequence[NativeFunction]) -> None:
         self._natives: dict[str, list[Signature]] = {}
@@ -40,7 +40,7 @@ class NativeDefinitions(BuiltinDefinitions):
             self._natives.setdefault(each.signature.full_name, []).append(each.signature)
 
     def native(self, name: tree.Name) -> tuple[Signature, ...]:
-        """Return the native functions of a name."""
+        """Return the signatures of the native functions with a name."""
         return tuple(self._natives.get(f"{name.namespace}::{name.name}" if name.namespace else name.name, ()))
 
     def find(self, name: tree.Name) -> Meaning | None:
@@ -52,10 +52,10 @@ class NativeDefinitions(BuiltinDefinitions):
 def called(
     native: NativeFunction, types: tuple[Type, ...], call: typed.Call
 ) -> tuple[Callable[..., Any], tuple[int, ...]]:
-    """Return the function of a call over values of SPL, and the positions of the arguments that it changes.
+    """Return the function over SPL values for a call, and the positions of the arguments to which it assigns.
 
     Raises:
-        ProgramError: values of a type cannot be given to Python.
+        ProgramError: a parameter or the result has a type that only compiles.
     """
     from streams_orchestration.spl.programs.columns import is_carried
 
@@ -71,7 +71,7 @@ def called(
 
 
 def _is_remembered(type_: Type) -> bool:
-    """Return True if equal values of a type cannot be told apart, and none can be changed."""
+    """Return True if calls with values of a type may be cached: equal values are interchangeable and unchangeable."""
     if isinstance(type_, Optional):
         return _is_remembered(type_.content)
     return not isinstance(type_, Tuple | Collection) and type_ not in FLOATS and type_ != VOID

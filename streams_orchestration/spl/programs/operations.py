@@ -1,4 +1,4 @@
-"""Operators over values as functions, and what indexes and slices give.
+"""Implementation of SPL operators, indexes and slices as functions over values.
 
 >>> from streams_orchestration.spl.types.types import INT32
 >>> operation("+", INT32, INT32)(2**31 - 1, 1)
@@ -51,7 +51,7 @@ _PLAIN: dict[str, Operation] = {
 
 @functools.lru_cache(maxsize=4096)
 def operation(symbol: str, left: Type, right: Type) -> Operation:
-    """Return the function of an operator with two operands that are both evaluated."""
+    """Return the function of a binary operator that always evaluates both operands."""
     if symbol.startswith("."):
         return _pairwise(symbol.removeprefix("."), left, right)
     if symbol in ("==", "!="):
@@ -90,7 +90,7 @@ def _shift(symbol: str, left: Type) -> Operation:
 
 
 def member(container: Type) -> Operation:
-    """Return the function of `in`."""
+    """Return the function that implements `in` for a type of container."""
     assert isinstance(container, Collection)
     if container.kind == "list":
         return lambda value, values: value in values
@@ -99,7 +99,7 @@ def member(container: Type) -> Operation:
 
 
 def _mapped(symbol: str, left: Type, right: Type) -> Operation | None:
-    """Return the operator that maps over a collection, if one operand is the type of the other one's elements."""
+    """Return a function that applies an operator to each element, if one operand is a collection of the other."""
     if isinstance(right, Collection) and right.elements[-1] == left:
         inner = operation(symbol, left, right.elements[-1])
         if right.kind == "map":
@@ -147,19 +147,19 @@ def set_element(values: list[Any], at: int, new: Any) -> None:
 
 
 def key_value(values: dict[Any, Any], key: Any) -> Any:
-    """Return the value of a key of a map."""
+    """Return the value for a key in a map."""
     return values[key]
 
 
 def byte_at(text: str, at: int) -> str:
-    """Return one byte of an rstring."""
+    """Return the byte at an index of an rstring."""
     if text.isascii():
         return element_at(text, at)
     return decoded(bytes([element_at(text.encode(), at)]))
 
 
 def part(values: Any, lower: int | None, upper: int | None) -> Any:
-    """Return the elements from a lower bound up to, but not including, an upper bound."""
+    """Return the elements of a list from a lower bound up to, but not including, an upper bound."""
     start = 0 if lower is None else lower
     if not 0 <= start <= len(values):
         message = f"the slice begins at {start}, outside of {len(values)} elements"
@@ -168,12 +168,12 @@ def part(values: Any, lower: int | None, upper: int | None) -> Any:
 
 
 def byte_part(text: str, lower: int | None, upper: int | None) -> str:
-    """Return the bytes of an rstring from a lower bound to an upper one, which is excluded."""
+    """Return the bytes of an rstring from a lower bound up to, but not including, an upper bound."""
     return part(text, lower, upper) if text.isascii() else decoded(part(text.encode(), lower, upper))
 
 
 def index_function(container: Type) -> Callable[[Any, Any], Any]:
-    """Return the function of `e[i]`."""
+    """Return the function that implements `value[i]` for a type of container."""
     if isinstance(container, Collection):
         if container.kind == "map":
             freeze = freezing(container.elements[0])
@@ -183,13 +183,13 @@ def index_function(container: Type) -> Callable[[Any, Any], Any]:
 
 
 def slice_function(container: Type) -> Callable[[Any, Any, Any], Any]:
-    """Return the function of `e[a:b]`."""
+    """Return the function that implements `value[a:b]` for a type of container."""
     by_elements = isinstance(container, Collection) or container in (USTRING, Primitive("blob"))
     return part if by_elements else byte_part
 
 
 def present(value: Any) -> Any:
-    """Return the value of an optional; raise RunError for null."""
+    """Return the value of an optional; raise RunError if it is null."""
     if value is None:
         message = "the value is null"
         raise RunError(message)

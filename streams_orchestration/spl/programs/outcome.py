@@ -1,4 +1,4 @@
-"""The outcome of a program for a batch: tuples and marks of output ports, values of expressions, or an error."""
+"""The outcome of a program for a batch: submitted tuples and marks, values of expressions, or an error."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from streams_orchestration.spl.types.types import Tuple
 
 @dataclass
 class PortOutput:
-    """The tuples that were submitted to an output port, by column, and the marks among them.
+    """The tuples that were submitted to an output port, by column, and the punctuation marks between them.
 
     Attributes:
-        marks: for each mark the number of tuples before it, and its word.
-        order: a list that several ports share: the number of the port for each of their tuples and marks, in order.
-        number: the number of this port.
+        marks: for each punctuation mark, the number of tuples before it, and the word that names it.
+        order: a list that several ports share; it gets the port's number for each submitted tuple or mark.
+        number: the number of the output port.
     """
 
     type: Tuple
@@ -46,7 +46,7 @@ class PortOutput:
             self.order.append(self.number)
 
     def clear(self) -> None:
-        """Remove all tuples and marks."""
+        """Remove all tuples and punctuation marks."""
         for column in self.columns:
             column.clear()
         self.marks.clear()
@@ -60,10 +60,10 @@ class PortOutput:
 
 
 class FailedError(RunError):
-    """A program failed at a tuple.
+    """The program failed at a tuple.
 
     Attributes:
-        place: file and line of the program.
+        place: the file and line of the failed operation.
         position: the position of the tuple in the batch.
     """
 

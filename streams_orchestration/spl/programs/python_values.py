@@ -1,4 +1,4 @@
-"""Values of SPL as values of Python for functions of users, and back.
+"""Conversion of SPL values to Python values for functions of users, and back.
 
 A list becomes a list, a tuple a dictionary, a timestamp a `pandas.Timestamp` in UTC, null None. A set becomes a set and
 a map a dictionary; if their elements or keys are compound, a list of the elements, or of pairs.
@@ -45,7 +45,7 @@ Function = Callable[[Any], Any]
 
 @functools.lru_cache(maxsize=1024)
 def to_python(type_: Type) -> Function:
-    """Return the function from values of SPL to values of Python; a change of the result changes no value of SPL."""
+    """Return the function that converts SPL values of a type to Python values; the result shares no changeable part."""
     match type_:
         case Optional(content=content):
             inner = to_python(content)
@@ -78,7 +78,7 @@ def _stamp(value: int) -> Any:
 
 @functools.lru_cache(maxsize=1024)
 def from_python(type_: Type) -> Function:
-    """Return the function from values of Python to values of a type; it raises RunError for a value that is none."""
+    """Return the function that converts Python values to SPL values of a type; it raises RunError for a misfit."""
     match type_:
         case Optional(content=content):
             inner = from_python(content)

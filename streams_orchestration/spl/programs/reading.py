@@ -1,4 +1,4 @@
-"""Programs from canonical text: expressions and logic, typed in the scope of an operator's ports."""
+"""Parsing and typing of programs from canonical text, in the scope of an operator's ports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streams_orchestration.spl.typing.scopes import Port, Scope, port_scope
 
 
 class ProgramTextError(ValueError):
-    """The text of a program has mistakes; `mistakes` are all of them."""
+    """The text of a program has mistakes, which `mistakes` holds."""
 
     def __init__(self, mistakes: Sequence[typed.Mistake], text: str) -> None:
         super().__init__("; ".join(map(_placed, mistakes)) or f"{text!r:.60} is no program of SPL")
@@ -28,10 +28,10 @@ def _placed(mistake: typed.Mistake) -> str:
 
 
 def tree_of(text: str) -> tree.Expression:
-    """Return the syntax tree of an expression.
+    """Parse an expression and return its syntax tree.
 
     Raises:
-        ProgramTextError: the text is no expression.
+        ProgramTextError: the text is not an expression.
     """
     try:
         return expression_of(text)
@@ -40,7 +40,7 @@ def tree_of(text: str) -> tree.Expression:
 
 
 def labels_in(node: object) -> set[str]:
-    """Return the names in front of a point: ports, and attributes that are tuples."""
+    """Return all names before a dot in an expression: names of ports, and of attributes that are tuples."""
     found: set[str] = set()
     if isinstance(node, tree.Member) and isinstance(node.operand, tree.Name):
         found.add(node.operand.name)
@@ -59,14 +59,14 @@ def read_expression(
     natives: Sequence[NativeFunction] = (),
     around: Scope | None = None,
 ) -> typed.Expression:
-    """Return the typed tree of an expression over the attributes of ports.
+    """Parse and type an expression over the attributes of ports.
 
     Args:
         text: the expression.
         ports: the name and type of each input port.
         place: file, line and column of the expression.
-        natives: the native functions that it calls.
-        around: a scope with functions of the program.
+        natives: the native functions that the expression calls.
+        around: the surrounding scope, with the functions of the program.
 
     Raises:
         ProgramTextError: the text has mistakes.

@@ -1,4 +1,4 @@
-"""The surroundings of programs: clock, random numbers, printing, names; an operator provides them."""
+"""The runtime services of SPL programs, which an operator provides: clock, random numbers, printing, environment."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any
 
 @dataclass
 class Run:
-    """The surroundings of the programs of one operator.
+    """The runtime services of one operator's programs.
 
     Attributes:
-        print: takes each text that is printed.
-        log: takes the level and the text of each message that is traced.
+        print: the function that receives each printed text.
+        log: the function that receives the level and the text of each traced message.
         constants: submission-time values by name.
         metrics: the metrics of the operator.
         now: the clock, in nanoseconds since 1970.
@@ -45,7 +45,7 @@ class Run:
     generator: random.Random = field(default_factory=lambda: random.Random(0))
 
     def random(self) -> float:
-        """Return a random number from 0 up to 1."""
+        """Return a random number of at least 0 and below 1."""
         return self.generator.random()
 
     def seed(self, value: int) -> None:
@@ -53,7 +53,7 @@ class Run:
         self.generator.seed(value)
 
     def environment(self, name: str) -> str | None:
-        """Return a variable of the environment."""
+        """Return a variable of the environment, or None."""
         return os.environ.get(name)
 
     def host_name(self) -> str:

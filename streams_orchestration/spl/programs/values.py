@@ -1,8 +1,8 @@
-"""Values of SPL while a program runs, and their defaults, copies, keys and texts by type.
+"""SPL values at run time, and their defaults, copies, keys and texts by type.
 
-Numbers, Booleans, strings, words of enumerations, blobs and null are Python's; a timestamp is its nanoseconds since
-1970. A list is a list, a tuple a dictionary. A set is a dictionary from keys to None, a map one from keys to values; a
-key is the element itself if that can be hashed, else its frozen form.
+Numbers, booleans, strings, words of enumerations, blobs and null are Python values; a timestamp is its nanoseconds
+since 1970. A list is a list, a tuple a dictionary. A set is a dictionary from keys to None, a map a dictionary from
+keys to values. A key is the element itself if it can be hashed, else its frozen form.
 
 >>> numbers = Collection("list", (INT32,))
 >>> text_function(numbers)([1, 2])
@@ -46,7 +46,7 @@ __all__ = ["INT32", "default_of", "freezing", "plain_function", "text_function",
 
 
 def same(value: Any) -> Any:
-    """Return the value."""
+    """Return the value unchanged."""
     return value
 
 
@@ -90,7 +90,7 @@ def is_compound(type_: Type) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def copying(type_: Type) -> Function:
-    """Return the function that copies a value, so that a change of either leaves the other as it is."""
+    """Return the function that copies values of a type, so that a change of the copy leaves the original unchanged."""
     match type_:
         case Optional(content=content) if is_compound(content):
             copy = copying(content)
@@ -115,13 +115,16 @@ def copying(type_: Type) -> Function:
 
 
 def is_key(type_: Type) -> bool:
-    """Return True if a value of a type is its own key: it can be hashed, and equal values are equal in Python."""
+    """Return True if values of a type are their own keys: they can be hashed, and equal values are equal in Python."""
     return is_key(type_.content) if isinstance(type_, Optional) else not isinstance(type_, Tuple | Collection)
 
 
 @functools.lru_cache(maxsize=1024)
 def freezing(type_: Type) -> Function:
-    """Return the function that gives the key of a value; equal values have equal keys, whatever their order."""
+    """Return the function that converts values of a type to dictionary keys.
+
+    Equal values have equal keys, whatever the order of elements in sets and maps.
+    """
     if is_key(type_):
         return same
     match type_:
@@ -145,7 +148,7 @@ def freezing(type_: Type) -> Function:
 
 @functools.lru_cache(maxsize=1024)
 def thawing(type_: Type) -> Function:
-    """Return the inverse of `freezing`."""
+    """Return the function that converts keys back to values, the inverse of `freezing`."""
     if is_key(type_):
         return same
     match type_:
@@ -169,7 +172,10 @@ def thawing(type_: Type) -> Function:
 
 @functools.lru_cache(maxsize=1024)
 def plain_function(type_: Type) -> Function:
-    """Return the function that converts values to the form of `types.text`: lists for sets, lists of pairs for maps."""
+    """Return the function that converts values to the form that `types.text` formats.
+
+    In this form a set is a list of its elements, and a map a list of pairs.
+    """
     match type_:
         case Optional(content=content):
             plain = plain_function(content)
@@ -194,7 +200,7 @@ def plain_function(type_: Type) -> Function:
 
 @functools.lru_cache(maxsize=1024)
 def unplain_function(type_: Type) -> Function:
-    """Return the inverse of `plain_function`."""
+    """Return the function that converts values from the form of `types.text` back, the inverse of `plain_function`."""
     match type_:
         case Optional(content=content):
             convert = unplain_function(content)
@@ -223,7 +229,7 @@ def _pairs(value: Any) -> Any:
 
 @functools.lru_cache(maxsize=1024)
 def text_function(type_: Type) -> Function:
-    """Return the function of a cast to rstring."""
+    """Return the function that casts values of a type to rstring."""
     if is_string(type_) or isinstance(type_, Enumeration):
         return same
     if type_ in INTEGERS:
@@ -239,7 +245,10 @@ def text_function(type_: Type) -> Function:
 
 @functools.lru_cache(maxsize=1024)
 def value_function(type_: Type) -> Function:
-    """Return the function of a cast from a string; it raises RunError if the whole text is no value of the type."""
+    """Return the function that casts strings to a type.
+
+    It raises RunError if the whole string is not a value of the type.
+    """
     unplain = unplain_function(type_)
 
     def convert(text: str) -> Any:
@@ -252,7 +261,7 @@ def value_function(type_: Type) -> Function:
 
 
 def single(value: float) -> float:
-    """Return a float64 as the nearest float32."""
+    """Round a float64 to the nearest float32."""
     try:
         return struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Evaluates expressions over whole columns by Arrow, if the results provably equal those of a loop.
+"""Evaluation of expressions over whole columns by Arrow, where the results provably equal those of a loop.
 
 An expression is vectorised only if every operation in it is in the tables below, none of which can fail. Arrow's
 unchecked operations wrap around, truncate and follow IEEE as SPL does. Its casts and shifts are guarded here for the
@@ -34,12 +34,12 @@ from streams_orchestration.spl.types.types import (
 from streams_orchestration.spl.typing import typed
 
 Vector = Any
-"""An array with a value for each tuple, or a scalar that holds for all of them."""
+"""An Arrow array with a value for each tuple, or a scalar that applies to all tuples."""
 Step = Callable[[Mapping[str, pa.Array]], Vector]
 
 
 class UnsuitableError(Exception):
-    """An expression is not evaluated by columns."""
+    """The expression cannot be evaluated by columns."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class ByColumns:
     """An expression that is evaluated by columns.
 
     Attributes:
-        names: the attributes that it reads.
-        step: the function over their columns.
+        names: the attributes that the expression reads.
+        step: the function that evaluates the expression over the columns of these attributes.
     """
 
     names: tuple[str, ...]
@@ -61,7 +61,7 @@ class ByColumns:
 
 
 def by_columns(expression: typed.Expression) -> ByColumns | None:
-    """Return the function of an expression over columns; None if it is unsuitable."""
+    """Return an expression's evaluation by columns; None if it must be evaluated tuple by tuple."""
     names = dict[str, None]()
     try:
         step = _step(expression, names)
@@ -71,7 +71,7 @@ def by_columns(expression: typed.Expression) -> ByColumns | None:
 
 
 def _step(node: typed.Expression, names: dict[str, None]) -> Step:
-    """Return the function of a node; add the attributes that it reads to `names`."""
+    """Return the function over columns for a node; add the attributes that the node reads to `names`."""
     match node:
         case typed.Constant(value=value):
             return _constant(value, node.type)
@@ -100,7 +100,7 @@ def _step(node: typed.Expression, names: dict[str, None]) -> Step:
 
 
 def _chained(function: Callable[..., Vector], *operands: Step) -> Step:
-    """Return the function that applies another one to the values of its operands."""
+    """Return the composition of a function with the functions that compute its arguments from columns."""
     if len(operands) == 1:
         (only,) = operands
         return lambda columns: function(only(columns))
@@ -111,7 +111,7 @@ def _chained(function: Callable[..., Vector], *operands: Step) -> Step:
 
 
 def _check_simple(type_: Type) -> None:
-    """Raise UnsuitableError unless a value of the type is a number, a boolean, a text, a word or a time."""
+    """Raise UnsuitableError unless values of the type are numbers, booleans, strings, words or times."""
     plain = type_.content if isinstance(type_, Optional) else type_
     simple = plain in INTEGERS or plain in FLOATS or plain in (BOOLEAN, TIMESTAMP)
     if not simple and not is_string(plain) and not isinstance(plain, Enumeration):
@@ -159,7 +159,7 @@ _BOOLEANS: dict[str, Callable[..., Vector]] = {
 
 
 def _prefix(operator: str, type_: Type) -> Callable[[Vector], Vector]:
-    """Return the function of an operator before an operand of a type."""
+    """Return the function over vectors for a prefix operator."""
     if operator == "!":
         return pc.invert
     if operator == "-" and (type_ in FLOATS or type_ in SIGNED):
@@ -173,7 +173,10 @@ def _prefix(operator: str, type_: Type) -> Callable[[Vector], Vector]:
 
 
 def _binary(operator: str, type_: Type, right: typed.Expression) -> Callable[..., Vector]:
-    """Return the function of an operator with operands of a type. The right operand may have to be a constant."""
+    """Return the function over vectors for a binary operator.
+
+    For some operators the right operand must be a constant.
+    """
     if operator == "?:":
         return pc.coalesce
     if isinstance(type_, Optional) or isinstance(right.type, Optional):
@@ -201,15 +204,15 @@ def _has_floats(type_: Type) -> bool:
 
 
 def _same_or_absent(left: Vector, right: Vector) -> Vector:
-    """Compare optional values: two absent ones are equal, and an absent one equals no value."""
+    """Compare optional values for equality: two nulls are equal, and null differs from every value."""
     both = pc.and_(pc.is_null(left), pc.is_null(right))
     return pc.or_(both, pc.fill_null(pc.equal(left, right), fill_value=False))
 
 
 def _by_constant(operator: str, type_: Type, right: typed.Expression) -> Callable[..., Vector]:
-    """Return the function of `/`, `%`, `<<` or `>>` of integers, for a right operand that is a constant.
+    """Return the function over vectors for `/`, `%`, `<<` or `>>` of integers with a constant right operand.
 
-    Raise UnsuitableError if the operand is no constant, or if the operation could fail for it.
+    Raise UnsuitableError if the right operand is not a constant, or if the operation could fail for it.
     """
     assert isinstance(type_, Primitive)
     if not isinstance(right, typed.Constant) or not isinstance(right.value, int):
@@ -223,9 +226,9 @@ def _by_constant(operator: str, type_: Type, right: typed.Expression) -> Callabl
 
 
 def _shift(operator: str, type_: Primitive, by: int) -> Callable[..., Vector]:
-    """Return the function that shifts integers by a constant of at least 0.
+    """Return the function that shifts integers by a constant, non-negative number of bits.
 
-    Arrow leaves a number unchanged if it is shifted by all of its bits, the sign not counted.
+    Arrow leaves a number unchanged if the shift is at least the width of its type without the sign.
     """
     bits, kind = INTEGERS[type_], arrow_type(type_)
     amount = by & (63 if bits == 64 else 31)
@@ -281,7 +284,7 @@ def _as_it_is(value: Vector) -> Vector:
 
 
 def _truncated(value: Vector, kind: pa.DataType) -> Vector:
-    """Return floats without their fractions; a float outside of 64 bits becomes 0."""
+    """Return floats truncated towards zero; a float outside of the range of 64-bit integers becomes 0."""
     wide = pc.cast(value, pa.float64())
     inside = pc.and_(pc.greater_equal(wide, -(2.0**63)), pc.less(wide, 2.0**63))
     return pc.cast(pc.cast(pc.if_else(inside, wide, 0.0), pa.int64(), safe=False), kind, safe=False)

@@ -1,4 +1,4 @@
-"""Numbers as SPL keeps them: integers cut to their bits, truncated division, float32; the order of values.
+"""SPL arithmetic on Python numbers: integers wrapped to their bits, truncating division, float32; the order of values.
 
 >>> from streams_orchestration.spl.types.types import INT32, Primitive
 >>> wrapper(INT32)(2**31), quotient(-7, 2), remainder(-7, 2)
@@ -29,7 +29,7 @@ from streams_orchestration.spl.types.types import (
 
 @functools.lru_cache(maxsize=64)
 def wrapper(type_: Type) -> Callable[[Any], Any]:
-    """Return the function that cuts a number to its type."""
+    """Return the function that wraps or rounds a number to the range of its type."""
     if not isinstance(type_, Primitive):
         return same
     if type_ in FLOATS:
@@ -45,7 +45,7 @@ def wrapper(type_: Type) -> Callable[[Any], Any]:
 
 
 def quotient(dividend: int, divisor: int) -> int:
-    """Return the quotient, truncated; raise RunError for the divisor 0."""
+    """Return the integer quotient, truncated towards zero; raise RunError for the divisor 0."""
     if divisor == 0:
         message = f"{dividend} is divided by 0"
         raise RunError(message)
@@ -61,7 +61,7 @@ def remainder(dividend: int, divisor: int) -> int:
 
 
 def float_quotient(dividend: float, divisor: float) -> float:
-    """Return the quotient as IEEE defines it."""
+    """Return the quotient of floats as IEEE 754 defines it, also for the divisor 0."""
     if divisor:
         return dividend / divisor
     if math.isnan(dividend) or math.isnan(divisor) or dividend == 0:
@@ -70,18 +70,18 @@ def float_quotient(dividend: float, divisor: float) -> float:
 
 
 def truncated(value: float, limit: float = 2.0**63) -> int:
-    """Return a float without its fraction. Outside of 64 bits, where C leaves the cast undefined, the result is 0.
+    """Return a float truncated towards zero. Outside of 64-bit integers, where C leaves the cast undefined, return 0.
 
     Args:
         value: the float.
-        limit: the least number that is too large.
+        limit: the smallest positive number that is out of range.
     """
     return int(value) if -9223372036854775808.0 <= value < limit else 0
 
 
 @functools.lru_cache(maxsize=256)
 def ordering(type_: Type) -> Callable[[Any], Any] | None:
-    """Return the key by which values of a type are ordered; None if Python orders them so by itself.
+    """Return the sort key for values of a type; None if Python's own order is right.
 
     Strings are ordered by bytes. That is the order of Python, too, since UTF-8 keeps the order of characters.
     """
@@ -98,12 +98,12 @@ def ordering(type_: Type) -> Callable[[Any], Any] | None:
 
 
 def greater(type_: Type) -> Callable[[Any, Any], Any]:
-    """Return the function that takes the greater one of two values of a type, and the first one of equal values."""
+    """Return the function that returns the greater one of two values of a type, or the first one of equal values."""
     key = ordering(type_) or same
     return lambda one, other: other if key(other) > key(one) else one
 
 
 def lesser(type_: Type) -> Callable[[Any, Any], Any]:
-    """Return the function that takes the lesser one of two values of a type, and the first one of equal values."""
+    """Return the function that returns the lesser one of two values of a type, or the first one of equal values."""
     key = ordering(type_) or same
     return lambda one, other: other if key(other) < key(one) else one

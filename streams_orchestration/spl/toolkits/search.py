@@ -1,4 +1,4 @@
-"""Search of definitions: which files of the toolkits define a name in a namespace."""
+"""Search of definitions: finds the files of toolkits that define a name in a namespace."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _NAME = re.compile(r'\bname\s*=\s*"(\w+)"')
 
 
 class Toolkits:
-    """The toolkits of an application, searched in order; its own comes first."""
+    """The toolkits of an application, in the order of search; the application's own toolkit comes first."""
 
     def __init__(self, roots: Sequence[Path], shown: Path) -> None:
-        """Begin without reading anything.
+        """Keep the roots; files are read on demand.
 
         Args:
             roots: the directories of the toolkits.
-            shown: the directory to which the names of files in messages are relative, where they are below it.
+            shown: the directory to which file names in messages are relative; files outside of it have full paths.
         """
         self.roots = tuple(dict.fromkeys(roots))
         self.shown = shown
@@ -40,7 +40,7 @@ class Toolkits:
         self._functions: dict[Path, tuple[Prototype, ...]] = {}
 
     def add(self, unit: LoadedUnit) -> None:
-        """Take a file that was read already."""
+        """Add a file that has already been read."""
         self._units[unit.path.resolve()] = unit
 
     @property
@@ -53,7 +53,7 @@ class Toolkits:
         return any(each.is_dir() for root in self.roots for each in _directories(root, namespace))
 
     def mixed(self, namespace: str, name: str) -> Path | None:
-        """Return the file in mixed mode that seems to define a composite or type of a namespace, if any."""
+        """Return the mixed-mode file (`.splmm`) that seems to define a composite or type of a namespace, or None."""
         for root in self.roots:
             for directory in _directories(root, namespace):
                 for path in sorted(directory.glob("*.splmm")) if directory.is_dir() else ():
@@ -62,7 +62,7 @@ class Toolkits:
         return None
 
     def units_of(self, namespace: str) -> tuple[LoadedUnit, ...]:
-        """Return the files of a namespace that can be read; the directory is nested or dotted."""
+        """Return the readable files of a namespace, from directories with nested (`a/b`) or dotted (`a.b`) names."""
         if namespace not in self._namespaces:
             found = (self._unit(path) for root in self.roots for path in _files(root, namespace))
             units = dict.fromkeys(each for each in found if each is not None and each.namespace == namespace)
@@ -70,7 +70,7 @@ class Toolkits:
         return self._namespaces[namespace]
 
     def native_functions(self, namespace: str, name: str) -> tuple[Prototype, ...]:
-        """Return the native functions of a name in a namespace, from the first toolkit that has any."""
+        """Return the native functions with a name in a namespace, from the first toolkit that has any."""
         for root in self.roots:
             for directory in _directories(root, namespace):
                 found = tuple(each for each in self._functions_in(directory) if each.name == name)
@@ -88,18 +88,18 @@ class Toolkits:
         return self._functions[path]
 
     def lists_natives(self, namespace: str) -> bool:
-        """Return True if the models of all native operators and functions of a namespace can be read.
+        """Return True if the models of all native operators and functions of a namespace are available.
 
-        They are missing if no toolkit has a directory for the namespace, or if one that has it also has Java sources
-        and is not built: the build of Streams makes the models of operators and functions in Java.
+        They are not if no toolkit has a directory for the namespace, or if a toolkit with such a directory has Java
+        sources and is not built, since the build generates the models of operators and functions in Java.
         """
         having = [root for root in self.roots if any(each.is_dir() for each in _directories(root, namespace))]
         return bool(having) and not any(_is_unbuilt(root) for root in having)
 
     def has_java(self, namespace: str, name: str) -> bool:
-        """Return True if a toolkit that has a namespace has an operator or a function of a name in its Java sources.
+        """Return True if the Java sources of a toolkit define an operator or a function with a name in a namespace.
 
-        Only toolkits that are not built are searched: a built one has models.
+        Only toolkits that are not built are searched, since a built toolkit has models.
         """
         having = (root for root in self.roots if any(each.is_dir() for each in _directories(root, namespace)))
         return any(name in self._java_names(root) for root in having if _is_unbuilt(root))
@@ -111,13 +111,13 @@ class Toolkits:
         return self._java[root]
 
     def definitions(self, namespace: str, name: str) -> list[tuple[LoadedUnit, Definition]]:
-        """Return the definitions of a name in a namespace, from the first toolkit that has any."""
+        """Return the definitions of a name in a namespace, from the first toolkit that defines it."""
         found = [(unit, each) for unit in self.units_of(namespace) for each in unit.named(name)]
         first = next((self._root(unit) for unit, _ in found), None)
         return [(unit, each) for unit, each in found if self._root(unit) == first]
 
     def native_operator(self, namespace: str, name: str) -> SplOperatorModel | None:
-        """Return the model of a native operator of the first toolkit that has one; None if there is none."""
+        """Return the model of a native operator from the first toolkit that has it; None if none has."""
         kind = f"{namespace}::{name}" if namespace else name
         for root in self.roots:
             for directory in _directories(root, namespace):

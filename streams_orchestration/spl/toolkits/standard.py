@@ -1,4 +1,4 @@
-"""The operators of the toolkit `spl`, by namespace, for which a standard operator of this product does the same."""
+"""The operators of the toolkit `spl`, by namespace, that correspond to a standard operator of this product."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ IMPLICIT = (
 OPERATORS = {name: namespace for namespace, names in _NAMESPACES.items() for name in names}
 
 COMPILED_ONLY = {"EndpointSink": "spl.endpoint", "EndpointSource": "spl.endpoint", "ReplayableStart": "spl.utility"}
-"""Operators of the toolkit `spl` that no standard operator here replaces, with their namespaces."""
+"""Operator of the toolkit `spl` that no standard operator here replaces -> its namespace."""
 
 
 def is_standard(namespace: str, name: str) -> bool:
-    """Return True for a standard operator of a namespace, or of any if that is empty.
+    """Return True if a namespace, or any namespace for an empty one, has a standard operator with this name.
 
     >>> is_standard("spl.relational", "Filter"), is_standard("", "Filter"), is_standard("spl.utility", "Filter")
     (True, True, False)

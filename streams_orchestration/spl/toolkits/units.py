@@ -1,4 +1,4 @@
-"""Files of SPL after reading, and where the root of their toolkit is."""
+"""SPL files that have been read, and the roots of their toolkits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streams_orchestration.spl.typing.typed import Source
 
 @dataclass(frozen=True, eq=False)
 class LoadedUnit:
-    """A file of SPL."""
+    """An SPL file that has been read."""
 
     path: Path
     source: Source
@@ -23,7 +23,7 @@ class LoadedUnit:
 
     @property
     def namespace(self) -> str:
-        """The namespace, dotted; empty if the file has none."""
+        """The dotted namespace of the file; empty if the file has none."""
         return "" if self.unit.namespace is None else self.unit.namespace.name
 
     def composites(self) -> list[Composite]:
@@ -31,11 +31,11 @@ class LoadedUnit:
         return [each for each in self.unit.definitions if isinstance(each, Composite)]
 
     def named(self, name: str) -> list[Definition]:
-        """Return the definitions of a name; functions may be several."""
+        """Return the definitions with a name in the file; there may be several functions."""
         return [each for each in self.unit.definitions if each.name.name == name]
 
     def functions(self, name: str) -> list[Function]:
-        """Return the functions of a name."""
+        """Return the functions with a name in the file."""
         return [each for each in self.named(name) if isinstance(each, Function)]
 
     def types(self) -> list[TypeDefinition]:
@@ -44,15 +44,15 @@ class LoadedUnit:
 
 
 def load(path: Path, shown: str) -> LoadedUnit:
-    """Read a file.
+    """Read and parse an SPL file.
 
     Args:
         path: the file.
-        shown: its name in messages.
+        shown: the name of the file in messages.
 
     Raises:
         OSError: the file cannot be read.
-        UnicodeDecodeError: it is not UTF-8.
+        UnicodeDecodeError: the file is not UTF-8.
     """
     parsed = parse(path.read_bytes().decode("utf-8-sig"))
     return LoadedUnit(path, Source(shown, parsed.tokens), parsed.unit, tuple(parsed.findings))

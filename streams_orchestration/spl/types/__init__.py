@@ -1,1 +1,1 @@
-"""Types of SPL as structures: joining, conversions, literals."""
+"""Types of SPL as structures: joining, conversions, casts, literals."""

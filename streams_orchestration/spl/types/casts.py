@@ -26,7 +26,7 @@ from streams_orchestration.spl.types.types import (
 
 
 def can_cast(source: Type, target: Type) -> bool:
-    """Return True if a value can be cast to a type; the cast of a value can still fail."""
+    """Return True if SPL allows a cast between two types; the cast of a single value may still fail."""
     if source == VOID:
         return False
     if fits(source, target) or is_string(source):
@@ -43,7 +43,7 @@ def can_cast(source: Type, target: Type) -> bool:
 
 
 def initialises(source: Type, target: Type) -> bool:
-    """Return True if a value can initialise a variable that is declared with a type: whatever a cast can do."""
+    """Return True if a value of one type can initialise a variable of another: without a cast, or by an implied one."""
     return fits(source, target) or can_cast(source, target)
 
 
@@ -77,7 +77,7 @@ def _between_structures(source: Type, target: Type) -> bool:
 
 
 def _elements_cast(source: tuple[Type, ...], target: tuple[Type, ...]) -> bool:
-    """Return True if all elements are converted without a cast, or all are primitive and can be cast."""
+    """Return True if all elements convert without a cast, or if all are primitive and can be cast."""
     if all(map(fits, source, target)):
         return True
     return all(map(is_primitive, (*source, *target))) and all(map(can_cast, source, target))

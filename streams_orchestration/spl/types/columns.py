@@ -53,10 +53,10 @@ _COLLECTIONS = {"list": "array", "set": "array", "map": "map"}
 
 
 def ddl_of(type_: Tuple) -> str:
-    """Return the tuple type in DDL; only optional attributes may be null.
+    """Return a tuple type in DDL, in which only optional attributes are nullable.
 
     Raises:
-        NoColumnError: an attribute has a type that no column has.
+        NoColumnError: no column can hold values of an attribute.
     """
     return ", ".join(
         f"{_quoted(each.name)} {column_of(each.type)}{'' if isinstance(each.type, Optional) else ' NOT NULL'}"
@@ -65,14 +65,14 @@ def ddl_of(type_: Tuple) -> str:
 
 
 def column_of(type_: Type) -> str:
-    """Return the type of a column that holds the values of a type.
+    """Return the type of a column that holds the values of an SPL type.
 
     >>> from streams_orchestration.spl.types.written import type_of_text
     >>> column_of(type_of_text("optional<tuple<timestamp at, uint64 id>>"))
     'struct<at: timestamp_ns, id: ubigint>'
 
     Raises:
-        NoColumnError: no column holds values of the type.
+        NoColumnError: no column can hold values of the type.
     """
     if isinstance(type_, Optional):
         return column_of(type_.content)
@@ -96,7 +96,7 @@ def column_of(type_: Type) -> str:
 
 
 def said_by_column(type_: Type) -> Type:
-    """Return the type that a column of a type is read as where nothing else says its type.
+    """Return the SPL type that is assumed for a column if only the column's type is known.
 
     >>> from streams_orchestration.spl.types.written import type_of_text
     >>> str(said_by_column(type_of_text("tuple<optional<int32> n, set<enum{red, green}> colours>")))
@@ -118,7 +118,7 @@ def said_by_column(type_: Type) -> Type:
 
 
 def unsaid(type_: Tuple) -> Tuple:
-    """Return the attributes of a tuple type whose types their columns do not say.
+    """Return the attributes of a tuple type whose SPL types cannot be derived from their columns.
 
     >>> from streams_orchestration.spl.types.written import type_of_text
     >>> str(unsaid(type_of_text("tuple<int32 n, set<int32> numbers>")))
@@ -132,14 +132,14 @@ def _quoted(name: str) -> str:
 
 
 class NoColumnError(ValueError):
-    """No column holds values of the type."""
+    """No column can hold values of the type."""
 
 
 def type_of_ddl(ddl: str) -> Tuple:
-    """Return the tuple type with the columns of a DDL text; what may be null is optional.
+    """Return the SPL tuple type for a DDL text; nullable columns become optional attributes.
 
     Raises:
-        NoColumnError: the text has a type that no type of SPL corresponds to, or ends too early.
+        NoColumnError: no SPL type corresponds to a type in the text, or the text ends too early.
     """
     reader = _DdlReader(_DDL.findall(ddl))
     attributes: list[TupleAttribute] = []
@@ -157,13 +157,13 @@ def type_of_ddl(ddl: str) -> Tuple:
 
 
 class _DdlReader:
-    """A reader of the words of a DDL text."""
+    """A parser of DDL texts."""
 
     def __init__(self, words: list[str]) -> None:
         self.words = words[::-1]
 
     def accept(self, word: str) -> bool:
-        """Step over a word if it is next."""
+        """Consume the next word if it is this one; return True if so."""
         if not self.words or self.words[-1].upper() != word:
             return False
         self.words.pop()

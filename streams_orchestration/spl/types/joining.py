@@ -1,4 +1,4 @@
-"""Types that come together: tuple types that are joined, values that are converted without a cast."""
+"""Relations between types: joined tuple types, conversions without a cast, common types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streams_orchestration.spl.types.types import (
 
 
 class AttributeConflictError(ValueError):
-    """An attribute has two types in a joined tuple type."""
+    """An attribute has different types in two tuple types that are joined."""
 
     def __init__(self, first: TupleAttribute, second: TupleAttribute) -> None:
         super().__init__(f"the attribute {first.name} is {first.type} and {second.type}")
@@ -26,10 +26,10 @@ class AttributeConflictError(ValueError):
 
 
 def joined(tuples: Iterable[Tuple]) -> Tuple:
-    """Return the tuple type with the attributes of all types; a repeated attribute keeps its first position.
+    """Return the tuple type with the attributes of several tuple types; a repeated attribute keeps its first position.
 
     Raises:
-        AttributeConflictError: an attribute has two types.
+        AttributeConflictError: an attribute has different types.
     """
     attributes: dict[str, TupleAttribute] = {}
     for attribute in (attribute for each in tuples for attribute in each.attributes):
@@ -42,8 +42,8 @@ def joined(tuples: Iterable[Tuple]) -> Tuple:
 def fits(source: Type, target: Type) -> bool:
     """Return True if a value of type `source` can be used as `target` without a cast.
 
-    Equal types fit, a value fits its optional, and `{}` fits any set, map or tuple. Collections and tuples fit if their
-    members do.
+    Equal types fit, a value fits an optional of its type, and `{}` fits any set, map or tuple. Collections and tuples
+    fit if their elements or attributes do.
     """
     if UNKNOWN in (source, target) or (source == target and source != VOID):
         return True
@@ -69,7 +69,7 @@ def fits(source: Type, target: Type) -> bool:
 
 
 def common(first: Type, second: Type) -> Type | None:
-    """Return the type of values of two types in one literal, or None if there is none.
+    """Return the common type of two values in one literal, or None if there is none.
 
     >>> from streams_orchestration.spl.types.types import INT32
     >>> str(common(INT32, NULL))

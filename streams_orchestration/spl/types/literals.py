@@ -1,4 +1,4 @@
-"""Literals: types and values of numbers as they are written, and numbers written with their types.
+"""Number literals: their types and values, and the formatting of numbers as literals.
 
 >>> str(number("5ul").type), number("0xF0").value, number("2147483648", negative=True).value
 ('uint64', -16, -2147483648)
@@ -23,29 +23,29 @@ _WIDTHS = {"b": 8, "h": 16, "w": 32, "l": 64, "q": 128}
 _NAMES = {"s": "int", "u": "uint", "f": "float", "d": "decimal"}
 _LETTERS = {width: letter for letter, width in _WIDTHS.items()}
 _EXPONENTS = {7: 96, 16: 384, 34: 6144}
-"""The largest exponents of the decimal types, by their digits."""
+"""Digits of a decimal type -> its largest exponent."""
 _KINDS = INTEGERS.keys() | FLOATS.keys() | DECIMALS.keys()
 
 
 class LiteralError(ValueError):
-    """A literal has no type, or its value is outside of its type. `code` is the id in Streams."""
+    """The literal has no type, or its value is outside of its type. `code` is the message id in Streams."""
 
     code = "CDISP0503E"
 
 
 @dataclass(frozen=True, slots=True)
 class NumberLiteral:
-    """The type and value of a number."""
+    """The type and value of a number literal."""
 
     type: Primitive
     value: int | float | Decimal
 
 
 def number(text: str, *, negative: bool = False) -> NumberLiteral:
-    """Return the type and value of a token that is a number, with a minus before it or without.
+    """Return the type and value of a number token; `negative` means that a minus precedes it.
 
     Raises:
-        LiteralError: there is no such type, or the value is outside of it.
+        LiteralError: the literal's suffix means no type, or the value is outside of the type.
     """
     hexadecimal = _HEXADECIMAL.fullmatch(text)
     if hexadecimal:
@@ -67,10 +67,7 @@ def number(text: str, *, negative: bool = False) -> NumberLiteral:
 
 
 def number_text(type_: Primitive, value: float | Decimal) -> str:
-    """Return a number as a literal of its type, which `number` reads as the same value; `float` includes integers.
-
-    A negative number has its minus in front.
-    """
+    """Format a number as a literal of its type, which `number` parses to the same value."""
     if type_ in DECIMALS:
         width = {7: 32, 16: 64, 34: 128}[DECIMALS[type_]]
         return f"{str(value).lower()}d{'' if width == 64 else _LETTERS[width]}"
@@ -82,7 +79,7 @@ def number_text(type_: Primitive, value: float | Decimal) -> str:
 
 
 def value_in(type_: Primitive, written: str) -> int | float | Decimal:
-    """Return the value of a number without suffix in a type.
+    """Return the value of a number without a suffix, as a value of the given type.
 
     Raises:
         LiteralError: the value is outside of the type.
@@ -105,7 +102,7 @@ def value_in(type_: Primitive, written: str) -> int | float | Decimal:
 
 
 def _hexadecimal(text: str, digits: str, kind: str, *, negative: bool) -> NumberLiteral:
-    """Return a hexadecimal literal; its digits are the bits of the narrowest type that has room for them."""
+    """Return a hexadecimal literal: its digits are the bits of a value of the narrowest type with enough bits."""
     bits = next((each for each in (8, 16, 32, 64) if 4 * len(digits) <= each), None)
     if bits is None:
         message = f"{text} has more than 64 bits"

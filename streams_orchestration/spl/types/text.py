@@ -1,4 +1,4 @@
-"""Values of SPL as text, as a cast to rstring gives it, and back.
+"""Conversion of SPL values to text, as a cast to rstring does it, and back.
 
 Values are Python's: bool, int, float, Decimal, complex, str and bytes; a timestamp is its nanoseconds since 1970, a set
 the list of its elements in their order, a map a list of pairs, a tuple a dictionary, null None.
@@ -48,21 +48,21 @@ _BYTES = re.compile(r"(?:[0-9A-Fa-f]{2})*")
 
 
 class ValueTextError(ValueError):
-    """A text is no value of a type."""
+    """The text is not a value of the type."""
 
 
 def text_of(value: Any, type_: Type) -> str:
-    """Return the text of a value; a string by itself is its own text, one within another value is quoted."""
+    """Return the text of a value; a string is its own text, but is quoted inside of other values."""
     if isinstance(type_, Optional) and value is not None:
         return text_of(value, type_.content)
     return str(value) if is_string(type_) or type_ == XML else _inner_text(value, type_)
 
 
 def value_of(text: str, type_: Type) -> Any:
-    """Return the value that a text is of a type.
+    """Parse a text as a value of a type.
 
     Raises:
-        ValueTextError: the whole text is no value of the type.
+        ValueTextError: the whole text is not a value of the type.
     """
     if is_string(type_) or type_ == XML:
         return _within_bound(text, type_)

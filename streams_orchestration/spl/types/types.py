@@ -1,4 +1,4 @@
-"""Types of SPL, compared by structure: the names that a program gives to types are gone.
+"""Types of SPL, compared by structure; names that a program defines for types are replaced by the types.
 
 >>> str(Tuple((TupleAttribute("n", INT32), TupleAttribute("names", Collection("list", (RSTRING,))))))
 'tuple<int32 n, list<rstring> names>'
@@ -22,7 +22,7 @@ class Primitive:
 
 @dataclass(frozen=True, slots=True)
 class BoundedString:
-    """An rstring of at most `bound` bytes; another type than `rstring`, into which it must be cast."""
+    """An rstring of at most `bound` bytes. It is a type of its own: a `rstring` must be cast to it."""
 
     bound: int
 
@@ -32,7 +32,7 @@ class BoundedString:
 
 @dataclass(frozen=True, slots=True)
 class Enumeration:
-    """An enumeration, ordered as its words are declared."""
+    """An enumeration, whose words are ordered as they are declared."""
 
     words: tuple[str, ...]
 
@@ -67,10 +67,10 @@ class Tuple:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A `list`, `set` or `map` of at most `bound` elements; a bounded one is another type than one without bound.
+    """A `list`, `set` or `map` of at most `bound` elements; collections with and without a bound are different types.
 
     Attributes:
-        elements: the type of the elements, or those of keys and values.
+        elements: the type of the elements; for a map, the types of keys and values.
     """
 
     kind: str
@@ -84,7 +84,7 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class Optional:
-    """A type whose values may be null; its content is not optional."""
+    """A type whose values may be null; its content is never optional itself."""
 
     content: Type
 
@@ -94,7 +94,7 @@ class Optional:
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """A type that no program can write."""
+    """A type that cannot be written in a program."""
 
     name: str
 
@@ -110,19 +110,19 @@ VOID = Special("void")
 NULL = Special("null")
 """The type of the literal `null`."""
 EMPTY_BRACES = Special("{}")
-"""The type of the literal `{}`, which is a tuple, set or map by its context."""
+"""The type of the literal `{}`, which is a tuple, set or map depending on its context."""
 BOOLEAN, BLOB, XML, TIMESTAMP = Primitive("boolean"), Primitive("blob"), Primitive("xml"), Primitive("timestamp")
 RSTRING, USTRING = Primitive("rstring"), Primitive("ustring")
 INT32, INT64, UINT8, FLOAT64 = Primitive("int32"), Primitive("int64"), Primitive("uint8"), Primitive("float64")
 SIGNED = {Primitive(f"int{width}"): width for width in (8, 16, 32, 64)}
 UNSIGNED = {Primitive(f"uint{width}"): width for width in (8, 16, 32, 64)}
 INTEGERS = SIGNED | UNSIGNED
-"""The integer types, with their bits."""
+"""Integer type -> its number of bits."""
 FLOATS = {Primitive(f"float{width}"): width for width in (32, 64)}
 DECIMALS = {Primitive("decimal32"): 7, Primitive("decimal64"): 16, Primitive("decimal128"): 34}
-"""The decimal types, with their digits."""
+"""Decimal type -> its number of digits."""
 REALS = INTEGERS.keys() | FLOATS.keys() | DECIMALS.keys()
-"""The numeric types but the complex ones."""
+"""The numeric types except complex ones."""
 COMPLEX = frozenset({Primitive("complex32"), Primitive("complex64")})
 EMPTY_LIST = Collection("list", (UNKNOWN,))
 """The type of the literal `[]`."""
@@ -134,12 +134,12 @@ def is_string(type_: Type) -> bool:
 
 
 def is_primitive(type_: Type) -> bool:
-    """Return True if values of the type have no parts."""
+    """Return True if values of the type are not composed of other values."""
     return isinstance(type_, Primitive | BoundedString | Enumeration)
 
 
 def is_settled(type_: Type) -> bool:
-    """Return True for a type of values, without a part that is unknown.
+    """Return True if a type is completely known, and is a type that values can have.
 
     >>> is_settled(Collection("list", (INT32,))), is_settled(Collection("list", (UNKNOWN,)))
     (True, False)
@@ -148,7 +148,7 @@ def is_settled(type_: Type) -> bool:
 
 
 def parts_of_type(type_: Type) -> Iterator[Type]:
-    """Yield a type, and the types of its elements, attributes and content.
+    """Yield a type and all types that it contains.
 
     >>> [str(each) for each in parts_of_type(Collection("list", (Optional(INT32),)))]
     ['list<optional<int32>>', 'optional<int32>', 'int32']

@@ -1,4 +1,4 @@
-"""Types of SPL that are written out in full, as compiled applications hold them.
+"""Parsing of types without named types, as compiled applications contain them.
 
 >>> str(type_of_text("list<tuple<int32 n, enum{red, green} colour>>[3]"))
 'list<tuple<int32 n, enum{red, green} colour>>[3]'
@@ -25,14 +25,14 @@ from streams_orchestration.spl.types.types import (
 
 
 class WrittenTypeError(ValueError):
-    """A text is no type that is written out in full."""
+    """The text is not a type, or it names a type that the program defines."""
 
 
 def type_of_text(text: str) -> Type:
-    """Return the type that a text writes out, without names of types.
+    """Parse a type in which no named types occur.
 
     Raises:
-        WrittenTypeError: the text is no type, or names one.
+        WrittenTypeError: the text is not a type, or contains a named type.
     """
     reader = ExpressionReader(tokenize(text))
     try:

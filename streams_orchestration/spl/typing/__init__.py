@@ -1,1 +1,1 @@
-"""Typing of SPL: names get a meaning, expressions and statements become typed trees."""
+"""Typing of SPL: names are resolved, and expressions and statements become typed trees."""

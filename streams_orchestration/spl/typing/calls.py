@@ -1,4 +1,4 @@
-"""Typing of names as values, of calls, and of the places that an assignment may change."""
+"""Typing of names that denote values, of calls, and of assignment targets."""
 
 from __future__ import annotations
 
@@ -54,20 +54,20 @@ _UINT32 = Primitive("uint32")
 
 
 class CallTyping(Naming):
-    """The typing of names and calls; `caller` is the function whose body is typed, if any."""
+    """The typing of names and calls; `caller` is the function whose body is being typed, or None."""
 
     caller: Signature | None = None
 
     @abstractmethod
     def value(self, written: tree.Expression, expected: Type | None = None) -> Expression:
-        """Return the typed tree of an expression or of a part of one; `expected` is the type that its place wants."""
+        """Return the typed tree of an expression; `expected` is the type that its context expects, if any."""
 
     @abstractmethod
     def expression(self, written: tree.Expression, expected: Type | None = None) -> Expression:
-        """Return a whole typed expression, converted to the expected type."""
+        """Return the typed tree of a whole expression, converted to the expected type."""
 
     def wrong(self, written: tree.Node) -> Typed:
-        """Return the node that represents a wrong expression: it has the type `UNKNOWN`."""
+        """Return the typed node for an expression with a mistake, whose type is `UNKNOWN`."""
         return Typed(self.span(written), UNKNOWN)
 
     # --- names
@@ -101,9 +101,9 @@ class CallTyping(Naming):
                 return self.wrong(written)
 
     def port_attribute(self, written: tree.Member) -> Expression | None:
-        """Return `Port.attribute`, or None if a member is no attribute of an input port.
+        """Return the typed `Port.attribute`, or None if the expression is something else.
 
-        An attribute may have the name of a port; where it is no tuple with this member, the port is meant.
+        If an attribute and a port have the same name, the attribute is meant if it is a tuple with such a member.
         """
         operand = written.operand
         if not isinstance(operand, tree.Name) or operand.namespace:
@@ -143,7 +143,7 @@ class CallTyping(Naming):
         return PortTuple(self.span(written), type_, found.port.label)
 
     def _actual(self, written: tree.Name, actual: Actual, expected: Type | None) -> Expression:
-        """Return the typed value of a composite's parameter; names in it mean what they mean at the invocation."""
+        """Return the typed value of an actual parameter, whose names are resolved in the scope of the invocation."""
         if self.is_too_deep(actual, written):
             return self.wrong(written)
         values = actual.values
@@ -163,12 +163,12 @@ class CallTyping(Naming):
 
     @abstractmethod
     def initialiser(self, written: tree.Expression, target: Type) -> Expression:
-        """Return the value that a declaration gives to a variable."""
+        """Return the typed initial value of a declared variable."""
 
     # --- calls
 
     def call(self, written: tree.Call, expected: Type | None = None) -> Expression:
-        """Return the typed tree of a call; a function of unknown type is assumed to return the expected type."""
+        """Return the typed tree of a call; a function without known types is assumed to return the expected type."""
         function = written.function
         if not isinstance(function, tree.Name):
             self.report("CDISP0052E", "only a function can be called", function)
@@ -221,7 +221,7 @@ class CallTyping(Naming):
         return self.scope.definitions.known(call) or call
 
     def _assumed(self, function: tree.Name, scope: Scope, depth: int = 0) -> Signature | None:
-        """Return the function of a missing toolkit that a name may mean, directly or as the actual of a formal."""
+        """Return the function of a missing toolkit that a name may mean, directly or through a formal parameter."""
         meaning = scope.find(function.name) if function.name.startswith("$") else None
         if isinstance(meaning, Actual) and meaning.mode in ("function", "expression") and depth < 50:
             named = type_of_values(meaning.values)
@@ -233,7 +233,7 @@ class CallTyping(Naming):
     def _assume(
         self, written: tree.Call, assumed: Signature, values: tuple[Expression, ...], expected: Type | None
     ) -> Expression:
-        """Return a value of the type that is expected, for a call of a function of which no types are known."""
+        """Return a node of the expected type for a call of a function without known types."""
         parameters = tuple(Parameter(each.type) for each in values)
         call = Call(self.span(written), UNKNOWN, replace(assumed, parameters=parameters), values)
         self.scope.definitions.known(call)
@@ -241,7 +241,7 @@ class CallTyping(Naming):
         return Typed(call.span, expected if expected is not None and known else UNKNOWN)
 
     def _functions(self, function: tree.Name, scope: Scope, depth: int = 0) -> list[FunctionName]:
-        """Return the functions that a name may refer to, in the order of preference; other meanings are skipped."""
+        """Return the functions that a name may mean, in the order of preference."""
         found: list[FunctionName] = []
         meanings = [] if function.namespace else _meanings(scope, function.name)
         defined = scope.definitions.find(function)
@@ -260,10 +260,10 @@ class CallTyping(Naming):
         return found
 
     def _hints(self, found: list[FunctionName], count: int) -> list[Type | None]:
-        """Return for each argument the type to expect, which decides the meaning of a bare word of an enumeration.
+        """Return for each argument the type to expect, which resolves a bare word of an enumeration.
 
-        It is the only enumeration among the parameters of the possible functions, else the type that all of them have,
-        else None.
+        It is the only enumeration among the parameters of the possible functions, or else their common type, or else
+        None.
         """
         fitting = [each for name in found for each in name.overloads if len(each.parameters) == count]
         hints: list[Type | None] = []
@@ -274,7 +274,7 @@ class CallTyping(Naming):
         return hints
 
     def _argument(self, written: tree.Expression, hint: Type | None) -> Expression:
-        """Return the typed tree of an argument, which may be the name of an output port."""
+        """Return the typed tree of an argument, which may also be the name of an output port."""
         if isinstance(written, tree.Name) and not written.namespace:
             meaning = self.scope.find(written.name)
             if isinstance(meaning, OutputName):
@@ -282,7 +282,7 @@ class CallTyping(Naming):
         return self.value(written, hint)
 
     def _submit(self, written: tree.Call) -> Expression:
-        """Return a submission of a tuple or a marker to an output port, by its name or number."""
+        """Return the typed tree of a call of `submit`, which names the output port by its name or number."""
         what, where = written.arguments
         span = self.span(written)
         meaning = self.scope.find(where.name) if isinstance(where, tree.Name) else None
@@ -318,7 +318,7 @@ class CallTyping(Naming):
         return Submit(span, VOID, value, port, "")
 
     def _check_number(self, written: tree.Call, value: Expression, port: Constant, *, is_marker: bool) -> None:
-        """Report the number of an output port that is not there, or that takes other tuples."""
+        """Report an output port number that does not exist, or whose port has another tuple type than the value."""
         what, where = written.arguments
         ports = {each.number: each.port for each in _all_of(OutputName, self.scope)}
         found = ports.get(int(str(port.value)))
@@ -337,7 +337,7 @@ class CallTyping(Naming):
     # --- what may be changed
 
     def is_mutable(self, written: tree.Expression, target: Expression, operator: str, code: str = "CDISP0378E") -> bool:
-        """Return True if a place may be changed; that it may not is reported at its name."""
+        """Return True if an expression may be assigned to; otherwise report a mistake at the name that is constant."""
         if target.type == UNKNOWN or self._changes(written, target):
             return True
         if isinstance(target, Index) and is_string(target.operand.type):

@@ -76,7 +76,7 @@ def canonical_text(node: Expression | Statement | Sequence[Statement]) -> str:
     """Return the canonical text of an expression, a statement, or several statements.
 
     Raises:
-        ValueError: a part of the tree is wrong, so it has no text.
+        ValueError: the tree contains an expression with a mistake.
     """
     if isinstance(node, Sequence):
         return " ".join(text_of(statement_tree(each)) for each in node)
@@ -86,7 +86,7 @@ def canonical_text(node: Expression | Statement | Sequence[Statement]) -> str:
 
 
 def canonical_function(function: Function) -> str:
-    """Return a function as the text of a file: its namespace, and its definition with types written out."""
+    """Return a function as the text of a file: its namespace, and its definition without named types."""
     signature = function.signature
     parameters = tuple(
         definitions.FormalParameter(0, 0, each.mutable, type_tree(each.type), _name(name))
@@ -107,7 +107,7 @@ def tree_of(node: Expression) -> tree.Expression:
     """Return a typed expression as a syntax tree without places.
 
     Raises:
-        ValueError: a part of the expression is wrong.
+        ValueError: the expression contains a mistake.
     """
     match node:
         case Constant():
@@ -125,7 +125,7 @@ def tree_of(node: Expression) -> tree.Expression:
 
 
 def type_tree(type_: Type) -> tree.Type:
-    """Return a type as a syntax tree without places, written out in full.
+    """Return a type as a syntax tree without places and without named types.
 
     Raises:
         ValueError: no program can write the type.
@@ -154,7 +154,7 @@ def statement_tree(node: Statement) -> tree.Statement:
     """Return a typed statement as a syntax tree without places.
 
     Raises:
-        ValueError: a part of the statement is wrong.
+        ValueError: the statement contains a mistake.
     """
     match node:
         case Declare():
@@ -231,7 +231,7 @@ def _literal(node: ListOf | SetOf | MapOf | TupleOf) -> tree.Expression:
 
 
 def _has_unknown(type_: Type) -> bool:
-    """Return True for types of empty literals about whose elements nothing is known."""
+    """Return True for the type of an empty literal whose element type is unknown."""
     return type_ in (UNKNOWN, EMPTY_BRACES) or (
         isinstance(type_, Collection) and any(map(_has_unknown, type_.elements))
     )

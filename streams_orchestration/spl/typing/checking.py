@@ -43,12 +43,12 @@ def check_expression(
     mistakes: list[Mistake],
     expected: Type | None = None,
 ) -> Expression:
-    """Return a typed expression. A mistake is appended to `mistakes`, and the wrong part has the type `UNKNOWN`.
+    """Type an expression. A mistake is appended to `mistakes`, and the faulty part has the type `UNKNOWN`.
 
     Args:
         written: the expression.
-        scope: the meanings of its names.
-        source: the text that it is a part of.
+        scope: the scope in which the expression's names are resolved.
+        source: the source text of the expression.
         mistakes: the list that gets the mistakes.
         expected: the type that the value must have, if any; it is converted where no cast is needed.
     """
@@ -56,22 +56,23 @@ def check_expression(
 
 
 def type_of(written: tree.Type, scope: Scope, source: Source, mistakes: list[Mistake]) -> Type:
-    """Return the type that a text denotes; `UNKNOWN`, with a mistake, if a name in it denotes no type."""
+    """Return the type that a written type denotes; report a mistake and return `UNKNOWN` if a name denotes no type."""
     return ExpressionTyping(source, scope, mistakes).type(written)
 
 
 class ExpressionTyping(OperationTyping):
-    """The typing of expressions: it makes typed trees of syntax trees, and reports mistakes."""
+    """The typing of expressions: converts syntax trees to typed trees, and reports mistakes."""
 
     def expression(self, written: tree.Expression, expected: Type | None = None) -> Expression:
-        """Return a whole typed expression, converted to the expected type."""
+        """Return the typed tree of a whole expression, converted to the expected type."""
         value = self.whole(written, expected)
         return value if expected is None else self.convert(value, expected, written)
 
     def whole(self, written: tree.Expression, expected: Type | None) -> Expression:
         """Return the typed tree of a whole expression.
 
-        A text such as `(a) - b` is first read as a cast. If `a` is a value, it is read again without the cast.
+        A text such as `(a) - b` is first parsed as a cast. If `a` turns out to be a value, it is parsed again without
+        the cast.
         """
         values: frozenset[int] = frozenset()
         before = len(self.mistakes)
@@ -101,7 +102,10 @@ class ExpressionTyping(OperationTyping):
         return folded(Cast(value.span, target, value))
 
     def value(self, written: tree.Expression, expected: Type | None = None) -> Expression:
-        """Return a typed expression; the expected type only decides between enumerations that share a word."""
+        """Return the typed tree of an expression.
+
+        The expected type only decides between enumerations that share a word.
+        """
         match written:
             case tree.Name():
                 return self.named(written, expected)

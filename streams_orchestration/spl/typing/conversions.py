@@ -1,4 +1,4 @@
-"""Conversions without a cast, as nodes of typed trees."""
+"""Implicit conversions, as nodes of typed trees."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from streams_orchestration.spl.typing.typed import (
 
 
 def converted(value: Expression, target: Type) -> Expression | None:
-    """Return a value converted to another type, or None if the program needs a cast for that.
+    """Return a typed value converted implicitly to another type, or None if the program must cast it.
 
     The elements of a literal are converted one by one, so that a `Convert` node always has a single value.
     """

@@ -1,6 +1,6 @@
-"""Constants worked out: operations on numbers, booleans and strings whose operands are known.
+"""Constant folding: operations on known numbers, booleans and strings are computed at compile time.
 
-Integers wrap, floats are of their width, and nothing is folded that may fail at run time or give infinity.
+Integers wrap around, floats have the width of their type. Nothing is folded that may fail at run time or is infinite.
 
 >>> from streams_orchestration.spl.types.types import Primitive
 >>> arithmetic("+", Primitive("int8"), 127, 1), arithmetic("/", INT32, -7, 2), arithmetic("%", INT32, -7, 2)
@@ -54,7 +54,7 @@ _FLOATS: dict[str, Callable[[float, float], float]] = {
 
 
 def folded(node: Expression) -> Expression:
-    """Return the constant that an operation on constants gives, or the operation itself."""
+    """Return the constant result of an operation on constants, or the operation itself if it is not folded."""
     match node:
         case Prefix(operator="-" | "~" | "!", operand=Constant() as operand):
             return _prefix(node, operand)
@@ -69,7 +69,7 @@ def folded(node: Expression) -> Expression:
 
 
 def arithmetic(operator: str, type_: Type, left: Any, right: Any) -> int | float | None:
-    """Return the result of an arithmetic operation on constants; None if it is to be computed at run time."""
+    """Return the result of an arithmetic operation on constants; None if it must be computed at run time."""
     if type_ in INTEGERS:
         if operator in _INTEGERS:
             return wrapped(type_, _INTEGERS[operator](left, right))
@@ -87,7 +87,7 @@ def arithmetic(operator: str, type_: Type, left: Any, right: Any) -> int | float
 
 
 def wrapped(type_: Primitive, value: int) -> int:
-    """Return an integer cut to the bits of its type."""
+    """Return an integer wrapped to the bits of its type."""
     value %= 2 ** INTEGERS[type_]
     return value - 2 ** INTEGERS[type_] if type_ in SIGNED and value > range_of(type_)[1] else value
 

@@ -48,7 +48,7 @@ class LiteralTyping(CallTyping):
     """The typing of literals, and of attributes, elements and slices of values."""
 
     def literal(self, written: tree.Literal, expected: Type | None) -> Expression:
-        """Return the typed tree of a literal; `expected` is the type that the context wants, if any."""
+        """Return the typed tree of a literal; `expected` is the type that the context expects, if any."""
         span = self.span(written)
         match written:
             case tree.Number():
@@ -63,7 +63,7 @@ class LiteralTyping(CallTyping):
                 return self._collection(written, expected)
 
     def number(self, written: tree.Expression, text: str, *, negative: bool) -> Expression:
-        """Return a number with its type, with a minus before it or without."""
+        """Return the typed constant of a number, which a minus may precede."""
         try:
             literal = number(text, negative=negative)
         except LiteralError as error:
@@ -118,9 +118,9 @@ class LiteralTyping(CallTyping):
     def _shared(
         self, values: list[Expression], written: tuple[tree.Expression, ...], empty: Type, wanted: Type | None
     ) -> Type:
-        """Return the type of all elements of a literal; an element that does not go with the others is a mistake.
+        """Return the common type of a literal's elements; report an element that has no common type with the others.
 
-        Nulls alone have the type that is wanted.
+        If all elements are null, it is the expected type.
         """
         shared = empty
         for value, each in zip(values, written, strict=True):
@@ -203,7 +203,7 @@ class LiteralTyping(CallTyping):
 
 
 def _element_of(type_: Type) -> Type | None:
-    """Return the type of `value[n]` for an integer n; None if values of the type have no such index."""
+    """Return the type of `value[n]` for an integer n; None if values of the type cannot be indexed so."""
     match type_:
         case Collection(kind="list", elements=(element,)):
             return element
@@ -218,7 +218,7 @@ def _element_of(type_: Type) -> Type | None:
 
 
 def _attribute_name(entry: tree.Entry) -> tree.Name | None:
-    """Return the name of an attribute that an entry in braces assigns, or None if it assigns none."""
+    """Return the name of the attribute to which an entry in braces assigns; None if the entry is no assignment."""
     if entry.value is None and isinstance(entry.key, tree.Binary) and entry.key.operator == "=":
         left = entry.key.left
         return left if isinstance(left, tree.Name) and not left.namespace else None

@@ -1,4 +1,4 @@
-"""Resolves names and written types of a program: the meaning of a name at its place, and the type of a text."""
+"""Resolution of the names and written types of a program."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from streams_orchestration.spl.typing.scopes import (
 from streams_orchestration.spl.typing.typed import Constant, Mistake, Source, Span
 
 _DEEPEST = 50
-"""The longest chain of actuals of which each is the formal of the next composite around it."""
+"""The most steps from a formal parameter to its actual, which may itself be a formal of the composite around it."""
 
 
 class Naming:
-    """A reader of names and types.
+    """A resolver of names and types.
 
     Attributes:
-        scope: the scope in which names have their meaning.
-        site: the scope whose input ports expressions read. It differs from `scope` within the actual of a composite,
-            whose names belong to the caller.
+        scope: the scope in which names are resolved.
+        site: the scope whose input ports expressions read. It differs from `scope` for an actual parameter of a
+            composite, whose names are resolved at the invocation.
     """
 
     def __init__(self, source: Source, scope: Scope, mistakes: list[Mistake], site: Scope | None = None) -> None:
-        """Begin at a scope; mistakes are appended to `mistakes`."""
+        """Begin in a scope; mistakes are appended to `mistakes`."""
         self.source = source
         self.scope = scope
         self.mistakes = mistakes
@@ -59,7 +59,7 @@ class Naming:
     # --- mistakes
 
     def span(self, node: Node) -> Span:
-        """Return the place of a node."""
+        """Return the span of a syntax node in the source."""
         return Span(self.source, node.first, node.last)
 
     def report(self, code: str, message: str, node: Node) -> None:
@@ -71,7 +71,7 @@ class Naming:
     def find(self, name: tree.Name) -> Meaning | None:
         """Return the meaning of a name; None if it has none.
 
-        If the name has several meanings, report that and return an `Unclear`.
+        If the name is ambiguous, report that and return an `Unclear`.
         """
         meaning = self.scope.find(name.name, name.namespace)
         if isinstance(meaning, Unclear):
@@ -79,7 +79,7 @@ class Naming:
         return meaning
 
     def static(self, written: tree.Expression) -> Meaning | None:
-        """Return the meaning of a name or a member that is no value: a type, a composite, a word of an enumeration."""
+        """Return the meaning of a name or member that is not a value: a type, a composite, a word of an enumeration."""
         if isinstance(written, tree.Name):
             return self.scope.find(written.name, written.namespace)
         if not isinstance(written, tree.Member):
@@ -91,13 +91,13 @@ class Naming:
         return member_of(meaning, written.name.name)
 
     def within(self, actual: Actual) -> Naming:
-        """Return a reader for an actual, in which names have the meanings that they have at the invocation."""
+        """Return a resolver for an actual parameter, which resolves names in the scope of the invocation."""
         inner = type(self)(actual.source, actual.scope, self.mistakes, self.site or self.scope)
         inner.depth = self.depth + 1
         return inner
 
     def is_too_deep(self, actual: Actual, node: Node) -> bool:
-        """Return True, and report it, if actuals refer to one another without end."""
+        """Return True, and report a mistake, if actual parameters refer to one another without end."""
         del actual
         if self.depth < _DEEPEST:
             return False
@@ -107,7 +107,7 @@ class Naming:
     # --- types
 
     def type(self, written: tree.Type) -> Type:
-        """Return the type that is written; if a name in it is not that of a type, report that and return `UNKNOWN`."""
+        """Return the type that is written; if a name in it does not denote a type, report that and return `UNKNOWN`."""
         match written:
             case tree.PrimitiveType(name=name, bound=bound):
                 return Primitive(name) if bound is None else BoundedString(self._bound(bound))
@@ -151,7 +151,7 @@ class Naming:
         return joined(bases)
 
     def named_type(self, written: tree.NamedType) -> Type:
-        """Return the type of a name, or of a composite's type."""
+        """Return the type that a name denotes, or a composite's type that a member denotes."""
         name = written.name
         meaning = self.find(name)
         if written.member:
@@ -190,7 +190,7 @@ class Naming:
         return bound
 
     def constant_integer(self, written: tree.Expression) -> int | None:
-        """Return the value of an integer that is known when the program is compiled, or None."""
+        """Return the value of an integer expression that is known at compile time, or None."""
         if not isinstance(written, tree.Number):
             return None
         try:
@@ -208,7 +208,10 @@ class Naming:
 
 
 def type_of_meaning(meaning: Meaning | None) -> Type | None:
-    """Return the type that a name stands for: a type, or the tuple type of a stream or port; None for other names."""
+    """Return the type that a meaning denotes: a type, or the tuple type of a stream or port.
+
+    None for other meanings.
+    """
     match meaning:
         case TypeName(type=type_) | StreamName(type=type_):
             return type_
@@ -219,7 +222,7 @@ def type_of_meaning(meaning: Meaning | None) -> Type | None:
 
 
 def type_of_values(values: tree.Type | tuple[tree.Expression, ...]) -> tree.Type | None:
-    """Return the value of a composite's parameter as a written type; None if it cannot be a type."""
+    """Return the value of an actual parameter as a written type; None if it cannot be a type."""
     if not isinstance(values, tuple):
         return values
     match values:
@@ -232,7 +235,7 @@ def type_of_values(values: tree.Type | tuple[tree.Expression, ...]) -> tree.Type
 
 
 def is_value(meaning: Meaning | None) -> bool:
-    """Return True if a name denotes a value and no type."""
+    """Return True if a name denotes a value, and not a type or another definition."""
     if isinstance(meaning, Actual):
         return meaning.mode in ("expression", "attribute")
     return meaning is not None and not isinstance(
@@ -248,7 +251,7 @@ def word_of(meaning: EnumWord, name: str, span: Span, expected: Type | None) -> 
 
 
 def attribute_at(site: Scope, name: str, type_: Type) -> PortAttributeName | None:
-    """Return the attribute of this name and type that a scope reads from an input port, or None."""
+    """Return the attribute with this name and type of an input port that a scope can read, or None."""
     scope: Scope | None = site
     while scope is not None:
         for meaning in scope.names.values():
@@ -261,7 +264,7 @@ def attribute_at(site: Scope, name: str, type_: Type) -> PortAttributeName | Non
 
 
 def tuple_at(site: Scope, meaning: PortName) -> PortName | None:
-    """Return the innermost input port with the tuple type of a caller's port, or None."""
+    """Return the innermost input port whose tuple type equals that of a port at the invocation, or None."""
     scope: Scope | None = site
     while scope is not None:
         ports = [each for each in scope.names.values() if isinstance(each, PortName)]

@@ -32,7 +32,7 @@ KINDS = {
     "==": "equatable",
     "!=": "equatable",
 }
-"""Maps each operator to the class of the types that it takes."""
+"""Operator -> the class of types that it accepts."""
 _WORDS = {
     "addable": "numbers, timestamps or strings",
     "subtractable": "numbers or timestamps",
@@ -49,28 +49,28 @@ SHIFTS = frozenset({"<<", ">>"})
 
 @dataclass(frozen=True, slots=True)
 class WrongOperands:
-    """The reason why an operator does not take its operands."""
+    """The reason why an operator rejects its operands."""
 
     code: str
     message: str
 
 
 def mapped_type(type_: Type) -> Type | None:
-    """Return the type on which a dotted operator such as `.+` works; None unless it is a list or a map.
+    """Return the element type to which a dotted operator such as `.+` applies; None unless the type is a list or a map.
 
-    It is the type of a list's elements, or of a map's values.
+    For a list it is the type of its elements, for a map the type of its values.
     """
     return type_.elements[-1] if isinstance(type_, Collection) and type_.kind != "set" else None
 
 
 def with_elements(collection: Type, element: Type) -> Type:
-    """Return the type of a list or map with other elements or values."""
+    """Return a list or map type with another type of elements or values."""
     assert isinstance(collection, Collection)
     return Collection(collection.kind, (*collection.elements[:-1], element), collection.bound)
 
 
 def result_of(operator: str, left: Type, right: Type) -> Type | WrongOperands:
-    """Return the type of an operation other than `in`, `?:` and assignments."""
+    """Return the result type of a binary operation other than `in`, `?:` and assignments, or the reason of a misfit."""
     if UNKNOWN in (left, right):
         return BOOLEAN if operator in COMPARISONS or operator in ("&&", "||") else UNKNOWN
     plain = operator.removeprefix(".")
@@ -90,9 +90,9 @@ def result_of(operator: str, left: Type, right: Type) -> Type | WrongOperands:
 
 
 def _relation(left: Type, right: Type) -> tuple[Type | None, Type]:
-    """Return the type that the operator is applied to, and the type of the result; None and `UNKNOWN` for a misfit.
+    """Return the type to which an operator applies, and the type of the result; None and `UNKNOWN` for a misfit.
 
-    If one operand is a list or a map of the other one's type, the operator is applied to each element.
+    If one operand is a list or a map of the other operand's type, the operator applies to each element.
     """
     if left == right:
         return left, left
@@ -132,7 +132,7 @@ def _shifted(operator: str, left: Type, right: Type) -> Type | WrongOperands:
 
 
 def is_in(element: Type, collection: Type) -> bool:
-    """Return True if `in` takes an element and a list, a set, or a map, whose keys count."""
+    """Return True if `in` accepts an element of this type and a list or set of it, or a map with such keys."""
     if isinstance(collection, Collection):
         return UNKNOWN in (element, collection.elements[0]) or element == collection.elements[0]
     return collection == EMPTY_BRACES

@@ -1,4 +1,4 @@
-"""Typing of operations: with one operand or two, casts, choices, assignments."""
+"""Typing of operations: unary and binary ones, casts, choices, assignments."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _ASSIGNMENTS = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "
 
 
 class NoCastError(Exception):
-    """An expression was read as a cast, but the name in parentheses is that of a value."""
+    """The parsed cast is none, since the name in its parentheses denotes a value."""
 
     def __init__(self, index: int) -> None:
         super().__init__(index)
@@ -54,10 +54,10 @@ class NoCastError(Exception):
 
 
 class OperationTyping(LiteralTyping):
-    """The typing of operations: it finds their types, folds constants, and reports operands that do not fit."""
+    """The typing of operations: determines their types, folds constants, and reports operands that do not fit."""
 
     def convert(self, value: Expression, target: Type, written: tree.Node) -> Expression:
-        """Return a value as one of a type; a cast that would be needed is a mistake."""
+        """Return a value converted implicitly to a type; report a mistake if a cast is necessary."""
         result = converted(value, target)
         if result is not None and value.type != VOID:
             return result
@@ -193,7 +193,7 @@ class OperationTyping(LiteralTyping):
         return folded(Binary(span, result, operator, left, right))
 
     def _operands(self, written: tree.Binary) -> tuple[Expression, Expression]:
-        """Return both typed operands. If one is a word of several enumerations, the type of the other decides which."""
+        """Return both typed operands. A word of several enumerations gets its type from the other operand."""
         if isinstance(written.left, tree.Name) and isinstance(self.static(written.left), EnumWord):
             right = self.value(written.right)
             return self.value(written.left, right.type), right
@@ -264,7 +264,7 @@ def _is_zero(value: Expression) -> bool:
 
 
 def _full(value: Expression) -> Expression:
-    """Return an operand; an rstring with a bound is one without in operations."""
+    """Return an operand; a bounded rstring is converted to an rstring, as in every operation."""
     if isinstance(value.type, BoundedString):
         return converted(value, RSTRING) or value
     return value

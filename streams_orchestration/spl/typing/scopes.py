@@ -1,7 +1,7 @@
-"""Scopes: what a name means where it stands.
+"""Scopes: the meanings of names at one place in a program.
 
-A scope has the names of one place (a block, a clause, a composite), and the scope around it. What is outside of a
-file comes from `Definitions`, which reads files on demand.
+A scope has the names of one place (a block, a clause, a composite), and the scope around it. Definitions outside of a
+file come from `Definitions`, which reads files on demand.
 
 >>> from streams_orchestration.spl.types.types import INT32, TupleAttribute, Tuple
 >>> port = Port("In", Tuple((TupleAttribute("n", INT32),)), ("In", "Src"))
@@ -35,10 +35,10 @@ class Port:
     """An input or output port of an invocation.
 
     Attributes:
-        label: its name in canonical text: its alias, or its first stream.
-        type: the type of its tuples; without attributes if it is unknown because of a mistake.
-        names: all names that the program may call it by.
-        mutable: True if the program may change its tuple.
+        label: the port's name in canonical text: its alias, or its first stream.
+        type: the type of the port's tuples; a tuple without attributes if it is unknown because of a mistake.
+        names: all names by which the program may refer to the port.
+        mutable: True if the program may change the port's tuples.
     """
 
     label: str
@@ -54,7 +54,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class PortAttributeName:
-    """An attribute of an input port."""
+    """The meaning of a name: an attribute of an input port."""
 
     port: Port
     name: str
@@ -63,14 +63,17 @@ class PortAttributeName:
 
 @dataclass(frozen=True, slots=True)
 class PortName:
-    """The tuple of an input port. In place of a type, it denotes the type of the tuple."""
+    """The meaning of a name: the tuple of an input port. In the place of a type, it denotes the tuple's type."""
 
     port: Port
 
 
 @dataclass(frozen=True, slots=True)
 class OutputName:
-    """An output port, for `submit`. In place of a type, it denotes the type of its tuples."""
+    """The meaning of a name: an output port, for `submit`.
+
+    In the place of a type, it denotes the type of its tuples.
+    """
 
     port: Port
     number: int
@@ -78,14 +81,14 @@ class OutputName:
 
 @dataclass(frozen=True, slots=True)
 class StreamName:
-    """A stream that is no port here. In place of a type, it denotes the type of its tuples."""
+    """The meaning of a name: a stream that is not a port here. In the place of a type, it denotes its tuple type."""
 
     type: Tuple
 
 
 @dataclass(frozen=True, slots=True)
 class VariableName:
-    """A variable; `kind` is `state`, `local`, `parameter` or `loop`."""
+    """The meaning of a name: a variable; `kind` is `state`, `local`, `parameter` or `loop`."""
 
     type: Type
     kind: str
@@ -94,21 +97,24 @@ class VariableName:
 
 @dataclass(frozen=True, slots=True)
 class TypeName:
-    """A type."""
+    """The meaning of a name: a type."""
 
     type: Type
 
 
 @dataclass(frozen=True, slots=True)
 class EnumWord:
-    """A word of one or more enumerations; the context chooses among several."""
+    """The meaning of a name: a word of one or more enumerations. The context decides between several."""
 
     types: tuple[Enumeration, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionName:
-    """Functions of one name; `kind` is `function`, `logic`, or `output` for functions of an output clause."""
+    """The meaning of a name: functions.
+
+    `kind` is `function`, `logic`, or `output` for functions of an output clause.
+    """
 
     overloads: tuple[Signature, ...]
     kind: str = "function"
@@ -116,13 +122,13 @@ class FunctionName:
 
 @dataclass(frozen=True)
 class Actual:
-    """An actual: the value that an invocation gives to a formal, which is a parameter of a composite.
+    """The meaning of a formal parameter: the actual parameter that an invocation of the composite passes for it.
 
-    It is kept as syntax trees, with the scope of the invocation, in which their names have a meaning.
+    It is kept as syntax trees, with the scope of the invocation, in which their names are resolved.
 
     Attributes:
         mode: `attribute`, `expression`, `function`, `operator` or `type`.
-        values: the actual, as in `language.definitions.Argument`.
+        values: the actual parameter, in the form of `language.definitions.Argument`.
         type: the type of an `expression<T>`, or None.
     """
 
@@ -135,16 +141,16 @@ class Actual:
 
 @dataclass(frozen=True, slots=True)
 class OtherName:
-    """A name that denotes no value, such as that of an operator; `what` is then `an operator`."""
+    """The meaning of a name that denotes no value, such as an operator; `what` describes it, as in `an operator`."""
 
     what: str
     members: tuple[tuple[str, Meaning], ...] = ()
-    """The types of a composite, and the words of its enumerations."""
+    """For a composite, its types and the words of its enumerations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unclear:
-    """A name with several meanings, which the message lists; `code` is the code of Streams."""
+    """The meaning of an ambiguous name; the message lists the possible meanings, and `code` is the code of Streams."""
 
     code: str
     message: str
@@ -169,23 +175,23 @@ Meaning = (
 
 
 class Definitions(Protocol):
-    """The definitions outside of a scope: those of its file, of its namespace, and of its `use` directives."""
+    """The definitions outside of the scopes of a program: from its file, its namespace, and `use` directives."""
 
     def find(self, name: tree.Name) -> Meaning | None:
-        """Return the meaning of a name, qualified or not."""
+        """Return the meaning of a name, with or without a namespace; None if it has none."""
         ...
 
     def known(self, call: Call) -> Expression | None:
-        """Return the value of a call that is known at compile time, as of `getCompileTimeValue`; else None."""
+        """Return the value of a call that is known at compile time, such as `getCompileTimeValue`; else None."""
         ...
 
     def assumed_function(self, name: tree.Name) -> Signature | None:
-        """Return a function that a missing toolkit may define, without types; None if none is missing."""
+        """Return a function without types that a missing toolkit may define; None if no toolkit is missing."""
         ...
 
 
 class BuiltinDefinitions:
-    """The definitions of the language: functions, and the types of `spl::Sys`, `Log` and `Trace`."""
+    """The definitions of SPL itself: functions, and the types of `spl::Sys`, `Log` and `Trace`."""
 
     def find(self, name: tree.Name) -> Meaning | None:
         """Return the meaning of a name."""
@@ -202,7 +208,7 @@ class BuiltinDefinitions:
         return None
 
     def assumed_function(self, name: tree.Name) -> Signature | None:
-        """Return None: the functions of the language are all there."""
+        """Return None, since every function of SPL itself is known."""
         del name
         return None
 
@@ -212,11 +218,11 @@ BUILTINS = BuiltinDefinitions()
 
 @dataclass(eq=False)
 class Scope:
-    """Names of one place and, through `parent`, of those around it.
+    """The names of one place in a program and, through `parent`, the names of the places around it.
 
     Attributes:
-        is_open: True if names are missing because of a mistake that is reported elsewhere, as the attributes of a
-            stream of unknown type are. A name without a meaning is no mistake then.
+        is_open: True if names are missing because of a mistake that is reported elsewhere, such as a stream of unknown
+            type. An unknown name is then not reported.
     """
 
     parent: Scope | None = None
@@ -225,7 +231,7 @@ class Scope:
     is_open: bool = False
 
     def child(self, names: dict[str, Meaning] | None = None) -> Scope:
-        """Return a scope within this one."""
+        """Return a new scope with these names inside of this scope."""
         return Scope(self, {} if names is None else names, self.definitions, self.is_open)
 
     def find(self, name: str, namespace: str = "") -> Meaning | None:
@@ -240,7 +246,7 @@ class Scope:
         return self.definitions.find(tree.Name(0, 0, namespace, name))
 
     def declare_type(self, name: str, type_: Type) -> None:
-        """Give a name to a type; the words of an enumeration become known, too."""
+        """Add a name for a type; the words of an enumeration are added, too."""
         self.names[name] = TypeName(type_)
         if isinstance(type_, Enumeration):
             for word in type_.words:
@@ -252,7 +258,7 @@ class Scope:
 
 
 def port_scope(parent: Scope, ports: Sequence[Port]) -> Scope:
-    """Return the scope of a `param`, `output` or `window` clause: input ports and their attributes."""
+    """Return the scope of a `param`, `output` or `window` clause, with the input ports and their attributes."""
     names: dict[str, Meaning] = {}
     attributes: dict[str, Meaning] = {}
     owners: dict[str, list[str]] = {}
@@ -277,7 +283,7 @@ def port_scope(parent: Scope, ports: Sequence[Port]) -> Scope:
 
 
 def output_scope(parent: Scope, ports: Sequence[Port]) -> Scope:
-    """Return a scope with the output ports of an invocation, which `submit` and types may name."""
+    """Return a scope with the output ports of an invocation, to which `submit` and types may refer."""
     names: dict[str, Meaning] = {}
     for number, port in enumerate(ports):
         for name in dict.fromkeys((port.label, *port.names)):
@@ -286,7 +292,7 @@ def output_scope(parent: Scope, ports: Sequence[Port]) -> Scope:
 
 
 def function_scope(parent: Scope, signature: Signature, names: Sequence[str]) -> Scope:
-    """Return the scope of a function's body: its parameters, constant unless they are mutable."""
+    """Return the scope of a function's body, with its parameters, which are constant unless they are mutable."""
     return parent.child(
         {
             name: VariableName(each.type, "parameter", each.mutable)
@@ -296,7 +302,7 @@ def function_scope(parent: Scope, signature: Signature, names: Sequence[str]) ->
 
 
 def logic_scope(parent: Scope, outputs: Sequence[Port], *names: str) -> Scope:
-    """Return a scope with output ports and some of `submit` and `currentPunct`."""
+    """Return the scope of an operator's logic, with the output ports, and `submit` or `currentPunct` where allowed."""
     scope = output_scope(parent, outputs)
     for name in names:
         scope.names[name] = FunctionName(logic_function(name), "logic")
@@ -304,7 +310,7 @@ def logic_scope(parent: Scope, outputs: Sequence[Port], *names: str) -> Scope:
 
 
 def composite_name(types: dict[str, Type]) -> OtherName:
-    """Return the meaning of a composite's name, with the types of the composite that others may use."""
+    """Return the meaning of a composite's name, with the types of the composite that are visible outside."""
     inner = Scope()
     for name, type_ in types.items():
         inner.declare_type(name, type_)
@@ -312,5 +318,5 @@ def composite_name(types: dict[str, Type]) -> OtherName:
 
 
 def member_of(meaning: Meaning | None, name: str) -> Meaning | None:
-    """Return a type of a composite, or a word of its enumerations; None if there is none."""
+    """Return the meaning of a type in a composite, or of a word of its enumerations; None if there is none."""
     return dict(meaning.members).get(name) if isinstance(meaning, OtherName) else None

@@ -61,7 +61,7 @@ from streams_orchestration.spl.typing.typed import (
 def signature_of(
     written: definitions.Function, namespace: str, scope: Scope, source: Source, mistakes: list[Mistake]
 ) -> Signature:
-    """Return the signature of a written function."""
+    """Return the signature of a function's definition."""
     typing = ExpressionTyping(source, scope, mistakes)
     parameters = tuple(Parameter(typing.type(each.type), each.mutable) for each in written.parameters)
     result = VOID if written.result is None else typing.type(written.result)
@@ -75,14 +75,14 @@ def check_function(
     mistakes: list[Mistake],
     signature: Signature | None = None,
 ) -> Function:
-    """Return a function with the types of its body.
+    """Return a function with a typed body.
 
     Args:
         written: the function.
-        scope: the scope of its file.
-        source: the text of its file.
+        scope: the scope of the function's file.
+        source: the text of the function's file.
         mistakes: the list that gets the mistakes.
-        signature: the function's own signature, if it is known already.
+        signature: the function's signature; None to derive it from the definition.
     """
     if signature is None:
         signature = signature_of(written, "", scope, source, mistakes)
@@ -110,7 +110,7 @@ def check_logic(
     *,
     submits: bool = True,
 ) -> tuple[Logic, Scope]:
-    """Return the typed logic of an invocation, and the scope that has its state variables, for other clauses.
+    """Return the typed logic of an invocation, and a scope with its state variables for the other clauses.
 
     Args:
         written: the clauses of the logic.
@@ -169,7 +169,7 @@ def _around(written: Sequence[tree.Node]) -> tree.Node:
 
 
 class StatementTyping(ExpressionTyping):
-    """The typing of statements. `returns` is the type of the values that `return` gives; None if it gives none."""
+    """The typing of statements; `returns` is the result type of the function around them, None if it is void."""
 
     loops = 0
     returns: Type | None = None
@@ -180,7 +180,7 @@ class StatementTyping(ExpressionTyping):
         return many[0] if len(many) == 1 else Block(self.span(written), tuple(many))
 
     def statements(self, written: tree.Statement) -> list[Statement]:
-        """Return a statement as typed statements: one for each variable of a declaration, none for a type."""
+        """Return a statement as typed statements: one for each declared variable, none for a type definition."""
         span = self.span(written)
         match written:
             case tree.LocalDeclaration():
@@ -212,7 +212,7 @@ class StatementTyping(ExpressionTyping):
                 return [self._return(written)]
 
     def block(self, written: tree.Block) -> Block:
-        """Return the typed tree of a block; its variables are visible within it only."""
+        """Return the typed tree of a block; its variables are visible only inside."""
         outer = self.scope
         self.scope = outer.child()
         statements = [statement for each in written.statements for statement in self.statements(each)]
@@ -220,9 +220,9 @@ class StatementTyping(ExpressionTyping):
         return Block(self.span(written), tuple(statements))
 
     def declaration(self, written: tree.LocalDeclaration, kind: str) -> list[Declare]:
-        """Type the variables of a declaration, enter each one into the scope, and return them.
+        """Type the variables of a declaration, add each to the scope, and return them.
 
-        A later variable of the same declaration may use an earlier one.
+        A later variable of the declaration may use an earlier one.
         """
         type_ = self.type(written.type)
         declared: list[Declare] = []
@@ -246,7 +246,10 @@ class StatementTyping(ExpressionTyping):
         return self.whole(written.expression, VOID)
 
     def _alone(self, written: tree.Statement) -> Statement:
-        """Return the typed form of a statement within another one; its declarations are visible only there."""
+        """Return the typed form of a statement that is the body of another one.
+
+        Its declarations are visible only inside.
+        """
         outer = self.scope
         self.scope = outer.child()
         statement = self.statement(written)
@@ -306,7 +309,7 @@ class StatementTyping(ExpressionTyping):
 
 
 def _looped(type_: Type) -> Type | None:
-    """Return the type of the elements in a loop over a value, or None if the value is no collection."""
+    """Return the type of the elements in a loop over a value of this type, or None if no loop is possible."""
     match type_:
         case Collection(elements=(element, *_)):
             return element
@@ -319,7 +322,7 @@ def _looped(type_: Type) -> Type | None:
 
 
 def _returns(written: tree.Statement) -> bool:
-    """Return True if a statement ends with `return` on every path."""
+    """Return True if every path through a statement ends with `return`."""
     match written:
         case tree.Return():
             return True

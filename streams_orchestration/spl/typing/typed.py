@@ -1,6 +1,6 @@
-"""Typed trees of expressions and statements: every name has its meaning, every expression its type.
+"""Typed trees of expressions and statements: names are resolved, and every expression has a type.
 
-Equality ignores places. There are no implicit conversions: each is a `Convert` node.
+Equality ignores places. Implicit conversions are explicit `Convert` nodes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from streams_orchestration.spl.types.types import Type
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A text with its tokens: `file` is its name in errors, `line` and `column` the place of its first character."""
+    """A text with its tokens: `file` is its name in messages, `line` and `column` are the place of its beginning."""
 
     file: str
     tokens: Tokens
@@ -24,11 +24,11 @@ class Source:
 
     @classmethod
     def of(cls, text: str, file: str = "", line: int = 1, column: int = 1) -> Source:
-        """Return the source of a text that is not a whole file, such as canonical text."""
+        """Return the source for a text that is not a whole file, such as canonical text."""
         return cls(file, tokenize(text), line, column)
 
     def place(self, index: int) -> tuple[int, int]:
-        """Return line and column of a token, from 1."""
+        """Return the line and the column of a token, both counted from 1."""
         line, column = self.tokens.place(index)
         return line + self.line - 1, column + self.column - 1 if line == 1 else column
 
@@ -65,7 +65,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """An error or a warning in a program; `within` names the invocation of the composite whose body has it."""
+    """An error or a warning in a program; for a mistake in a composite's body, `within` names the invocation."""
 
     code: str
     message: str
@@ -92,7 +92,7 @@ class Typed(Node):
 
 @dataclass(frozen=True, slots=True)
 class Constant(Typed):
-    """A value that is known: of a number, boolean, string (bytes are text), enum (its word), or None for null."""
+    """A known value: of a number, a boolean, a string or blob, or an enumeration (a word); None for null."""
 
     value: bool | int | float | Decimal | str | None
 
@@ -116,7 +116,7 @@ class PortAttribute(Typed):
 
 @dataclass(frozen=True, slots=True)
 class PortTuple(Typed):
-    """The tuple of an input port, or, as an argument of `submit`, an output port."""
+    """The tuple of an input port; as an argument of `submit`, an output port."""
 
     port: str
 
@@ -131,28 +131,28 @@ class Variable(Typed):
 
 @dataclass(frozen=True, slots=True)
 class ListOf(Typed):
-    """A list of its elements."""
+    """A list literal with its elements."""
 
     elements: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SetOf(Typed):
-    """A set of its elements."""
+    """A set literal with its elements."""
 
     elements: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MapOf(Typed):
-    """A map of its entries."""
+    """A map literal with its entries."""
 
     entries: tuple[tuple[Expression, Expression], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TupleOf(Typed):
-    """A tuple of its attributes, in the order of its type."""
+    """A tuple literal with its values, in the order of the type's attributes."""
 
     attributes: tuple[tuple[str, Expression], ...]
 
@@ -162,7 +162,7 @@ class TupleOf(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Member(Typed):
-    """An attribute of a tuple that is no port's."""
+    """The access to an attribute of a tuple; attributes of input ports have their own node, `PortAttribute`."""
 
     operand: Expression
     name: str
@@ -170,7 +170,7 @@ class Member(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Index(Typed):
-    """An element of a list, string or blob, or the value of a map's key."""
+    """The access to an element of a list, string or blob, or to the value for a key of a map."""
 
     operand: Expression
     index: Expression
@@ -178,7 +178,7 @@ class Index(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Slice(Typed):
-    """A part of a list, string or blob; a bound that is not written is None."""
+    """The access to a part of a list, string or blob; an omitted bound is None."""
 
     operand: Expression
     lower: Expression | None
@@ -187,7 +187,7 @@ class Slice(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Prefix(Typed):
-    """One of `! - ~ ++ --` in front of its operand; the last two assign."""
+    """An operation with `!`, `-`, `~`, `++` or `--` in front of its operand; the last two assign."""
 
     operator: str
     operand: Expression
@@ -195,7 +195,7 @@ class Prefix(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Postfix(Typed):
-    """A postfix operator: `++` and `--` assign, `!` gives an optional's value, `??` tells if it has one."""
+    """An operation after its operand: `++` and `--` assign, `!` unwraps an optional, `??` checks if it has a value."""
 
     operator: str
     operand: Expression
@@ -203,21 +203,21 @@ class Postfix(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Cast(Typed):
-    """A cast that is written."""
+    """A cast in the program."""
 
     operand: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Convert(Typed):
-    """A conversion that the program does not write: of a value to an optional, or of the elements of a literal."""
+    """An implicit conversion: of a value to an optional, or of an element of a literal."""
 
     operand: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Binary(Typed):
-    """Two operands; where one is a scalar and the other a list, the operator maps over the list."""
+    """An operation with two operands; if one is a scalar and the other a list, it applies to each element."""
 
     operator: str
     left: Expression
@@ -226,7 +226,7 @@ class Binary(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Assign(Typed):
-    """An assignment; the operator is `=` or one like `+=`."""
+    """An assignment; the operator is `=`, or a combined one such as `+=`."""
 
     operator: str
     target: Expression
@@ -235,7 +235,7 @@ class Assign(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Typed):
-    """The value of `condition ? positive : negative`."""
+    """A conditional expression, `condition ? positive : negative`."""
 
     condition: Expression
     positive: Expression
@@ -244,7 +244,7 @@ class Choice(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Call(Typed):
-    """A call of a function; `signature` is as declared, without the types of this call."""
+    """A call of a function; `signature` is the declared one, not specialised to this call."""
 
     signature: Signature
     arguments: tuple[Expression, ...]
@@ -252,7 +252,7 @@ class Call(Typed):
 
 @dataclass(frozen=True, slots=True)
 class Submit(Typed):
-    """A tuple or a marker that is submitted; `port` is an output port's number, or an expression of type uint32.
+    """A submission of a tuple or a marker; `port` is the number of the output port, or an expression of type uint32.
 
     Attributes:
         label: the name of the output port, or an empty text.
@@ -303,7 +303,7 @@ Expression = (
 
 @dataclass(frozen=True, slots=True)
 class Declare(Node):
-    """A variable; without an initialiser it has the default of its type."""
+    """A declaration of a variable; without an initial value, the variable has the default of its type."""
 
     name: str
     type: Type
@@ -313,21 +313,21 @@ class Declare(Node):
 
 @dataclass(frozen=True, slots=True)
 class Block(Node):
-    """Statements with variables of their own."""
+    """A sequence of statements with variables of their own."""
 
     statements: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluate(Node):
-    """An expression that is evaluated for its effects."""
+    """A statement that evaluates an expression for its effects."""
 
     expression: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class If(Node):
-    """A statement under a condition, and the one that runs otherwise."""
+    """A conditional statement, with the statement for the other case if there is one."""
 
     condition: Expression
     positive: Statement
@@ -336,7 +336,7 @@ class If(Node):
 
 @dataclass(frozen=True, slots=True)
 class While(Node):
-    """A loop under a condition."""
+    """A `while` loop."""
 
     condition: Expression
     body: Statement
@@ -344,7 +344,7 @@ class While(Node):
 
 @dataclass(frozen=True, slots=True)
 class For(Node):
-    """A loop over the elements of a list or set, the keys of a map, the characters of a string."""
+    """A `for` loop over the elements of a list or set, the keys of a map, or the characters of a string."""
 
     name: str
     type: Type
@@ -354,17 +354,17 @@ class For(Node):
 
 @dataclass(frozen=True, slots=True)
 class Break(Node):
-    """The end of a loop."""
+    """The statement `break`, which ends a loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Continue(Node):
-    """The end of one round of a loop."""
+    """The statement `continue`, which ends one iteration of a loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Return(Node):
-    """The end of a function, with its value."""
+    """The statement `return`, which ends a function, with the result if there is one."""
 
     value: Expression | None
 
@@ -374,7 +374,7 @@ Statement = Declare | Block | Evaluate | If | While | For | Break | Continue | R
 
 @dataclass(frozen=True, slots=True)
 class Function(Node):
-    """A function with its body; `names` are the names of its parameters."""
+    """A function with its typed body; `names` are the names of its parameters."""
 
     signature: Signature
     names: tuple[str, ...]
@@ -383,12 +383,12 @@ class Function(Node):
 
 @dataclass(frozen=True, slots=True)
 class Logic(Node):
-    """The logic of an invocation.
+    """The typed logic of an invocation.
 
     Attributes:
-        state: the variables that live as long as the operator.
+        state: the declarations of the state variables, which live as long as the operator.
         on_tuple: the statements for the tuples of input ports, by port number.
-        on_mark: the statements for their punctuation marks.
+        on_mark: the statements for the punctuation marks of input ports, by port number.
         process: the statement of `onProcess`.
     """
 

@@ -1,4 +1,4 @@
-"""The built-in functions of SPL over Python values, a module for each namespace.
+"""The built-in functions of SPL over Python values, with a module for each namespace.
 
 >>> from streams_orchestration.spl.types.types import INT32, RSTRING
 >>> substring = builtin("substring", (RSTRING, INT32, INT32))
@@ -31,10 +31,10 @@ _MODULES = (
 
 
 def builtin(name: str, types: tuple[Type, ...]) -> Builtin | None:
-    """Return the implementation of a built-in function for types of arguments; None if it has none."""
+    """Return the implementation of a built-in function for some argument types; None if there is none."""
     return next((each for when, each in BUILTINS.get(name, ()) if when(types)), None)
 
 
 def names() -> frozenset[str]:
-    """Return the names of all functions that have an implementation."""
+    """Return the names of all functions with an implementation."""
     return frozenset(BUILTINS)

@@ -1,4 +1,4 @@
-"""Types of collections, and changes of bounded ones."""
+"""Conditions on collection types, and changes of bounded collections."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streams_orchestration.spl.types.types import Collection, Type
 
 
 def kinds(*names: str) -> Callable[[tuple[Type, ...]], bool]:
-    """Return the condition that the first argument is a collection of one of these kinds."""
+    """Return a condition that is true if the first argument is a collection of one of these kinds."""
     return lambda types: bool(types) and isinstance(types[0], Collection) and types[0].kind in names
 
 
@@ -20,12 +20,12 @@ LIST, SET, MAP = kinds("list"), kinds("set"), kinds("map")
 
 
 def element_of(type_: Type) -> Type:
-    """Return the type of the elements, or of the keys of a map."""
+    """Return the type of a collection's elements; for a map, the type of its keys."""
     return cast("Collection", type_).elements[0]
 
 
 def bounded(type_: Type, change: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a change of a collection that fails if the collection exceeds its bound."""
+    """Return a changing function that raises RunError if the changed collection exceeds the bound of its type."""
     bound = cast("Collection", type_).bound
     if bound is None:
         return change
@@ -40,6 +40,6 @@ def bounded(type_: Type, change: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def scalars(values: Iterable[Any], type_: Type) -> list[Any]:
-    """Return the elements of a list, or of a set or a map, from its keys."""
+    """Return the elements of a list or set, or the keys of a map, as values."""
     thaw = thawing(type_)
     return list(values) if thaw is same else [thaw(value) for value in values]

@@ -1,4 +1,4 @@
-r"""Regular expressions of POSIX and Perl as those of Python.
+r"""Conversion of POSIX and Perl regular expressions to those of Python.
 
 Alternatives are tried from left to right, as Perl does. POSIX takes the longest match; both agree unless an alternative
 is a prefix of a later one.
@@ -35,7 +35,7 @@ _CLASS = re.compile(r"\[:(\w+):\]")
 
 @functools.lru_cache(maxsize=512)
 def posix(pattern: str) -> re.Pattern[str]:
-    """Compile an extended POSIX pattern to a pattern of Python's `re`. A point takes line breaks, too."""
+    """Compile an extended POSIX pattern to a pattern of Python's `re`; a point matches line breaks, too."""
     return _compiled(_rewritten(pattern, is_posix=True), pattern, re.DOTALL)
 
 
@@ -53,24 +53,27 @@ _OF_ICU = re.compile(r"\$(\d+)|\\.", re.DOTALL)
 
 @functools.lru_cache(maxsize=512)
 def replacement(new: str) -> Replacement:
-    r"""Return the replacement of a POSIX pattern: `\\1` to `\\9` are groups."""
+    r"""Return the replacement function for a POSIX pattern, in whose text `\\1` to `\\9` are groups."""
     return _replacement(new, _BY_BACKSLASH)
 
 
 @functools.lru_cache(maxsize=512)
 def perl_replacement(new: str) -> Replacement:
-    r"""Return the replacement of a Perl pattern: `$1`, `${1}`, `\\1` and `$&` are groups, `$$` is a dollar sign."""
+    r"""Return the replacement function for a Perl pattern.
+
+    In the text, `$1`, `${1}`, `\\1` and `$&` are groups, and `$$` is a dollar sign.
+    """
     return _replacement(new, _OF_PERL)
 
 
 @functools.lru_cache(maxsize=512)
 def icu_replacement(new: str) -> Replacement:
-    r"""Return the replacement of a pattern of ustrings: `$1` is a group, and `\\$` a dollar sign."""
+    r"""Return the replacement function for a pattern of ustrings; `$1` is a group, and `\\$` a dollar sign."""
     return _replacement(new, _OF_ICU)
 
 
 def _replacement(new: str, special: re.Pattern[str]) -> Replacement:
-    """Return the function that makes the replacement of a match.
+    """Return the function that builds the replacement text of a match.
 
     Args:
         new: the text of the replacement.
@@ -90,7 +93,7 @@ def _replacement(new: str, special: re.Pattern[str]) -> Replacement:
 
 
 def _group(match: re.Match[str], number: int) -> str:
-    """Return the text of a group of a match; it is empty if the group does not exist or matched nothing."""
+    """Return the text that a group of a match captured; empty if the group does not exist or did not match."""
     return (match[number] or "") if number <= match.re.groups else ""
 
 
@@ -105,12 +108,12 @@ def _compiled(pattern: str, written: str, flags: int = 0) -> re.Pattern[str]:
 _GNU_ESCAPES = {"<": r"\b(?=\w)", ">": r"\b(?<=\w)", "`": r"\A", "'": r"\Z"} | {
     each: f"\\{each}" for each in "wWsSbB123456789"
 }
-"""Escapes that extended POSIX patterns have in the C library of GNU; any other character means itself."""
+"""Escapes that the GNU C library adds to extended POSIX patterns; any other escaped character means itself."""
 _REPETITIONS = re.compile(r"[*+?]+")
 
 
 def _rewritten(pattern: str, *, is_posix: bool) -> str:
-    """Rewrite a pattern for Python's `re`: character classes, and the syntax to which POSIX gives another meaning."""
+    """Convert a POSIX pattern to Python's syntax: character classes, and syntax with a different meaning in POSIX."""
     out, at = list[str](), 0
     while at < len(pattern):
         repeated = _REPETITIONS.match(pattern, at) if is_posix else None
@@ -131,7 +134,7 @@ def _rewritten(pattern: str, *, is_posix: bool) -> str:
 
 
 def _repetition(signs: str) -> str:
-    """Return one sign of repetition with the meaning of several in a row, since POSIX has no lazy repetitions."""
+    """Return one repetition sign with the meaning of several in a row, since Python would read them as lazy."""
     return signs[0] if len(set(signs)) == 1 else "*"
 
 

@@ -1,4 +1,4 @@
-"""The register of built-in functions by name."""
+"""The registry of built-in functions, by name."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from typing import Any
 from streams_orchestration.spl.types.types import BLOB, Collection, Type, is_string
 
 Maker = Callable[[tuple[Type, ...], Type], Callable[..., Any]]
-"""A function from the types of the arguments and of the result to the function over values."""
+"""A function that returns the implementation of a built-in function for given argument types and result type."""
 
 
 @dataclass(frozen=True)
 class Builtin:
-    """A built-in function, or all overloads of a name in one namespace.
+    """The implementation of a built-in function, or of all overloads of a name in one namespace.
 
     Attributes:
-        make: the function over values for types of arguments.
-        run: True if the first argument is the `Run`.
-        assigns: positions of arguments that get new values; the function returns its result and then these values.
+        make: returns the function over values for given argument and result types.
+        run: True if the function takes the operator's `Run` as an additional first argument.
+        assigns: the positions of arguments to which the SPL function assigns; the Python function returns its result
+            and then the new values of these arguments.
     """
 
     name: str
@@ -30,7 +31,7 @@ class Builtin:
 
 
 BUILTINS: dict[str, list[tuple[Callable[[tuple[Type, ...]], bool], Builtin]]] = {}
-"""Maps a name to its implementations, each with the condition on the types of the arguments."""
+"""Name -> its implementations, each with a condition on the types of the arguments."""
 
 
 def _any(_: tuple[Type, ...]) -> bool:

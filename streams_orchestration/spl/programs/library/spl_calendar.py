@@ -1,4 +1,4 @@
-"""`spl.time` and `spl.eventtime`: timestamps to and from `Sys.tm`, texts and ticks.
+"""`spl.time` and `spl.eventtime`: conversion of timestamps to and from `Sys.tm`, texts and ticks.
 
 `Sys.tm` is the `struct tm` of C: sec min hour mday mon year wday yday isdst gmtoff zone.
 
@@ -24,12 +24,12 @@ from streams_orchestration.spl.types.types import Enumeration, Tuple, Type
 
 _SECOND = 10**9
 _TICKS = {"Milliseconds": 10**6, "Microseconds": 10**3, "Nanoseconds": 1}
-"""The nanoseconds of a tick of each resolution."""
+"""Resolution of event time -> the nanoseconds of one tick."""
 _UTC = ("UTC", "GMT")
 
 
 def tm_of(moment: dt.datetime) -> dict[str, Any]:
-    """Return a moment as `Sys.tm`."""
+    """Convert a local date and time to a `Sys.tm`."""
     parts = moment.timetuple()
     offset = moment.utcoffset() or dt.timedelta()
     return {
@@ -57,24 +57,24 @@ def _zone(name: str) -> ZoneInfo:
 
 @plain("time", when=lambda types: len(types) == 2, run=True, assigns=(1,))
 def local_time(run: Any, timestamp: int, _: Any) -> tuple[None, dict[str, Any]]:
-    """Assign the local time of a timestamp to the second argument."""
+    """Assign the timestamp as a `Sys.tm` in the operator's time zone to the second argument."""
     return None, tm_of(moment_of(timestamp, run.zone))
 
 
 @plain("time", when=lambda types: len(types) == 3, assigns=(2,))
 def time_in_zone(timestamp: int, zone: str, _: Any) -> tuple[None, dict[str, Any]]:
-    """Assign the time of a timestamp in a zone to the last argument."""
+    """Assign the timestamp as a `Sys.tm` in the given zone to the last argument."""
     return None, tm_of(moment_of(timestamp, _zone(zone).key))
 
 
 @plain("gmtime", assigns=(1,))
 def gmtime(timestamp: int, _: Any) -> tuple[None, dict[str, Any]]:
-    """Assign the time of a timestamp in UTC to the second argument."""
+    """Assign the timestamp as a `Sys.tm` in UTC to the second argument."""
     return None, tm_of(moment_of(timestamp, "UTC"))
 
 
 def _seconds_of(tm: dict[str, Any], zone: ZoneInfo) -> int:
-    """Return the seconds since 1970 of the date and time of a `Sys.tm`; values beyond their ranges carry over."""
+    """Return the seconds since 1970 of a `Sys.tm` in a zone; values beyond their ranges carry over."""
     years, month = divmod(tm["mon"], 12)
     try:
         start = dt.datetime(tm["year"] + 1900 + years, month + 1, 1)
@@ -87,9 +87,9 @@ def _seconds_of(tm: dict[str, Any], zone: ZoneInfo) -> int:
 
 @plain("toTimestamp", when=lambda types: isinstance(types[0], Tuple), run=True)
 def timestamp_of_tm(run: Any, tm: dict[str, Any], default_zone: bool = False) -> int:  # noqa: FBT001, FBT002
-    """Return the timestamp of a `Sys.tm` in its zone.
+    """Return the timestamp of a `Sys.tm` in the zone that it names.
 
-    Without a zone it is in UTC, less its `gmtoff`, or, if `default_zone` is true, in the zone of the run.
+    If it names no zone, its `gmtoff` applies, or, if `default_zone` is true, the operator's time zone.
     """
     zone = tm["zone"]
     if zone in _UTC or not (zone or default_zone):
@@ -98,7 +98,7 @@ def timestamp_of_tm(run: Any, tm: dict[str, Any], default_zone: bool = False) ->
 
 
 def _named_zone(name: str, local: str) -> ZoneInfo:
-    """Return a zone by its name; for an unknown or empty name, such as an abbreviation, return the local zone."""
+    """Return the zone with a name; for an empty or unknown name, such as an abbreviation, return the local zone."""
     try:
         return ZoneInfo(name or local)
     except (ZoneInfoNotFoundError, ValueError):
@@ -107,7 +107,7 @@ def _named_zone(name: str, local: str) -> ZoneInfo:
 
 @plain("strftime")
 def format_tm(tm: dict[str, Any], form: str) -> str:
-    """Return a time in a form of C's `strftime`."""
+    """Format a `Sys.tm` by a format of C's `strftime`."""
     weekday = (tm["wday"] - 1) % 7
     parts = (
         *(tm["year"] + 1900, tm["mon"] + 1, tm["mday"], tm["hour"], tm["min"], tm["sec"]),
@@ -122,9 +122,10 @@ def format_tm(tm: dict[str, Any], form: str) -> str:
 
 @plain("strptime", assigns=(2, 3))
 def strptime(text: str, form: str, tm: dict[str, Any], _: int) -> tuple[None, dict[str, Any], int]:
-    """Assign the time that a text begins with to `tm`, and the number of characters read to the last argument.
+    """Parse the beginning of a text as a time, and assign it to `tm`.
 
-    If the text begins with no time, `tm` keeps its value, and the number is 0.
+    The number of characters read is assigned to the last argument. If the text does not begin with a time, `tm` keeps
+    its value, and the number is 0.
     """
     found = parse_tm(text, form)
     return (None, tm, 0) if found is None else (None, *found)
@@ -140,7 +141,7 @@ _PART = re.compile("YYYY|mmm|MM|DD|hh|mm|ss|_")
 
 
 def _pattern(form: str) -> re.Pattern[str]:
-    """Return the pattern of a word of `Sys.TimestampFormat`; any character separates two parts."""
+    """Return the regular expression for a word of `Sys.TimestampFormat`; any character may separate two parts."""
     return re.compile("".join(_FIXED.get(part, ".") for part in _PART.findall(form)), re.DOTALL)
 
 
@@ -178,7 +179,7 @@ _TIME_STRING = re.compile(
 
 @plain("timeStringToTimestamp", "timeStringtoTimestamp", run=True)
 def time_string(run: Any, date: str, hours: str, *rest: Any) -> int:
-    """Return the timestamp of a date such as `04-OCT-2005` and a time such as `14:18:19.324`."""
+    """Parse a date such as `04-OCT-2005` and a time such as `14:18:19.324` as a timestamp."""
     found = _TIME_STRING.fullmatch(f"{date} {hours}")
     if found is None or found["month"].lower() not in _MONTHS:
         message = (
@@ -195,7 +196,7 @@ def time_string(run: Any, date: str, hours: str, *rest: Any) -> int:
 
 @plain("toTimestamp", when=lambda types: len(types) == 2 and isinstance(types[1], Enumeration))
 def timestamp_of_ticks(ticks: int, resolution: str) -> int:
-    """Return the timestamp that is a number of ticks after the beginning of 1970."""
+    """Return the timestamp that is a number of ticks after 1970-01-01."""
     return checked(ticks * _TICKS[resolution])
 
 

@@ -28,7 +28,7 @@ plain("size", when=collections_first)(len)
 
 
 def insert_list(values: list[Any], new: Any, at: int) -> None:
-    """Insert an element in front of an index; one outside of the list means its nearest end."""
+    """Insert an element before an index; an index outside of the list means its nearest end."""
     values.insert(max(at, 0), new)
 
 
@@ -112,7 +112,10 @@ plain("concat", when=LIST)(lambda one, other: [*one, *other])
 
 
 def _remove_at(values: list[Any], at: int, to: int | None = None) -> None:
-    """Remove the element at an index, or the elements between two indexes; a negative last index removes nothing."""
+    """Remove the element at an index, or the elements from one index to another.
+
+    A negative last index removes nothing.
+    """
     last = at if to is None else to
     if last < at or last < 0:
         return
@@ -123,7 +126,7 @@ def _remove_at(values: list[Any], at: int, to: int | None = None) -> None:
 
 
 def _without(values: list[Any], at: int, to: int | None = None) -> list[Any]:
-    """Return a list without the element at an index, or without the elements from one index to another one."""
+    """Return a list without the element at an index, or without the elements from one index to another."""
     last = at if to is None else to
     return list(values) if last < at or last < 0 else [*values[: max(at, 0)], *values[last + 1 :]]
 
@@ -143,12 +146,12 @@ def _remove(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
 
 @plain("clearM", when=collections_first)
 def clear(values: Any) -> None:
-    """Remove all elements."""
+    """Remove all elements of a collection."""
     values.clear()
 
 
 def sorted_by(type_: Type) -> Callable[[Iterable[Any]], list[Any]]:
-    """Return the function that sorts values of a type."""
+    """Return the function that sorts a list of values of a type."""
     key = ordering(type_)
     return sorted if key is None else lambda values: sorted(values, key=key)
 
@@ -179,7 +182,7 @@ plain("range", when=LIST)(lambda values: list(range(len(values))))
 
 @plain("range", when=lambda types: not LIST(types))
 def range_of(*bounds: int) -> list[int]:
-    """Return the numbers from 0, or from the first bound, up to but without the other one."""
+    """Return the integers from the first bound (by default 0) up to, but not including, the last one, with a step."""
     if len(bounds) == 3 and bounds[2] == 0:
         message = "range: a step of 0"
         raise RunError(message)
@@ -188,14 +191,14 @@ def range_of(*bounds: int) -> list[int]:
 
 @plain("slice", when=LIST)
 def slice_of(values: list[Any], start: int, count: int, skip: int = 0, tape: int = 0) -> list[Any]:
-    """Return `count` groups of elements from `start` on.
+    """Return `count` groups of consecutive elements, the first of which begins at `start`.
 
     Args:
         values: the list.
-        start: the index of the first group. If it is negative, the groups in front of the list are left out.
+        start: the index of the first group. If it is negative, groups that begin before the list are left out.
         count: the number of groups; a negative number gives an empty list.
-        skip: how many elements are left out after each group.
-        tape: how many elements a group has after its first one.
+        skip: the number of elements between two groups.
+        tape: the number of elements in a group, besides its first one.
     """
     if skip < 0 or tape < 0:
         message = f"slice: {'skip' if skip < 0 else 'tape'} is negative"
@@ -230,13 +233,13 @@ plain("at", when=LIST)(lambda values, indexes: [values[at] for at in indexes if 
 
 @plain("selectFromList", when=LIST)
 def select_from_list(chosen: list[bool], one: list[Any], other: list[Any]) -> list[Any]:
-    """Return the element of the first list where the choice is true, and of the second list elsewhere."""
+    """Return a list with elements of the first list where `chosen` is true, and of the second list elsewhere."""
     return [first if choice else second for choice, (first, second) in _pairs(chosen, list(_pairs(one, other)))]
 
 
 @plain("appendM", when=blobs_first, assigns=(0,))
 def append_bytes(data: bytes, more: int | list[int]) -> tuple[None, bytes]:
-    """Return None, the result of the function, and the blob with a byte or several bytes appended."""
+    """Append bytes to a blob; return None, the void result, and the new blob, which is assigned to the argument."""
     return None, data + bytes([more] if isinstance(more, int) else more)
 
 

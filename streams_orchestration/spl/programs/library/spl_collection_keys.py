@@ -1,4 +1,4 @@
-"""`spl.collection`: functions of sets and maps, which are stored as dictionaries by the keys of their elements."""
+"""`spl.collection`: functions of sets and maps, which are dictionaries with the keys of their elements."""
 
 from __future__ import annotations
 

@@ -19,19 +19,19 @@ __all__ = ["BUILTINS", "INT32"]
 
 @plain("find", when=LIST)
 def find(values: list[Any], wanted: Any) -> list[int]:
-    """Return all indexes of an element."""
+    """Return all indexes at which a list has an element."""
     return [at for at, value in enumerate(values) if value == wanted]
 
 
 @plain("findOf", when=LIST)
 def find_of(values: list[Any], wanted: list[Any]) -> list[int]:
-    """Return the indexes of elements that another list has."""
+    """Return the indexes of all elements that are also in another list."""
     return [at for at, each in enumerate(values) if each in wanted]
 
 
 @plain("findNotOf", when=LIST)
 def find_not_of(values: list[Any], unwanted: list[Any]) -> list[int]:
-    """Return the indexes of elements that another list does not have."""
+    """Return the indexes of all elements that are not in another list."""
     return [at for at, each in enumerate(values) if each not in unwanted]
 
 
@@ -41,7 +41,7 @@ def _forwards(values: list[Any], start: int = 0) -> range:
 
 
 def _backwards(values: list[Any], start: int) -> range:
-    """Return the indexes from `start`, or the last element, to the first one."""
+    """Return the indexes from `start`, or from the last element if `start` is beyond it, down to 0."""
     return range(min(start, len(values) - 1), -1, -1)
 
 
@@ -50,7 +50,7 @@ def _first(found: Iterator[int]) -> int:
 
 
 def _is_sublist(types: tuple[Type, ...]) -> bool:
-    """Return True if the second argument is a list of elements, and no element that is a list itself."""
+    """Return True if the second argument is a sublist to search for, and not a single element that is a list."""
     element = element_of(types[0])
     return isinstance(types[1], Collection) and types[1] != element and types[1].elements == (element,)
 
@@ -63,7 +63,7 @@ def _find_first(types: tuple[Type, ...], _: Type) -> Callable[..., int]:
 
 
 def find_first_part(values: list[Any], part: list[Any], start: int = 0) -> int:
-    """Return the first index from `start` on at which all elements of a part follow one another, or -1."""
+    """Return the first index from `start` on at which a sublist occurs, or -1."""
     return _first(at for at in _forwards(values, start) if values[at : at + len(part)] == part)
 
 
@@ -75,30 +75,30 @@ def _find_last(types: tuple[Type, ...], _: Type) -> Callable[..., int]:
 
 
 def find_last_part(values: list[Any], part: list[Any], last: int) -> int:
-    """Return the last index at which all elements of a part follow one another up to the index `last`, or -1."""
+    """Return the last index up to `last` at which a sublist occurs, or -1."""
     within = values[: last + 1] if last >= 0 else []
     return _first(at for at in _backwards(within, len(within)) if part and within[at : at + len(part)] == part)
 
 
 @plain("findFirstOf", when=LIST)
 def find_first_of(values: list[Any], wanted: list[Any], start: int = 0) -> int:
-    """Return the first index from `start` on of an element that another list has, or -1."""
+    """Return the first index, from `start` on, of an element that is also in another list, or -1."""
     return _first(at for at in _forwards(values, start) if values[at] in wanted)
 
 
 @plain("findFirstNotOf", when=LIST)
 def find_first_not_of(values: list[Any], unwanted: list[Any], start: int = 0) -> int:
-    """Return the first index from `start` on of an element that another list does not have, or -1."""
+    """Return the first index, from `start` on, of an element that is not in another list, or -1."""
     return _first(at for at in _forwards(values, start) if values[at] not in unwanted)
 
 
 @plain("findLastOf", when=LIST)
 def find_last_of(values: list[Any], wanted: list[Any], start: int) -> int:
-    """Return the last index up to `start` of an element that another list has, or -1."""
+    """Return the last index, up to `start`, of an element that is also in another list, or -1."""
     return _first(at for at in _backwards(values, start) if values[at] in wanted)
 
 
 @plain("findLastNotOf", when=LIST)
 def find_last_not_of(values: list[Any], unwanted: list[Any], start: int) -> int:
-    """Return the last index up to `start` of an element that another list does not have, or -1."""
+    """Return the last index, up to `start`, of an element that is not in another list, or -1."""
     return _first(at for at in _backwards(values, start) if values[at] not in unwanted)

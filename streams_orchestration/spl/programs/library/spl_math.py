@@ -1,4 +1,4 @@
-"""`spl.math`: numbers.
+"""`spl.math`: functions of numbers.
 
 >>> from streams_orchestration.spl.types.types import FLOAT64
 >>> BUILTINS["round"][0][1].make((FLOAT64,), FLOAT64)(-2.5)
@@ -24,7 +24,7 @@ def _of_scalars(types: tuple[Type, ...]) -> bool:
 
 
 def _float_function(name: str, function: Callable[..., float], at_fault: float = math.nan) -> None:
-    """Register a function of floats; for arguments without a value it returns NaN or an infinity, as in C."""
+    """Register a function of floats; outside of its domain it returns NaN or an infinity, as in C."""
 
     def make(types: tuple[Type, ...], _: Type) -> Callable[..., float]:
         wrap = wrapper(types[0])
@@ -151,6 +151,6 @@ plain("random", when=bool, run=True)(lambda run, count: [run.random() for _ in r
 
 @plain("srand", run=True)
 def srand(run: Any, seed: int) -> int:
-    """Seed the generator of random numbers; the result is 0."""
+    """Seed the operator's random number generator; return 0."""
     run.seed(seed)
     return 0

@@ -49,7 +49,10 @@ def _min(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
 
 
 def _chosen(types: tuple[Type, ...], choice: Callable[[Type], Callable[[Any, Any], Any]]) -> Callable[..., Any]:
-    """Return the function that takes an element of a list; an empty list gives the default of its element type."""
+    """Return a function that reduces a list by a choice between two elements, such as the smaller one.
+
+    An empty list gives the default of its element type.
+    """
     element = element_of(types[0])
     choose = choice(element)
     return lambda values: functools.reduce(choose, values) if values else default_of(element)
@@ -61,7 +64,7 @@ def _sum(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
 
 
 def _sum_of(element: Type) -> Callable[[Numbers], Any]:
-    """Return the function that adds numbers from the first to the last, with the rounding of their type."""
+    """Return the function that adds the numbers of a list in order, rounding as their type does."""
     wrap = wrapper(element)
     if isinstance(element, Primitive) and element in INTEGERS:
         return lambda values: wrap(sum(values))
@@ -76,7 +79,7 @@ def _avg(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
 
 
 def _avg_of(element: Type) -> Callable[[Numbers], Any]:
-    """Return the function that divides the sum by the number of elements, both in the type of the elements."""
+    """Return the function that divides the sum of a list by its length, both in the type of the elements."""
     total, divide = _sum_of(element), _division(element)
     return lambda values: divide(total(values), len(values)) if values else default_of(element)
 

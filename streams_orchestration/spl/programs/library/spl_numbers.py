@@ -1,4 +1,4 @@
-"""`spl.utility`: numbers from texts, as C reads them, and texts of numbers.
+"""`spl.utility`: parsing of numbers as in C, and formatting of numbers.
 
 >>> leading_integer("12x", 10), leading_integer("0x1F", 0), leading_integer("99", 8)
 ((12, 2, True), (31, 4, True), (0, 0, True))
@@ -30,9 +30,10 @@ _GROUPED = re.compile(r"(?P<number>-?(?:[0-9][0-9,]*(?:\.[0-9]*)?|\.[0-9]+)(?:E[
 
 
 def leading_integer(text: str, base: int) -> tuple[int, int, bool]:
-    """Return the integer that a text begins with, the number of characters read, and if the base is one of C's.
+    """Parse the integer at the beginning of a text.
 
-    The base 0 is 16 after `0x`, 8 after `0`, and 10 elsewhere. Without digits, number and length are 0.
+    Return the integer, the number of characters read, and True if C allows the base. Base 0 means 16 after `0x`, 8
+    after `0`, and 10 otherwise. Without digits, integer and length are 0.
     """
     if base != 0 and not 2 <= base <= _WIDEST_BASE:
         return 0, 0, False
@@ -52,7 +53,7 @@ def leading_integer(text: str, base: int) -> tuple[int, int, bool]:
 
 
 def _converted(text: str, base: int, *, signed: bool) -> tuple[int, int, bool]:
-    """Convert the integer that a text begins with, as C does for 64 bits.
+    """Parse the integer at the beginning of a text, as C does for 64 bits.
 
     Return the integer, the number of characters read, and True if the integer is out of range or the base is invalid.
     """
@@ -64,7 +65,7 @@ def _converted(text: str, base: int, *, signed: bool) -> tuple[int, int, bool]:
 
 
 def _integers(name: str, *, signed: bool) -> None:
-    """Register a conversion of C, with and without a last argument for the number of characters read."""
+    """Register a C function that parses integers, also with a last argument for the number of characters read."""
     plain(name, when=lambda types: len(types) == 2)(lambda text, base: _converted(text, base, signed=signed)[0])
 
     @plain(name, when=lambda types: len(types) == 3, assigns=(2,))
@@ -78,7 +79,10 @@ _integers("strtoull", signed=False)
 
 
 def leading_float(text: str) -> tuple[float, int]:
-    """Return the number that a text begins with, and the number of characters read; 0 and 0 if there is none."""
+    """Parse the number at the beginning of a text.
+
+    Return it with the number of characters read, or 0 and 0 without one.
+    """
     found = _HEXADECIMAL.match(text) or _FLOAT.match(text)
     if found is None:
         return 0.0, 0
@@ -87,7 +91,7 @@ def leading_float(text: str) -> tuple[float, int]:
 
 
 def _is_out_of_range(text: str, value: float) -> bool:
-    """Return True if a number was too large for a float."""
+    """Return True if a parsed number was too large for a float."""
     return math.isinf(value) and "inf" not in text.lower()
 
 
@@ -118,7 +122,7 @@ def _parse_float(before: float, text: str) -> tuple[int, float]:
 
 
 def _parse_integer_grouped(before: int, text: str) -> tuple[int, int]:
-    """Read digits with commas between groups, as numbers in English have them."""
+    """Parse digits with commas between groups of thousands, as in English."""
     found = re.match(r"-?[0-9][0-9,]*", text)
     return (-1, before) if found is None else (found.end(), int(found[0].replace(",", "")))
 
@@ -134,7 +138,7 @@ def _format_number(types: tuple[Type, ...], _: Type) -> Callable[..., str]:
 
 
 def format_float(value: float, width: int = 0, precision: int | None = None, scientific: bool = False) -> str:  # noqa: FBT001, FBT002
-    """Return a float as C formats it: with `%g`, or with a width and a number of digits after the point."""
+    """Format a float as C does: with `%g`, or with a width and a number of digits after the point."""
     if precision is None:
         return f"{value:g}"
     return f"{value:{width}.{precision}{'e' if scientific else 'f'}}".rjust(width)

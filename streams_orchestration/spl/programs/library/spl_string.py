@@ -1,4 +1,4 @@
-"""`spl.string`: functions of strings. An rstring is counted in bytes, a ustring in characters.
+"""`spl.string`: functions of strings. Positions in an rstring count bytes, in a ustring characters.
 
 >>> substring_bytes("häuser", 0, 3), substring("häuser", 0, 3)
 ('hä', 'häu')
@@ -33,7 +33,7 @@ _UPPER = str.maketrans({chr(code + 32): chr(code) for code in range(ord("A"), or
 
 
 def decoded(data: bytes) -> str:
-    """Decode the bytes of an rstring; raise RunError if they are not UTF-8."""
+    """Decode the bytes of an rstring; raise RunError if they are not valid UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -42,9 +42,9 @@ def decoded(data: bytes) -> str:
 
 
 def by_type(of_bytes: Callable[..., Any], of_characters: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a maker that chooses by the first string among the types of the arguments.
+    """Return a maker that chooses the function over bytes for rstrings, and the one over characters for ustrings.
 
-    The function over bytes is called only for strings that are not ASCII; in ASCII both are equal.
+    For an rstring in ASCII, where both give equal results, the function over characters is called, too.
     """
 
     @functools.wraps(of_characters)
@@ -58,7 +58,7 @@ def by_type(of_bytes: Callable[..., Any], of_characters: Callable[..., Any]) -> 
 
 
 def length(text: str) -> int:
-    """Return the number of bytes."""
+    """Return the length of a text in bytes."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
@@ -66,7 +66,7 @@ typed("length", when=strings_first)(by_type(length, len))
 
 
 def substring(text: str, start: int, count: int) -> str:
-    """Return `count` characters from `start` on; a negative start shortens them and begins at 0."""
+    """Return `count` characters from `start` on; a negative start shortens the result, which then begins at 0."""
     if start < 0:
         count, start = count + start, 0
     if count <= 0:
@@ -78,7 +78,7 @@ def substring(text: str, start: int, count: int) -> str:
 
 
 def substring_bytes(text: str, start: int, count: int) -> str:
-    """Return `count` bytes from `start` on."""
+    """Return `count` bytes from the byte `start` on, as a string."""
     data = text.encode()
     if start < 0:
         count, start = count + start, 0
@@ -94,7 +94,7 @@ typed("substring")(by_type(substring_bytes, substring))
 
 
 def find_first(text: str, part: str, start: int = 0) -> int:
-    """Return the index of the first occurrence from `start` on, or -1."""
+    """Return the index of the first occurrence of a part from `start` on, or -1."""
     return text.find(part, max(start, 0))
 
 
@@ -106,7 +106,7 @@ typed("findFirst", when=strings_first)(by_type(_find_first_bytes, find_first))
 
 
 def find_last(text: str, part: str, start: int) -> int:
-    """Return the index of the last occurrence that begins at `start` or before, or -1."""
+    """Return the index of the last occurrence of a part that begins at `start` or before, or -1."""
     return -1 if start < 0 else text.rfind(part, 0, start + len(part))
 
 
@@ -119,22 +119,22 @@ typed("findLast", when=strings_first)(by_type(_find_last_bytes, find_last))
 
 
 def find_first_of(text: str, characters: str, start: int = 0) -> int:
-    """Return the index of the first character from `start` on that is one of the given ones, or -1."""
+    """Return the index of the first character, from `start` on, that is among the given characters, or -1."""
     return next((at for at in range(max(start, 0), len(text)) if text[at] in characters), -1)
 
 
 def find_first_not_of(text: str, characters: str, start: int = 0) -> int:
-    """Return the index of the first character from `start` on that is none of the given ones, or -1."""
+    """Return the index of the first character, from `start` on, that is not among the given characters, or -1."""
     return next((at for at in range(max(start, 0), len(text)) if text[at] not in characters), -1)
 
 
 def find_last_of(text: str, characters: str, start: int) -> int:
-    """Return the index of the last character up to `start` that is one of the given ones, or -1."""
+    """Return the index of the last character, up to `start`, that is among the given characters, or -1."""
     return next((at for at in range(min(start, len(text) - 1), -1, -1) if text[at] in characters), -1)
 
 
 def find_last_not_of(text: str, characters: str, start: int) -> int:
-    """Return the index of the last character up to `start` that is none of the given ones, or -1."""
+    """Return the index of the last character, up to `start`, that is not among the given characters, or -1."""
     return next((at for at in range(min(start, len(text) - 1), -1, -1) if text[at] not in characters), -1)
 
 
@@ -155,7 +155,7 @@ def _any_of(delimiters: str) -> re.Pattern[str]:
 
 @plain("tokenize", when=lambda types: len(types) == 3)
 def tokenize(text: str, delimiters: str, keep_empty: bool) -> list[str]:  # noqa: FBT001
-    """Return the parts between delimiters; every character of `delimiters` is one."""
+    """Split a text at delimiters; every character in `delimiters` is a delimiter."""
     if not delimiters:
         parts = [text]
     elif len(delimiters) == 1:
@@ -173,7 +173,10 @@ def tokenize_to(
     of_characters: bool,  # noqa: FBT001
     _: list[str],
 ) -> tuple[None, list[str]]:
-    """Assign the parts between delimiters to the last argument; a delimiter is one of the characters, or the string."""
+    """Split a text at delimiters, and assign the parts to the last argument.
+
+    If `of_characters` is true, every character in `delimiter` is a delimiter, otherwise the whole string is one.
+    """
     if of_characters or not delimiter:
         return None, tokenize(text, delimiter, keep_empty)
     return None, [part for part in text.split(delimiter) if part or keep_empty]
@@ -239,7 +242,7 @@ def _regex_match(types: tuple[Type, ...], _: Type) -> Callable[[str, str], list[
 
 @plain("regexMatchPerl")
 def regex_match_perl(text: str, pattern: str) -> list[str]:
-    """Return the first match of a pattern of Perl and its groups, or an empty list."""
+    """Return the text of a Perl pattern's first match and the texts of its groups; an empty list without a match."""
     return _match(perl(pattern), text)
 
 
@@ -261,7 +264,7 @@ def _regex_replace_perl(_types: tuple[Type, ...], _: Type) -> Callable[..., str]
 def _replacing(
     compiled: Callable[[str], re.Pattern[str]], replaced: Callable[[str], Callable[[re.Match[str]], str]]
 ) -> Callable[..., str]:
-    """Return the function that replaces the first match of a pattern, or all matches."""
+    """Return a function that replaces a pattern's first match, or all its matches."""
     return lambda text, pattern, new, everywhere: compiled(pattern).sub(replaced(new), text, 0 if everywhere else 1)
 
 
@@ -270,19 +273,19 @@ def _replacing(
 
 @plain("makeRStringLiteral")
 def make_literal(text: str) -> str:
-    """Return a text as a literal."""
+    """Return a text as an SPL string literal."""
     return string_text(text)
 
 
 @plain("makeUStringLiteral")
 def make_ustring_literal(text: str) -> str:
-    """Return a text as a literal with the suffix of a ustring."""
+    """Return a text as an SPL string literal with the suffix of a ustring."""
     return f"{make_literal(text)}u"
 
 
 @plain("interpretRStringLiteral", "interpretUStringLiteral")
 def interpret_literal(text: str) -> str:
-    """Return the text of a literal."""
+    """Return the value of an SPL string literal."""
     tokens = tokenize_program(text)
     if tokens.kinds != ("string", "end") or tokens.findings:
         message = f"{text!r:.60} is no literal of a string"
@@ -300,20 +303,20 @@ def _codec(name: str) -> codecs.CodecInfo:
 
 @plain("convertToUtf8")
 def convert_to_utf8(data: str | list[int], encoding: str) -> str:
-    """Return the text of bytes in an encoding."""
+    """Decode bytes from an encoding to a text."""
     codec, given = _codec(encoding), data.encode() if isinstance(data, str) else bytes(data)
     return codec.decode(given, "replace")[0]
 
 
 @plain("convertFromUtf8")
 def convert_from_utf8(text: str, encoding: str) -> list[int]:
-    """Return the bytes of a text in an encoding."""
+    """Encode a text in an encoding; return the bytes."""
     return list(_codec(encoding).encode(text, "replace")[0])
 
 
 @plain("convertFromUtf8ToString")
 def convert_from_utf8_to_string(text: str, encoding: str) -> str:
-    """Return the bytes of a text in an encoding as a string."""
+    """Encode a text in an encoding; return the bytes as an rstring."""
     return decoded(bytes(convert_from_utf8(text, encoding)))
 
 
@@ -322,7 +325,7 @@ plain("convertToBlob")(str.encode)
 
 @plain("convertFromBlob")
 def from_blob(data: bytes) -> str:
-    """Return the bytes of a blob as a string."""
+    """Return the bytes of a blob as an rstring."""
     return decoded(data)
 
 

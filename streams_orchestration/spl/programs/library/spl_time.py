@@ -1,4 +1,4 @@
-"""`spl.time`: timestamps as nanoseconds since 1970, and calendars.
+"""`spl.time`: timestamps, which are nanoseconds since 1970, and calendars.
 
 >>> ctime(0, "UTC")
 'Thu Jan  1 00:00:00 1970'
@@ -23,7 +23,7 @@ _LIMIT = 2**63
 
 
 def checked(nanoseconds: int) -> int:
-    """Return a timestamp; raise RunError outside of the years 1677 to 2262."""
+    """Return a timestamp in nanoseconds; raise RunError if it is outside of the years 1677 to 2262."""
     if not -_LIMIT <= nanoseconds < _LIMIT:
         message = f"the timestamp ({nanoseconds // _SECOND},{nanoseconds % _SECOND},0) is outside of 1677 to 2262"
         raise RunError(message)
@@ -31,18 +31,18 @@ def checked(nanoseconds: int) -> int:
 
 
 def moment_of(timestamp: int, zone: str) -> dt.datetime:
-    """Return the local time of a timestamp in a zone, without the fraction of its second."""
+    """Return a timestamp as the local date and time of a zone, truncated to seconds."""
     return (_EPOCH + dt.timedelta(seconds=timestamp // _SECOND)).astimezone(ZoneInfo(zone))
 
 
 def ctime(timestamp: int, zone: str) -> str:
-    """Return the local time of a timestamp in words."""
+    """Format a timestamp in the local time of a zone as C's `ctime` does, as in `Thu Jan 1 00:00:00 1970`."""
     moment = moment_of(timestamp, zone)
     return f"{moment:%a %b} {moment.day:2d} {moment:%H:%M:%S %Y}"
 
 
 def from_seconds(seconds: float) -> int:
-    """Return the timestamp of seconds since 1970."""
+    """Convert seconds since 1970 to a timestamp."""
     if not math.isfinite(seconds):
         message = f"{seconds} seconds are no timestamp"
         raise RunError(message)
@@ -51,7 +51,7 @@ def from_seconds(seconds: float) -> int:
 
 
 def to_seconds(timestamp: int) -> float:
-    """Return the seconds since 1970."""
+    """Convert a timestamp to seconds since 1970."""
     return timestamp // _SECOND + timestamp % _SECOND / 1e9
 
 
@@ -63,7 +63,7 @@ plain("getCPUCounterInNanoSeconds", run=True)(lambda run: run.now())
 
 @plain("createTimestamp", when=lambda types: len(types) >= 2)
 def create_timestamp(seconds: int, nanoseconds: int, _machine: int = 0) -> int:
-    """Return a timestamp; the machine is not kept."""
+    """Return the timestamp of seconds and nanoseconds; the machine id is ignored."""
     return checked(seconds * _SECOND + nanoseconds)
 
 
@@ -81,7 +81,7 @@ def _add(types: tuple[Type, ...], _: Type) -> Callable[..., int]:
 
 @plain("diffAsSecs")
 def difference(one: int, other: int) -> float:
-    """Return the seconds from one timestamp back to another one."""
+    """Return the difference of two timestamps, the first minus the second, in seconds."""
     return float(one // _SECOND - other // _SECOND) + (one % _SECOND - other % _SECOND) / 1e9
 
 

@@ -1,4 +1,4 @@
-"""`spl.utility` and the rest: printing, tracing, the surroundings, hashes."""
+"""`spl.utility` and the remaining functions: printing, tracing, environment, configuration, metrics, hashes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from streams_orchestration.spl.types.types import BOOLEAN, INT32, Tuple, Type
 
 @plain("printString", run=True)
 def print_string(run: Any, text: str) -> None:
-    """Write a text."""
+    """Print a text."""
     run.print(text)
 
 
 @plain("printStringLn", run=True)
 def print_line(run: Any, text: str) -> None:
-    """Write a text and a line break."""
+    """Print a text and a line break."""
     run.print(text + "\n")
 
 
@@ -78,7 +78,7 @@ def _hash_codes(types: tuple[Type, ...], result: Type) -> Callable[..., list[int
 
 @plain("assert")
 def check(condition: bool | list[bool] | dict[Any, bool], text: str = "") -> None:  # noqa: FBT001
-    """Raise RunError if a condition, or one of a list or map of conditions, does not hold."""
+    """Raise RunError if a condition, or any condition in a list or map, is false."""
     if isinstance(condition, bool):
         place = "" if condition else "the condition"
     else:
@@ -121,21 +121,21 @@ plain("isTraceable", "isLoggable")(lambda _: True)
 
 @plain("getEnvironmentVariable", when=lambda types: types[1:] == (BOOLEAN,), run=True, assigns=(1,))
 def environment_variable_if_set(run: Any, name: str, _: bool) -> tuple[str, bool]:  # noqa: FBT001
-    """Return a variable of the environment, and give the second argument if it is set."""
+    """Return a variable of the environment; assign True to the second argument if the variable is set."""
     value = run.environment(name)
     return value or "", value is not None
 
 
 @plain("getEnvironmentVariable", when=lambda types: types[1:] != (BOOLEAN,), run=True)
 def environment_variable(run: Any, name: str, default: str = "") -> str:
-    """Return a variable of the environment, or the default."""
+    """Return a variable of the environment, or the default if it is not set."""
     value = run.environment(name)
     return default if value is None else value
 
 
 @plain("getApplicationConfigurationProperty", when=lambda types: types[2:] == (INT32,), assigns=(2,))
 def configured_with_error(_configuration: str, _name: str, _error: int) -> tuple[str, int]:
-    """Return an empty text, and give the last argument 1, because there are no application configurations."""
+    """Return an empty text, and assign 1 to the last argument, because there are no application configurations."""
     return "", 1
 
 
@@ -147,7 +147,7 @@ def configured(_configuration: str, _name: str, default: str) -> str:
 
 @plain("getApplicationConfiguration", assigns=(0,))
 def configuration(_: Any, _name: str) -> tuple[int, dict[str, str]]:
-    """Return 1 and an empty map, because there are no application configurations."""
+    """Return the error code 1, and assign an empty map, because there are no application configurations."""
     return 1, {}
 
 
@@ -159,7 +159,7 @@ plain("strerror")(os.strerror)
 
 @plain("submission", "getSubmissionTimeValue", run=True)
 def submission_value(run: Any, name: str, default: str | None = None) -> str:
-    """Return a submission-time value."""
+    """Return a submission-time value, or the default if it was not given."""
     value = run.constants.get(name, default)
     if value is None:
         message = f"there is no submission-time value {name}"
@@ -169,7 +169,7 @@ def submission_value(run: Any, name: str, default: str | None = None) -> str:
 
 @plain("getSubmissionTimeListValue", run=True)
 def submission_list(run: Any, name: str, default: list[str] | None = None) -> list[str]:
-    """Return a submission-time value that is a list, as JSON writes it."""
+    """Return a submission-time value that is a list, parsed from JSON."""
     text = run.constants.get(name)
     if text is None and default is not None:
         return default

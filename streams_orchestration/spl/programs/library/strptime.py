@@ -1,4 +1,4 @@
-"""Times in texts, as `strptime` of C reads them: conversions, blanks and other characters, one after another.
+"""Parsing of times in texts as C's `strptime` does: conversions, blanks and other characters, one after another.
 
 >>> tm, length = parse_tm("2024-02-29 10:11:12 rest", "%Y-%m-%d %H:%M:%S")
 >>> tm["mon"], tm["mday"], tm["wday"], tm["yday"], length
@@ -18,7 +18,7 @@ from typing import Any
 _DAYS = [name.lower() for name in calendar.day_name[-1:] + calendar.day_name[:-1]]
 _MONTHS = [name.lower() for name in list(calendar.month_name)[1:]]
 _SHORT_YEAR = 69
-"""Years of two digits from here on are in the twentieth century."""
+"""The smallest two-digit year that belongs to the twentieth century; smaller ones belong to the twenty-first."""
 _COMPOSED = {"D": "%m/%d/%y", "T": "%H:%M:%S", "R": "%H:%M", "F": "%Y-%m-%d", "c": "%a %b %e %H:%M:%S %Y"} | {
     "r": "%I:%M:%S %p",
     "x": "%m/%d/%y",
@@ -41,13 +41,13 @@ _NUMBERS = {
     "w": ("wday", 1, 0, 6),
     "u": ("weekday", 1, 1, 7),
 }
-"""The part, the most digits, the least and the greatest value of each conversion of a number."""
+"""Letter of a numeric conversion -> the part of `Sys.tm`, the most digits, and the smallest and largest value."""
 _ZONE = re.compile(r"[+-]\d\d:?(?:\d\d)?|Z")
 _BLANKS = re.compile(r"\s*")
 
 
 def parse_tm(text: str, form: str) -> tuple[dict[str, Any], int] | None:
-    """Return the `Sys.tm` that a text begins with, and the number of characters read; None if there is none."""
+    """Parse the beginning of a text as a `Sys.tm`; return it with the number of characters read, or None."""
     parts: dict[str, Any] = {}
     end = _parse(text, 0, form, parts)
     return None if end is None else (_tm_of(parts), end)
@@ -79,7 +79,7 @@ def _behind_blanks(text: str, at: int) -> int:
 
 
 def _convert(text: str, at: int, letter: str, parts: dict[str, Any]) -> int | None:
-    """Read one conversion, such as `%d`."""
+    """Parse one conversion, such as `%d`, at an offset, and add its value to `parts`."""
     if letter in _COMPOSED:
         return _parse(text, at, _COMPOSED[letter], parts)
     if letter in _NUMBERS:
@@ -115,7 +115,7 @@ def _convert(text: str, at: int, letter: str, parts: dict[str, Any]) -> int | No
 
 
 def _word(text: str, at: int, words: list[str], name: str, parts: dict[str, Any]) -> int | None:
-    """Read one of some words, whole or its first three letters, in any case."""
+    """Parse one of some words, in full or by its first three letters, ignoring case."""
     rest = text[at:].lower()
     for index, word in enumerate(words):
         for form in (word, word[:3]):
@@ -141,7 +141,7 @@ def _of_seconds(found: re.Match[str], parts: dict[str, Any]) -> int:
 
 
 def _tm_of(parts: dict[str, Any]) -> dict[str, Any]:
-    """Return the `Sys.tm` of the parts that were read; the others are 0, and the weekday follows from the date."""
+    """Return the `Sys.tm` of the parsed parts; missing parts are 0, and the weekday follows from the date."""
     year = parts.get("year")
     if year is None and "short" in parts:
         century = parts.get("century", 19 if parts["short"] >= _SHORT_YEAR else 20)

@@ -1,5 +1,5 @@
-"""Programs as Python functions that are generated: one for each port, a loop over the tuples of a batch.
+"""Generated Python functions that run SPL programs: one for each port, with a loop over the tuples of a batch.
 
-They are built as syntax trees, never as text, and the names of a program get a prefix, so no name of a program reaches
-one of Python's. Line numbers of the trees are those of the SPL file.
+The functions are built as syntax trees, never as text. Names in an SPL program get a prefix, so that no SPL name refers
+to a name of Python. Line numbers of the trees are lines of the SPL file.
 """

@@ -1,4 +1,4 @@
-"""Arithmetic of numbers: integers are cut where the ranges of operands do not rule an overflow out.
+"""Python code for SPL arithmetic: integer results are wrapped unless the operands' ranges exclude an overflow.
 
 >>> from streams_orchestration.spl.types.types import INT32
 >>> writer = Writer()
@@ -22,7 +22,7 @@ from streams_orchestration.spl.types.types import FLOATS, INTEGERS, SIGNED, Prim
 
 
 def arithmetic(writer: Writer, operator: str, type_: Type, left: PythonCode, right: PythonCode) -> PythonCode:
-    """Return an operator over two numbers, strings, times or booleans; comparisons are not among them."""
+    """Return the code of an operator other than a comparison, with two numbers, strings, times or booleans."""
     if isinstance(type_, Primitive) and type_ in INTEGERS:
         return _integers(writer, operator, type_, left, right)
     plain = is_string(type_) or (type_ in FLOATS and FLOATS[type_] == 64) or type_ == Primitive("boolean")  # type: ignore[index]

@@ -1,4 +1,4 @@
-"""Typed expressions as expressions of Python."""
+"""Python expressions for typed SPL expressions."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 @dataclass
 class CodeScope:
-    """The surroundings of an expression while it is written.
+    """The variables and functions that a Python expression may use while it is generated.
 
     Attributes:
-        names: the variables of the program.
-        ports: the variable of each attribute that is read, by port and attribute.
+        names: the Python variables of SPL variables.
+        ports: the Python variable of each input attribute that is read, by port and attribute.
         tuples: the type of the tuple of each input port.
-        functions: the variable of each function of the program, by its signature.
+        functions: the Python name of each function of the program, by its signature.
         natives: the native functions by their signatures.
     """
 
@@ -59,7 +59,7 @@ class CodeScope:
     special: dict[str, Callable[..., ast.expr]] = field(default_factory=dict[str, Callable[..., ast.expr]])
 
     def attribute(self, port: str, name: str, type_: Type) -> PythonVariable:
-        """Return the variable of an attribute."""
+        """Return the Python variable of an input attribute."""
         key = (port, name)
         if key not in self.ports:
             self.ports[key] = PythonVariable(f"a{len(self.ports)}_{name}", type_, mutable=False)
@@ -67,7 +67,7 @@ class CodeScope:
 
 
 def value_range(type_: Type) -> tuple[int, int]:
-    """Return the range of an integer type. For any other type the result has no meaning."""
+    """Return the smallest and largest value of an integer type; for other types, (0, 0) without a meaning."""
     return range_of(type_) if isinstance(type_, Primitive) and type_ in INTEGERS else (0, 0)
 
 
@@ -110,7 +110,7 @@ def _has_compound_parts(type_: Type) -> bool:
 
 
 class Expressions:
-    """Writes expressions of one program."""
+    """A writer of Python expressions for the expressions of one program."""
 
     def __init__(self, scope: CodeScope) -> None:
         self.scope = scope
@@ -152,7 +152,10 @@ class Expressions:
                 return PythonCode(self._value(expression), low, high)
 
     def stored(self, expression: typed.Expression, target: Type) -> ast.expr:
-        """Return an expression for a value that is to be stored; it copies the value if something else refers to it."""
+        """Return the Python expression for a value that is to be stored.
+
+        It copies a value that is referred to elsewhere.
+        """
         node = self.node(expression)
         if is_new(expression) or (copy := copying(target)) is same:
             return node
@@ -199,7 +202,7 @@ class Expressions:
                 return self.effect(expression)
 
     def effect(self, expression: typed.Expression) -> ast.expr:
-        """Return an expression that assigns or submits; only logic has such."""
+        """Refuse an expression that assigns or submits; the subclass for logic allows it."""
         message = f"{type(expression).__name__} within an expression"
         raise ProgramError(message, expression.span)
 
@@ -227,7 +230,7 @@ class Expressions:
                 return self.default(expression.type)
 
     def _within_bound(self, literal: ast.expr, type_: Type) -> ast.expr:
-        """Return a literal whose evaluation fails if it has more elements than its type allows."""
+        """Return code that raises an error if a literal has more elements than its type allows."""
         if not isinstance(type_, Collection) or type_.bound is None:
             return literal
         return self.writer.call(bounded(type_, same), literal, hint="bound")
@@ -244,7 +247,7 @@ class Expressions:
         return self.writer.call(lambda: default_of(type_), hint="default")
 
     def key(self, expression: typed.Expression, type_: Type) -> ast.expr:
-        """Return a Python expression for the key by which sets and maps hold a value."""
+        """Return a Python expression for the dictionary key under which sets and maps hold a value."""
         freeze = freezing(type_)
         node = self.node(expression)
         return node if freeze is same else self.writer.call(freeze, node, hint="key")
@@ -267,7 +270,7 @@ class Expressions:
         return self.effect_prefix(operator, operand, type_)
 
     def effect_prefix(self, operator: str, operand: typed.Expression, type_: Type) -> ast.expr:
-        """Return an increment or decrement as an expression; only logic has such."""
+        """Refuse an increment or decrement; the subclass for logic allows it."""
         message = f"{operator} of {type_} within an expression"
         raise ProgramError(message, operand.span)
 
@@ -317,12 +320,12 @@ class Expressions:
     # --- calls
 
     def call(self, expression: typed.Call) -> ast.expr:
-        """Return the call of a function that assigns to none of its arguments."""
+        """Return the Python call for a function that assigns to none of its arguments."""
         function, _ = self.function(expression)
         return self.writer.call(function, *self.arguments(expression), hint=f"f_{expression.signature.name}")
 
     def function(self, expression: typed.Call) -> tuple[Any, tuple[int, ...]]:
-        """Return the Python function of a call, and the positions of the arguments that it changes."""
+        """Return the Python function for a call, and the positions of the arguments to which it assigns."""
         signature = expression.signature
         if signature in self.scope.functions:
             changed = tuple(at for at, each in enumerate(signature.parameters) if each.mutable)
@@ -340,7 +343,7 @@ class Expressions:
         return _bound(function, self.scope.run), found.assigns
 
     def arguments(self, expression: typed.Call) -> list[ast.expr]:
-        """Return the arguments of a call; those that a function of the language may keep are copied."""
+        """Return the arguments of a call; arguments that a built-in function may keep in its result are copied."""
         if not expression.signature.is_builtin:
             return [self.node(each) for each in expression.arguments]
         if expression.signature.name in self.scope.special:
@@ -352,7 +355,7 @@ class Expressions:
 
 
 _KEEPS = frozenset(("insertM", "insert", "appendM", "append", "concat"))
-"""Functions that keep their arguments after the first one in their result, or in the first one."""
+"""Built-in functions whose later arguments become parts of the result or of the first argument."""
 
 
 def _bound(function: Callable[..., Any], run: Run) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Variables of a program: the Python variable for each of them, and those that may change."""
+"""The Python variables for the variables of an SPL program, block by block."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams_orchestration.spl.types.types import Type
 
 @dataclass(frozen=True)
 class PythonVariable:
-    """The Python variable for a variable of SPL."""
+    """The Python variable that holds the value of an SPL variable."""
 
     name: str
     type: Type
@@ -18,13 +18,13 @@ class PythonVariable:
 
 @dataclass
 class Names:
-    """The variables of the blocks that are open; an inner variable hides an outer one of the same name."""
+    """The variables in the open blocks; an inner variable hides an outer one with the same name."""
 
     scopes: list[dict[str, PythonVariable]] = field(default_factory=lambda: [{}])
     count: int = 0
 
     def declare(self, name: str, type_: Type, *, mutable: bool) -> PythonVariable:
-        """Make a Python variable for a new name in the innermost block."""
+        """Return a fresh Python variable for a new SPL variable in the innermost block."""
         self.count += 1
         slot = PythonVariable(f"v{self.count}_{name}", type_, mutable)
         self.scopes[-1][name] = slot
@@ -34,9 +34,9 @@ class Names:
         return next(scope[name] for scope in reversed(self.scopes) if name in scope)
 
     def enter(self) -> None:
-        """Begin a block, in which further names may hide outer ones."""
+        """Open a block, whose variables may hide outer ones."""
         self.scopes.append({})
 
     def leave(self) -> None:
-        """End a block."""
+        """Close the innermost block."""
         self.scopes.pop()

@@ -1,4 +1,4 @@
-"""Places that an assignment writes to: variables, attributes of tuples, elements of lists, values of maps."""
+"""Python code for assignment targets: variables, attributes of tuples, elements of lists, values of maps."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from streams_orchestration.spl.typing import typed
 
 
 class PlaceExpressions(Expressions):
-    """Writes expressions that assign, and calls that change their arguments."""
+    """A writer of expressions that assign, and of calls that change their arguments."""
 
     def effect(self, expression: typed.Expression) -> ast.expr:
-        """Return an expression that assigns or submits."""
+        """Return the Python expression for an assignment or a submission."""
         match expression:
             case typed.Postfix(operator="++" | "--" as sign, operand=place):
                 name = self.writer.fresh()
@@ -34,12 +34,12 @@ class PlaceExpressions(Expressions):
                 return super().effect(expression)
 
     def submit(self, expression: typed.Submit) -> ast.expr:
-        """Return an expression that submits; only a Custom has such."""
+        """Refuse a submission; a subclass allows it for the logic of a Custom."""
         message = "only a Custom submits"
         raise ProgramError(message, expression.span)
 
     def effect_prefix(self, operator: str, operand: typed.Expression, type_: Type) -> ast.expr:
-        """Return an increment or decrement in front of its operand."""
+        """Return the Python expression for an increment or decrement before its operand."""
         if operator not in ("++", "--"):
             return super().effect_prefix(operator, operand, type_)
         changed = self._stepped(operator[0], operand, self.code(operand))
@@ -52,7 +52,7 @@ class PlaceExpressions(Expressions):
         return arithmetic(self.writer, sign, place.type, before, one).node
 
     def assigned(self, expression: typed.Assign) -> ast.expr:
-        """Return the value that an assignment stores."""
+        """Return the Python expression for the new value of an assignment's target."""
         target, value = expression.target, expression.value
         if expression.operator == "=":
             return self.stored(value, target.type)
@@ -63,7 +63,7 @@ class PlaceExpressions(Expressions):
         return self.writer.call(operation(symbol, target.type, value.type), left.node, right.node, hint="operation")
 
     def store(self, place: typed.Expression, value: ast.expr) -> ast.expr:
-        """Return an expression that stores a value and is evaluated for that effect."""
+        """Return a Python expression that stores a value in an assignment target."""
         writer = self.writer
         match place:
             case typed.Variable(name=name):
@@ -96,7 +96,7 @@ class PlaceExpressions(Expressions):
                 raise ProgramError(message, place.span)
 
     def store_statement(self, place: typed.Expression, value: ast.expr) -> ast.stmt:
-        """Return a statement that stores a value."""
+        """Return a Python statement that stores a value in an assignment target."""
         writer = self.writer
         match place:
             case typed.Variable(name=name):
@@ -113,7 +113,7 @@ class PlaceExpressions(Expressions):
         return writer.placed(ast.Assign([target], value))
 
     def call(self, expression: typed.Call) -> ast.expr:
-        """Return the call of a function. If the function changes its arguments, assign their new values afterwards."""
+        """Return the Python call for a function; if the function assigns to arguments, their new values are stored."""
         if expression.signature.name in self.scope.special and expression.signature.is_builtin:
             return self.scope.special[expression.signature.name]()
         function, changed = self.function(expression)

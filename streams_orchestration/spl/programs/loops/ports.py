@@ -1,4 +1,4 @@
-"""The function of a port: a loop over the tuples of a batch that runs logic and evaluates expressions."""
+"""The generated function of a port: a loop over the tuples of a batch that runs logic and evaluates expressions."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ State = dict[str, Any]
 
 @dataclass(frozen=True)
 class ExpressionValue:
-    """An expression that is evaluated for every tuple.
+    """An expression that is evaluated for every tuple of a batch.
 
     Attributes:
-        guard: the index of the condition among the values of the program; where it is false the value is None.
+        guard: the index of another expression that is a condition; for tuples where it is false, the value is None.
     """
 
     expression: typed.Expression
@@ -45,10 +45,10 @@ class Environment:
         inputs: names and types of the input ports.
         outputs: types of the output ports.
         state: the state variables.
-        functions: the functions of the program.
-        natives: the native functions that it calls.
+        functions: the SPL functions that the programs call.
+        natives: the native functions that the programs call.
         ordered: True if the order of tuples is kept over all output ports.
-        pausing: True if the program stops after each submission, and for each pause.
+        pausing: True if the program is a generator that yields after each submission and for each pause.
     """
 
     inputs: Sequence[tuple[str, Tuple]] = ()
@@ -61,7 +61,7 @@ class Environment:
 
 
 class PortProgram:
-    """The program of an input port, or of its punctuation marks."""
+    """The generated program for the tuples of an input port, or for its punctuation marks."""
 
     def __init__(
         self,
@@ -71,10 +71,10 @@ class PortProgram:
         body: typed.Statement | None = None,
         values: Sequence[ExpressionValue] = (),
     ) -> None:
-        """Write and compile the program.
+        """Generate and compile the program.
 
         Raises:
-            ProgramError: it cannot be run here.
+            ProgramError: the program cannot be run here.
         """
         source = next((each.span.source for each in [body, *(each.expression for each in values)] if each), None)
         self.file: str = "" if source is None else source.file
@@ -97,7 +97,7 @@ class PortProgram:
         """Run the program for the tuples of a batch; return the values of its expressions.
 
         Raises:
-            FailedError: an operation has no value for a tuple.
+            FailedError: an operation fails for a tuple.
         """
         try:
             return self._function(state, [columns[name] for name in self.attributes], count, outputs, mark)
@@ -105,10 +105,10 @@ class PortProgram:
             raise self._failed(error) from error
 
     def steps(self, state: State, outputs: Sequence[PortOutput]) -> Iterator[float | None]:
-        """Run a pausing program; yield None after each submission, and the seconds of each pause.
+        """Run a pausing program; yield None after each submission, and the length of each pause in seconds.
 
         Raises:
-            FailedError: an operation has no value.
+            FailedError: an operation fails.
         """
         try:
             yield from self._function(state, [], 1, outputs, "")
@@ -156,12 +156,12 @@ class _PortWriting(Statements):
         self.port = environment.inputs[port][0] if environment.inputs else ""
         self.attributes: list[str] = []
         self._pausing = False
-        """True while the body of a pausing program is written, and not its functions."""
+        """True while the body of a pausing program is generated; False for its functions, which never yield."""
         self._submitting: dict[str, ast.expr] = {}
-        """The definitions at the beginning of the function, by name."""
+        """Name of a local variable -> its value, for the assignments at the beginning of the function."""
 
     def module(self, body: typed.Statement | None, values: Sequence[ExpressionValue]) -> ast.Module:
-        """Return the module that defines the functions of the program, and its own as `program`."""
+        """Return the Python module that defines the program's functions, and the port's own function as `program`."""
         self.scope.special["currentPunct"] = lambda: self.writer.name("mark")
         state = [self.scope.names.declare(each.name, each.type, mutable=True) for each in self.environment.state]
         definitions = [self.definition(each) for each in self.environment.functions]
@@ -213,7 +213,7 @@ class _PortWriting(Statements):
         return [guarded]
 
     def _values(self, values: Sequence[ExpressionValue]) -> list[ast.stmt]:
-        """Return the statements that append the value of each expression to its list."""
+        """Return the Python statements that append the value of each expression to its list."""
         written: list[ast.stmt] = []
         guards = {each.guard for each in values}
         for at, each in enumerate(values):
@@ -233,7 +233,7 @@ class _PortWriting(Statements):
     # --- submitting
 
     def evaluated(self, expression: typed.Expression) -> list[ast.stmt]:
-        """Return the statements of an expression that is evaluated for its effects."""
+        """Return the Python statements for an expression that is evaluated for its effect."""
         match expression:
             case typed.Call(signature=signature, arguments=(seconds,)) if self._pausing and signature.name == "block":
                 return [self._pause(self.node(seconds))]
@@ -244,7 +244,7 @@ class _PortWriting(Statements):
         return self.writer.placed(ast.Expr(self.writer.placed(ast.Yield(value))))
 
     def submit(self, expression: typed.Submit) -> ast.expr:
-        """Return an expression that submits a tuple to a port, or a mark."""
+        """Return the Python expression that submits a tuple or a punctuation mark to an output port."""
         writer = self.writer
         output = self._output(expression.port)
         if isinstance(expression.value.type, Enumeration):
@@ -259,7 +259,7 @@ class _PortWriting(Statements):
         return writer.name(f"output{port}")
 
     def submitted(self, expression: typed.Submit) -> list[ast.stmt]:
-        """Return the statements that append each attribute of a tuple to its column."""
+        """Return the Python statements that append each attribute of a submitted tuple to its column."""
         if self._pausing:
             return [*super().submitted(expression), self._pause(self.writer.constant(None))]
         value, port = expression.value, expression.port

@@ -1,4 +1,4 @@
-"""Typed statements and functions as statements of Python."""
+"""Python statements for typed SPL statements and functions."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from streams_orchestration.spl.typing import typed
 
 
 class ReturnedError(Exception):
-    """The logic ended by `return`."""
+    """The logic was ended by `return`."""
 
 
 class Statements(PlaceExpressions):
-    """Writes statements of one program."""
+    """A writer of Python statements for the statements of one program."""
 
     returned: tuple[str, ...] | None = None
-    """The mutable parameters whose final values the written Python function returns; None outside of functions."""
+    """The mutable parameters whose final values the generated function returns; None outside of functions."""
     raises: bool = False
-    """True if `return` of logic raises `ReturnedError`, since it stands in a loop or something follows the logic."""
+    """True if `return` in logic raises `ReturnedError`: in a loop, or if other statements follow the logic."""
 
     def block(self, statement: typed.Statement) -> list[ast.stmt]:
-        """Return the statements of a block of Python, which has at least one."""
+        """Return the Python statements for the body of a block, at least one."""
         self.scope.names.enter()
         try:
             return self.statement(statement) or [self.writer.placed(ast.Pass())]
@@ -73,13 +73,13 @@ class Statements(PlaceExpressions):
                 raise AssertionError(message)
 
     def declaration(self, statement: typed.Declare) -> ast.stmt:
-        """Return the declaration of a local variable."""
+        """Return the Python statement for the declaration of a local variable."""
         value = self.initial(statement)
         slot = self.scope.names.declare(statement.name, statement.type, mutable=statement.mutable)
         return self.writer.assign(slot.name, value)
 
     def initial(self, statement: typed.Declare) -> ast.expr:
-        """Return the first value of a variable; an initialiser of another type is cast."""
+        """Return the Python expression for a variable's initial value, cast to the variable's type."""
         value, target = statement.value, statement.type
         if value is None:
             return self.default(target)
@@ -89,7 +89,7 @@ class Statements(PlaceExpressions):
         return self.writer.call(cast, self.stored(value, value.type), hint="cast")
 
     def evaluated(self, expression: typed.Expression) -> list[ast.stmt]:
-        """Return the statements of an expression that is evaluated for its effects."""
+        """Return the Python statements for an expression that is evaluated for its effect."""
         writer = self.writer
         match expression:
             case typed.Assign(target=target):
@@ -105,7 +105,7 @@ class Statements(PlaceExpressions):
                 return [writer.placed(ast.Expr(self.node(expression)))]
 
     def submitted(self, expression: typed.Submit) -> list[ast.stmt]:
-        """Return the statements that submit."""
+        """Return the Python statements for a submission."""
         return [self.writer.placed(ast.Expr(self.submit(expression)))]
 
     def _for(self, statement: typed.For) -> ast.stmt:
@@ -143,7 +143,7 @@ class Statements(PlaceExpressions):
     # --- functions
 
     def definition(self, function: typed.Function) -> ast.stmt:
-        """Return the definition of a function of the program."""
+        """Return the Python definition of an SPL function."""
         writer, names = self.writer, self.scope.names
         names.enter()
         slots = [
@@ -166,7 +166,7 @@ class Statements(PlaceExpressions):
 
 
 def returns(statement: typed.Statement) -> bool:
-    """Return True if a statement holds a `return`."""
+    """Return True if a statement contains a `return`."""
     match statement:
         case typed.Return():
             return True

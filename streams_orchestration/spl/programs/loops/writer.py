@@ -1,4 +1,4 @@
-"""Python's syntax trees from templates, with the objects and the temporary variables that they name."""
+"""Construction of Python syntax trees from templates, with the objects and temporary variables that they use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class PythonCode(NamedTuple):
-    """An expression of Python, with the range of its value if that is an integer."""
+    """A Python expression, with the range of its value if that is an integer."""
 
     node: ast.expr
     low: int = 0
@@ -46,11 +46,11 @@ class _Filling(ast.NodeTransformer):
 
 @dataclass
 class Writer:
-    """The state of writing one program.
+    """The state of generating one Python module.
 
     Attributes:
-        objects: the objects that the code names, by name.
-        line: the line of the SPL file that is being written.
+        objects: the Python objects that the generated code uses, by the names that it uses for them.
+        line: the line of the SPL file for which code is being generated.
     """
 
     objects: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -59,7 +59,7 @@ class Writer:
     _count: int = 0
 
     def fresh(self, hint: str = "t") -> str:
-        """Return the name of a new variable."""
+        """Return the name of a new Python variable."""
         self._count += 1
         return f"_{hint}{self._count}"
 
@@ -81,21 +81,21 @@ class Writer:
         return self.placed(ast.Constant(value))
 
     def let(self, name: str, value: ast.expr) -> ast.expr:
-        """Return the assignment of a variable that is an expression."""
+        """Return the assignment of a variable as an expression (`name := value`)."""
         return self.placed(ast.NamedExpr(self.placed(ast.Name(name, ast.Store())), value))
 
     def assign(self, name: str, value: ast.expr) -> ast.stmt:
-        """Return the assignment of a variable."""
+        """Return the assignment of a variable as a statement."""
         return self.placed(ast.Assign([self.placed(ast.Name(name, ast.Store()))], value))
 
     def placed(self, node: Any) -> Any:
-        """Return a node at the current line."""
+        """Set the line number of a node to the current line of the SPL file; return the node."""
         node.lineno = node.end_lineno = self.line
         node.col_offset = node.end_col_offset = 0
         return node
 
     def known(self, thing: Any, hint: str) -> ast.expr:
-        """Return the name of an object that the code uses; one object has one name."""
+        """Return a Python expression for an object that the code uses; an object always gets the same name."""
         key = id(thing)
         if key not in self._names:
             self._names[key] = name = f"_{hint}_{len(self._names)}"
@@ -103,11 +103,11 @@ class Writer:
         return self.name(self._names[key])
 
     def call(self, function: Any, *arguments: ast.expr, hint: str = "f") -> ast.expr:
-        """Return the call of a function that is an object or a tree."""
+        """Return the Python call of a function, which is given as an object or as a tree."""
         called = function if isinstance(function, ast.expr) else self.known(function, hint)
         return self.placed(ast.Call(called, list(arguments), []))
 
 
 def is_simple(node: ast.expr) -> bool:
-    """Return True if an expression may be evaluated twice: it has no effect and costs nothing."""
+    """Return True if a Python expression may be evaluated twice: it has no effect and costs almost nothing."""
     return isinstance(node, ast.Name | ast.Constant)
