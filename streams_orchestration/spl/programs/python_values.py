@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from streams_orchestration.spl.programs.errors import RunError
-from streams_orchestration.spl.programs.values import freezing, is_compound, same, single, thawing
+from streams_orchestration.spl.programs.values import freezing, is_compound, nullable, same, single, thawing
 from streams_orchestration.spl.types.types import (
     BLOB,
     BOOLEAN,
@@ -48,8 +48,7 @@ def to_python(type_: Type) -> Function:
     """Return the function that converts SPL values of a type to Python values; the result shares no changeable part."""
     match type_:
         case Optional(content=content):
-            inner = to_python(content)
-            return inner if inner is same else lambda value: None if value is None else inner(value)
+            return nullable(to_python(content))
         case Tuple(attributes=attributes):
             parts = [(each.name, to_python(each.type)) for each in attributes]
             return lambda value: {name: convert(value[name]) for name, convert in parts}
@@ -81,8 +80,7 @@ def from_python(type_: Type) -> Function:
     """Return the function that converts Python values to SPL values of a type; it raises RunError for a misfit."""
     match type_:
         case Optional(content=content):
-            inner = from_python(content)
-            return lambda value: None if value is None else inner(value)
+            return nullable(from_python(content))
         case Tuple():
             return _tuple(type_)
         case Collection(kind="map"):
@@ -105,8 +103,8 @@ def _tuple(type_: Tuple) -> Function:
         if not isinstance(value, Mapping):
             raise _refuse(value, type_)
         if value.keys() != names:
-            wrong = ", ".join(sorted(map(str, names ^ value.keys())))
-            message = f"a tuple with the attributes {', '.join(sorted(names))} is wanted; {wrong} is missing or none"
+            found = ", ".join(sorted(map(str, value.keys()))) or "none"
+            message = f"a tuple has the attributes {', '.join(sorted(names))}, but the dictionary has the keys {found}"
             raise RunError(message)
         return {name: inner(value[name]) for name, inner in parts}
 

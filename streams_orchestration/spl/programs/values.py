@@ -50,6 +50,11 @@ def same(value: Any) -> Any:
     return value
 
 
+def nullable(convert: Function) -> Function:
+    """Return a function that keeps None, and converts any other value of an optional."""
+    return same if convert is same else lambda value: None if value is None else convert(value)
+
+
 def default_of(type_: Type) -> Any:
     """Return a new default value of a type."""
     match type_:
@@ -92,9 +97,8 @@ def is_compound(type_: Type) -> bool:
 def copying(type_: Type) -> Function:
     """Return the function that copies values of a type, so that a change of the copy leaves the original unchanged."""
     match type_:
-        case Optional(content=content) if is_compound(content):
-            copy = copying(content)
-            return lambda value: None if value is None else copy(value)
+        case Optional(content=content):
+            return nullable(copying(content))
         case Tuple(attributes=attributes):
             inner = [(each.name, copying(each.type)) for each in attributes if is_compound(each.type)]
             if not inner:
@@ -129,8 +133,7 @@ def freezing(type_: Type) -> Function:
         return same
     match type_:
         case Optional(content=content):
-            freeze = freezing(content)
-            return lambda value: None if value is None else freeze(value)
+            return nullable(freezing(content))
         case Tuple(attributes=attributes):
             parts = [(each.name, freezing(each.type)) for each in attributes]
             return lambda value: tuple([freeze(value[name]) for name, freeze in parts])
@@ -153,8 +156,7 @@ def thawing(type_: Type) -> Function:
         return same
     match type_:
         case Optional(content=content):
-            thaw = thawing(content)
-            return lambda key: None if key is None else thaw(key)
+            return nullable(thawing(content))
         case Tuple(attributes=attributes):
             parts = [(each.name, thawing(each.type)) for each in attributes]
             return lambda key: {name: thaw(part) for (name, thaw), part in zip(parts, key, strict=True)}
@@ -177,17 +179,6 @@ def plain_function(type_: Type) -> Function:
     In this form a set is a list of its elements, and a map a list of pairs.
     """
     match type_:
-        case Optional(content=content):
-            plain = plain_function(content)
-            return plain if plain is same else lambda value: None if value is None else plain(value)
-        case Tuple(attributes=attributes):
-            parts = [(each.name, plain_function(each.type)) for each in attributes]
-            if all(plain is same for _, plain in parts):
-                return same
-            return lambda value: {name: plain(value[name]) for name, plain in parts}
-        case Collection(kind="list", elements=(element,)):
-            plain = plain_function(element)
-            return same if plain is same else lambda value: [plain(each) for each in value]
         case Collection(kind="set", elements=(element,)):
             thaw, plain = thawing(element), plain_function(element)
             return lambda value: [plain(thaw(key)) for key in value]
@@ -195,30 +186,36 @@ def plain_function(type_: Type) -> Function:
             thaw, plain, inner = thawing(key_type), plain_function(key_type), plain_function(content)
             return lambda value: [(plain(thaw(key)), inner(each)) for key, each in value.items()]
         case _:
-            return same
+            return _by_parts(type_, plain_function)
 
 
 @functools.lru_cache(maxsize=1024)
 def unplain_function(type_: Type) -> Function:
     """Return the function that converts values from the form of `types.text` back, the inverse of `plain_function`."""
     match type_:
-        case Optional(content=content):
-            convert = unplain_function(content)
-            return convert if convert is same else lambda value: None if value is None else convert(value)
-        case Tuple(attributes=attributes):
-            parts = [(each.name, unplain_function(each.type)) for each in attributes]
-            if all(convert is same for _, convert in parts):
-                return same
-            return lambda value: {name: convert(value[name]) for name, convert in parts}
-        case Collection(kind="list", elements=(element,)):
-            convert = unplain_function(element)
-            return same if convert is same else lambda value: [convert(each) for each in value]
         case Collection(kind="set", elements=(element,)):
             freeze, convert = freezing(element), unplain_function(element)
             return lambda value: dict.fromkeys([freeze(convert(each)) for each in value])
         case Collection(kind="map", elements=(key, content)):
             freeze, convert, inner = freezing(key), unplain_function(key), unplain_function(content)
             return lambda value: {freeze(convert(one)): inner(other) for one, other in _pairs(value)}
+        case _:
+            return _by_parts(type_, unplain_function)
+
+
+def _by_parts(type_: Type, conversion: Callable[[Type], Function]) -> Function:
+    """Return the function that converts the parts of an optional, a tuple or a list; `same` if no part changes."""
+    match type_:
+        case Optional(content=content):
+            return nullable(conversion(content))
+        case Tuple(attributes=attributes):
+            parts = [(each.name, conversion(each.type)) for each in attributes]
+            if all(convert is same for _, convert in parts):
+                return same
+            return lambda value: {name: convert(value[name]) for name, convert in parts}
+        case Collection(kind="list", elements=(element,)):
+            convert = conversion(element)
+            return same if convert is same else lambda value: [convert(each) for each in value]
         case _:
             return same
 
