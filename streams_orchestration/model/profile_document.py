@@ -84,11 +84,11 @@ class _Document(Element):
         seen: set[tuple[str, int | None]] = set()
         for stream in self.streams:
             if (stream.operator, stream.port) in seen:
-                refuse("SO0209", f"output port {stream.port} of {stream.operator} stands in it twice")
+                refuse("SO0209", f"the profile lists output port {stream.port} of {stream.operator} twice")
             seen.add((stream.operator, stream.port))
         for operator in self.operators:
             if (operator.operator, None) in seen:
-                refuse("SO0209", f"{operator.operator} stands in it twice")
+                refuse("SO0209", f"the profile lists the operator {operator.operator} twice")
             seen.add((operator.operator, None))
         return self
 

@@ -121,7 +121,7 @@ def _no_decision(problem: Problem, seconds: float, *, infeasible: bool) -> Diagn
     limits = ", ".join(f"{name} {value}" for name, value in budgets.items() if value is not None)
     place = params.location()
     if infeasible:
-        others = [*(["what is to be apart"] if problem.apart else []), *([limits] if limits else [])]
+        others = [*(["the sets `apart`"] if problem.apart else []), *([limits] if limits else [])]
         demands = " and ".join(["the pins", *others])
         return Diagnostic.of("SO0608", f"no decision keeps to {demands}", location=place)
     return Diagnostic.of("SO0609", f"no decision was found in {seconds:g} s", location=place)

@@ -83,7 +83,7 @@ class EventTimeIndex:
     def _why_ended(self, connection: LogicalConnection, reach: Reach) -> str:
         source, target = (self.logical.operators[number] for number in (connection.source, connection.target))
         if target.event_time is not None:
-            return f"{target.name} is annotated itself, and its output is no way from there"
+            return f"{target.name} is annotated itself, so the event time of {source.name} does not pass through it"
         if Ends(*connection[:4]) in reach.left_out:
             return f"the stream of {source.name} closes a loop"
         return f"it ends at {source.name}: {self.lacking(connection.source, connection.source_port, reach)}"

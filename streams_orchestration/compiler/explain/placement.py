@@ -300,7 +300,7 @@ def host_reasons(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
         if spec is not None:
             stated.append(f"asks for {_spec(spec)}")
         if group.isolation:
-            stated.append("wants its host for itself")
+            stated.append("must be alone on its host")
         for what, tags in (("colocation", group.colocation), ("exlocation", group.exlocation)):
             resolved = [resolve_tag(tag, lookup.physical.operators[operator]) for tag in tags]
             stated += [f"has the host {what} tag {tag}" for tag in resolved]

@@ -66,7 +66,7 @@ def measured_costs(
     rates, diagnostics = measured_rates(logical, physical, profile)
     diagnostics = [each for each in diagnostics if each.code != "SO0212"]  # what was not measured is not cut
     errors = errors_of(diagnostics)
-    missing = "no processor time of operators" if not profile.operators else "nothing of what sending costs"
+    missing = "no processor time of operators" if not profile.operators else "no costs of sending tuples between PEs"
     if not errors and (not profile.operators or profile.transport is None):
         errors.append(Diagnostic.of("SO0213", f"the profile has {missing}", location=profile.location))
     if errors or profile.transport is None:
