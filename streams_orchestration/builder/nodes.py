@@ -138,7 +138,7 @@ class DraftNode:
                     return name_in(self.operator.graph, self.operator.inputs[position])
                 port.name = port.name or f"in{position}"
                 return port.name
-        message = "a stream that is no input of this operator cannot divide it"
+        message = "a parallel region is split by a stream that this operator does not read; name one of its inputs"
         raise BuildError(message, self.place)
 
     def _outputs(self, name: str) -> list[Any] | None:
@@ -335,7 +335,7 @@ def reached(stream: DraftSource, graph: DraftGraph, place: CallSite) -> DraftSou
     while stream.graph not in around:
         stream = _out_of(stream, place)
     for inner in reversed(around[: around.index(stream.graph)]):
-        stream = _into(stream, inner)
+        stream = _port_for(stream, inner)
     return stream
 
 
@@ -362,7 +362,7 @@ def _out_of(stream: DraftOutput, place: CallSite) -> DraftOutput:
     return block.outputs[-1]
 
 
-def _into(stream: DraftOutput, graph: DraftGraph) -> DraftOutput:
+def _port_for(stream: DraftOutput, graph: DraftGraph) -> DraftOutput:
     definition = graph.definition
     assert definition is not None
     assert definition.block is not None

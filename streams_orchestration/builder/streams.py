@@ -89,11 +89,11 @@ class Invoked:
 
     def in_pe(self, *tags: str) -> Self:
         """Run in one processing element with all operators that have the same tag."""
-        return self.place(partition_colocation=_one(tags))
+        return self.place(partition_colocation=_single_or_list(tags))
 
     def apart(self, *tags: str) -> Self:
         """Run in a different processing element from every operator that has the same tag."""
-        return self.place(partition_exlocation=_one(tags))
+        return self.place(partition_exlocation=_single_or_list(tags))
 
     def isolate(self) -> Self:
         """Run in a processing element of its own."""
@@ -396,5 +396,5 @@ def parallel(
     return annotation
 
 
-def _one(tags: Sequence[str]) -> str | list[str]:
+def _single_or_list(tags: Sequence[str]) -> str | list[str]:
     return tags[0] if len(tags) == 1 else list(tags)

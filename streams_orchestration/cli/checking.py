@@ -31,7 +31,7 @@ from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.runtime import api
 
 Finding = dict[str, Any]
-"""The part of the document that is about one spec."""
+"""The part of the command's JSON document that is about one spec."""
 
 
 def check(specs: tuple[Path, ...], options: Options, *, queries: bool) -> int:

@@ -51,7 +51,7 @@ class Follower:
     reset: Callable[[api.UnitFailure], PendingOperation]
     """Begins a reset; the operation ends when other processes can see that the reset is under way."""
     record: Callable[[api.UnitFailure], PendingOperation]
-    """Begins to record a finished reset; called for one reset at a time."""
+    """Begins to record a finished reset; it is called for one reset at a time."""
     say: Callable[[str], None]
     clock: Callable[[], float]
     pause: Callable[[float], bool]

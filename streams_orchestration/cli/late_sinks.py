@@ -10,7 +10,7 @@ HANGING_SECONDS = 10.0
 
 
 class LateSinks:
-    """The late sinks of a followed application: those with an error at once, the others after `HANGING_SECONDS`."""
+    """The late sinks of a followed application: sinks with an error at once, other sinks after `HANGING_SECONDS`."""
 
     def __init__(self) -> None:
         self._since: dict[str, tuple[float | None, float]] = {}

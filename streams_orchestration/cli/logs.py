@@ -104,7 +104,7 @@ def _sources(home: api.Home, application: str, pe: int | None) -> list[Logs]:
         names = api.log_names(home.logs(application))
         near[home.logs(application)] = [name for name in names if pe is None or name == f"pe-{pe}"]
     return [here(directory, names) for directory, names in near.items()] + [
-        _there(home, application, machine, names) for machine, names in sorted(far.items())
+        _logs_elsewhere(home, application, machine, names) for machine, names in sorted(far.items())
     ]
 
 
@@ -113,7 +113,7 @@ def here(directory: Path, names: Sequence[str]) -> Logs:
     return Logs(names, lambda wanted, lines, after: api.read_ends(directory, wanted, lines, after))
 
 
-def _there(home: api.Home, application: str, machine: str, names: Sequence[str]) -> Logs:
+def _logs_elsewhere(home: api.Home, application: str, machine: str, names: Sequence[str]) -> Logs:
     ask = load("streams_orchestration.runtime.machines.log_requests:ask_for_logs")
     return Logs(names, lambda wanted, lines, after: ask(home, machine, application, wanted, lines, after), machine)
 

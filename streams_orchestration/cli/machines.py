@@ -52,7 +52,7 @@ def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
 
 
 def list_(context: click.Context) -> int | None:
-    """Show the registered machines, unless a subcommand follows."""
+    """Show the registered machines, unless a subcommand was given."""
     if context.invoked_subcommand is not None:
         return None
     known = api.read_machines(api.Home.default())
@@ -68,7 +68,7 @@ def drain(name: str, within: float) -> int:
     """Move the hosts of a machine to other machines, and start no more hosts on it; return the exit status."""
     note(f"Draining {name} ...")
     moved = api.drain_machine(api.Home.default(), name, within=within)
-    where = "; ".join(f"host {each.host} of {each.application} goes on on {each.machine}" for each in moved)
+    where = "; ".join(f"host {each.host} of {each.application} continues on {each.machine}" for each in moved)
     facts = {"machine": name, "state": "DRAINING", "moved": [asdict(each) for each in moved]}
     return answer(lambda: facts, f"{name} takes no more hosts. {where or 'None was there'}.")
 

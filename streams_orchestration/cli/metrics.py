@@ -84,7 +84,7 @@ def _pes(metrics: api.ApplicationMetrics) -> Table:
         table.add_row(
             str(pe.pe),
             count(pe.batches),
-            *(_each(share / 1e6, pe.batches) for share in shares),
+            *(_average(share / 1e6, pe.batches) for share in shares),
             count(pe.rows_in),
             count(pe.rows_out),
             _rate(pe.rows_per_second),
@@ -105,7 +105,7 @@ def _operators(metrics: api.ApplicationMetrics) -> Table:
             f"{taken.bytes / 1e6:,.1f}" if operator.inputs else "-",
             f"{sent.bytes / 1e6:,.1f}" if operator.outputs else "-",
             f"{operator.cpu_ns / 1e9:,.2f}",
-            _each(operator.cpu_ns, taken.tuples if operator.inputs else sent.tuples, 0),
+            _average(operator.cpu_ns, taken.tuples if operator.inputs else sent.tuples, 0),
             "-" if operator.cores is None else f"{operator.cores:.0%}",
             f"{operator.state_bytes / 1e3:,.1f}" if operator.checkpoints else "-",
         )
@@ -122,13 +122,13 @@ def _streams(metrics: api.ApplicationMetrics) -> Table:
             count(stream.tuples),
             f"{stream.bytes / 1e6:,.1f}",
             count(stream.segments),
-            _each(stream.serialise_ns, stream.tuples, 0),
+            _average(stream.serialise_ns, stream.tuples, 0),
         )
         for number, reader in enumerate(stream.readers):
             table.add_row(
                 *(written if number == 0 else [""] * len(written)),
                 str(reader.pe),
-                _each(reader.deserialise_ns, reader.tuples, 0),
+                _average(reader.deserialise_ns, reader.tuples, 0),
                 plural(reader.lag_tuples, "tuple") if reader.lag_segments else "-",
                 duration(reader.lag_seconds) if reader.lag_segments else "-",
             )
@@ -143,9 +143,9 @@ def _queues(metrics: api.ApplicationMetrics) -> Table:
             str(queue.port),
             count(queue.tuples),
             f"{queue.bytes / 1e6:,.1f}",
-            _each(queue.wait_ns / 1e6, queue.items),
-            _each(queue.serialise_ns, queue.tuples, 0),
-            _each(queue.deserialise_ns, queue.tuples, 0),
+            _average(queue.wait_ns / 1e6, queue.items),
+            _average(queue.serialise_ns, queue.tuples, 0),
+            _average(queue.deserialise_ns, queue.tuples, 0),
         )
     return table
 
@@ -174,7 +174,7 @@ def _sum(ports: tuple[api.PortMetrics, ...]) -> api.PortMetrics:
     return api.PortMetrics(0, *(sum(getattr(port, figure) for port in ports) for figure in figures))
 
 
-def _each(total: float, number: int, digits: int = 1) -> str:
+def _average(total: float, number: int, digits: int = 1) -> str:
     return f"{total / number:,.{digits}f}" if number else "-"
 
 

@@ -25,7 +25,10 @@ from streams_orchestration.compiler.brief import count, duration, moment, plural
 from streams_orchestration.runtime import api
 
 LISTED = 30
-"""The most operators in the table of event time; of more, those with the earliest watermarks are listed."""
+"""The most operators in the table of event time.
+
+If there are more, the operators with the earliest watermarks are listed.
+"""
 WATCH_SECONDS = 2.0
 """Seconds between two looks with `--watch`."""
 

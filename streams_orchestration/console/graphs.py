@@ -1,8 +1,8 @@
 """A compiled application as the page draws it: operators in nested boxes, and the connections between them.
 
 Boxes are PEs, composites, replicas and channels: the channels of a parallel region are boxes in one box of replicas. A
-box with a single thing in it is left out. On the physical graph, a box of a composite or of replicas is drawn around
-PEs if it contains all their operators, and inside a PE if the PE contains more than the box.
+box that contains only one box or operator is left out. On the physical graph, a box of a composite or of replicas is
+drawn around PEs if it contains all their operators, and inside a PE if the PE contains more than the box.
 """
 
 from __future__ import annotations
@@ -113,7 +113,11 @@ def _logical(compilation: Compilation, decided: Set[str]) -> Graph:
         places.append(tree.box(operator.composites, kept))
     boxes = tuple(
         GraphBox(
-            tree.id(path), tree.box(path[:-1], kept), "composite", _named(path[-1], widths), _one(regions, members)
+            tree.id(path),
+            tree.box(path[:-1], kept),
+            "composite",
+            _named(path[-1], widths),
+            _region(regions, members),
         )
         for path, members in kept.items()
     )
@@ -162,7 +166,7 @@ def _in_composites(compilation: Compilation, region_of: Sequence[int]) -> tuple[
         tree.add(path[:-1], operator)
     kept = tree.kept()
     boxes = [
-        GraphBox(tree.id(path), tree.box(path[:-1], kept), _kind(path[-1]), path[-1], _one(region_of, members))
+        GraphBox(tree.id(path), tree.box(path[:-1], kept), _kind(path[-1]), path[-1], _region(region_of, members))
         for path, members in kept.items()
     ]
     return boxes, {operator: tree.box(path[:-1], kept) for operator, path in enumerate(paths)}
@@ -189,7 +193,7 @@ def _in_pes(compilation: Compilation, region_of: Sequence[int]) -> tuple[list[Gr
             around.box(path[:-1], kept),
             _kind(path[-1]),
             path[-1],
-            _one(region_of, [operator for pe in pes for operator in members[pe]]),
+            _region(region_of, [operator for pe in pes for operator in members[pe]]),
         )
         for path, pes in kept.items()
     ]
@@ -198,7 +202,13 @@ def _in_pes(compilation: Compilation, region_of: Sequence[int]) -> tuple[list[Gr
         own = f"pe:{pe.id}"
         boxes.append(
             GraphBox(
-                own, around.box(outer[pe.id], kept), "pe", f"PE {pe.id}", _one(region_of, pe.operators), pe.id, pe.host
+                own,
+                around.box(outer[pe.id], kept),
+                "pe",
+                f"PE {pe.id}",
+                _region(region_of, pe.operators),
+                pe.id,
+                pe.host,
             )
         )
         tree = inner[pe.id]
@@ -206,7 +216,7 @@ def _in_pes(compilation: Compilation, region_of: Sequence[int]) -> tuple[list[Gr
         boxes += [
             GraphBox(
                 tree.id(path), tree.box(path[:-1], inside) or own, _kind(path[-1]), path[-1],
-                _one(region_of, held), pe.id, pe.host,
+                _region(region_of, held), pe.id, pe.host,
             )
             for path, held in inside.items()
         ]  # fmt: skip
@@ -281,7 +291,7 @@ def _common(paths: Sequence[Path]) -> Path:
     return first[:same]
 
 
-def _one(regions: Sequence[int], members: Sequence[int]) -> int:
+def _region(regions: Sequence[int], members: Sequence[int]) -> int:
     there = {regions[member] for member in members}
     return there.pop() if len(there) == 1 else -1
 

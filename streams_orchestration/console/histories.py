@@ -13,7 +13,7 @@ SECONDS = 900.0
 STEP = 5.0
 """Least seconds between two points of the history."""
 MOST = 4_000_000
-"""The most numbers that are kept for one application; for a large one there are more seconds between two points."""
+"""The most numbers that are kept for one application; a large application has more seconds between two points."""
 SERIES = ("rate", "cores", "lag", "state")
 """The series of each name, in tuples a second, processors, seconds and bytes."""
 

@@ -17,7 +17,10 @@ from streams_orchestration.operators.serving.own_pages import is_loopback
 from streams_orchestration.runtime import api
 
 CONNECTIONS = 128
-"""The most connections at a time; an open page has one to six. If all are taken, the oldest page loses its own."""
+"""The most connections at a time; an open page has one to six.
+
+If all connections are taken, the oldest page loses its connection.
+"""
 STOP_SECONDS = 2
 """Seconds for which the server waits for requests under way before it ends."""
 

@@ -20,7 +20,7 @@ def snapshot(
     """Return the snapshot of one application as a JSON document.
 
     Times are unix seconds of the catalog's clock. Rates are in tuples a second, and `cores` is the number of processors
-    that are kept busy. Both are over the last minute, and None if the PE does not run.
+    that are kept busy. Both figures are averages of the last minute, and None if the PE does not run.
 
     Args:
         status: the status of the application.

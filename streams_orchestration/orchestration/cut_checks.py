@@ -81,10 +81,10 @@ def judge(
         if age > limit:
             late.append(
                 f"{unit.name} is {status.state_of_unit(unit)} and has completed no epoch for {age:.0f} s; "
-                f"one is to come every {unit.period:g} s{_because(unit)}"
+                f"one is to come every {unit.period:g} s{_with_cause(unit)}"
             )
     broken = tuple(
-        f"{unit.name} is {status.state_of_unit(unit)}{_because(unit)}"
+        f"{unit.name} is {status.state_of_unit(unit)}{_with_cause(unit)}"
         for unit in status.units
         if status.state not in ENDED and (unit.broken or status.state_of_unit(unit) == api.LOST)
     )
@@ -158,5 +158,5 @@ def _expected(status: api.ApplicationStatus) -> Iterator[tuple[api.UnitStatus, f
             yield unit, begun, max(LATE_PERIODS * unit.period, LATE_SECONDS)
 
 
-def _because(unit: api.UnitStatus) -> str:
+def _with_cause(unit: api.UnitStatus) -> str:
     return f": {unit.cause}" if unit.cause else ""

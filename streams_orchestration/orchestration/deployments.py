@@ -85,7 +85,7 @@ def deployed_options(home: api.Home, application: str) -> Options | None:
 
 
 def deployed_fusion(home: api.Home, application: str, physical: PhysicalGraph) -> FusionPlan | None:
-    """Return the deployed fusion of operators into PEs; None if this expanded graph is not the deployed one."""
+    """Return the deployed fusion of operators into PEs; None if another graph is deployed."""
     deployed = _deployed(home, application)
     return deployed.fusion if deployed is not None and deployed.physical == physical else None
 

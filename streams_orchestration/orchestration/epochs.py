@@ -53,7 +53,10 @@ class Epoch:
         return f"{self.number}@{self.life}"
 
     def new_since(self, before: Epoch | None) -> int:
-        """Return how many epochs were completed since an earlier one; in another life, all epochs of this life."""
+        """Return how many epochs were completed since an earlier epoch.
+
+        If the earlier one is of another life, all epochs of this life count.
+        """
         return self.number - before.number if before is not None and before.life == self.life else self.number
 
 

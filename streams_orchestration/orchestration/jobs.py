@@ -1,7 +1,7 @@
 """The jobs of one application.
 
-The steps of a job run in one process, since a step takes milliseconds and a process for each would take a second.
-Steps pass results on through the catalog and the run's tags, never through an IO manager, since users choose that.
+The steps of a job run in one process, since a step takes milliseconds and a process for each would take a second. Steps
+pass results on through the catalog and the run's tags, never through an IO manager, since users choose the IO manager.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -30,7 +30,10 @@ URGENT, IDLE = "10", "-10"
 PROFILING_POOL = "streams_profiling"
 """Dagster's pool of the step that measures, by which users may limit how many measure at a time."""
 PROFILING_TAGS = {"streams/work": "profiling", PRIORITY_TAG: IDLE}
-"""Tags of runs that measure. By them `dagster.yaml` limits such runs to one at a time, so they never fill the queue."""
+"""Tags of runs that measure.
+
+With these tags, `dagster.yaml` limits such runs to one at a time, so that they never fill the queue.
+"""
 
 
 def job_tags(application: str) -> dict[str, str]:
@@ -138,7 +141,7 @@ def cancel_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
 
 @cache
 def reset_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
-    """Return the job that resets units to their last cut, waits until their PEs work again, and records that.
+    """Return the job that resets units to their last cut, waits until their PEs work again, and records that they do.
 
     Its later steps are skipped if no reset is due. The same arguments give the same object, since the sensor that
     requests the job and the application's definitions must share it.

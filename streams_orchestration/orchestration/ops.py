@@ -144,9 +144,9 @@ def _is_bounded_run(context: dg.OpExecutionContext) -> bool:
 @keyed_op(ins=AFTER, out=NOTHING)
 @_patient
 def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication, streams: StreamsResource) -> None:
-    """Write the compiled plan, or with `revert` the previous plan, to the catalog as the wanted one.
+    """Write the compiled plan, or with `revert` the previous plan, to the catalog as the wanted plan.
 
-    It fails if the compiled stages do not belong to one compilation.
+    The op fails if the compiled stages do not belong to one compilation.
     """
     application, home = application_of(context), streams.directory()
     if config.revert:
@@ -252,12 +252,14 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
 
 
 Units = dict[str, int | None]
-"""Unit that is reset -> the generation in which it failed; None if the request did not name one."""
+"""Unit to reset -> the generation in which it failed; None if the request did not name a generation."""
 
 
 @keyed_op(out=dg.Out(dg.Nothing, is_required=False, description="Missing when there is nothing to wait for."))
 def claim(context: dg.OpExecutionContext, config: ResetUnit, streams: StreamsResource) -> Iterator[dg.Output[None]]:
-    """Begin the reset of consistent regions or autonomous PEs, unless another process has begun it; may be repeated.
+    """Begin the reset of consistent regions or autonomous PEs, unless another process has begun the reset.
+
+    May be repeated.
 
     If the cause is gone - the unit was reset and works, or its application was stopped, completed or deployed anew -
     the steps after this one are skipped, and the log says why.

@@ -71,7 +71,7 @@ def plan_event(
 
 
 def _keeps_state(instance: dg.DagsterInstance, key: dg.AssetKey, since: float) -> dg.AssetCheckEvaluation:
-    """Return the passed check `redeploy_keeps_state` of a new plan: that of the run that redeployed, or a new one.
+    """Return the passed check `redeploy_keeps_state` of a new plan: the check of the run that redeployed, or a new one.
 
     Args:
         instance: the Dagster instance, which has the evaluation if a run of Dagster redeployed.

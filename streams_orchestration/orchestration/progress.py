@@ -44,7 +44,7 @@ LISTED_OPERATORS = 20
 
 
 _DATA = ("dagster/row_count", "streams/files", "streams/epochs", "streams/rows_in", "streams/rows_out")
-"""Keys of the metadata in which a materialization with new data differs from the one before."""
+"""Keys of the metadata by which a materialization with new data differs from the previous one."""
 
 
 def deployment_events(
@@ -191,7 +191,7 @@ def part_events(
     sinks: Iterable[api.SinkStatus],
     preview: Preview,
 ) -> Iterator[dg.AssetMaterialization]:
-    """Yield a materialization for each PE, for each stream that these PEs write, and for each sink.
+    """Yield a materialization for each PE, for each stream that the PEs write, and for each sink.
 
     Args:
         keys: the keys of the application's assets.

@@ -1,4 +1,4 @@
-"""Definitions by which a command records its deployment in Dagster: each asset with its checks, none computed again.
+"""Definitions by which a command records its deployment in Dagster: all assets with their checks, none recomputed.
 
 A command compiles and launches without Dagster, since Dagster takes a second to load. Its run is recorded under the
 name of the job that does the same.

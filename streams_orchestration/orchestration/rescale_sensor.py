@@ -141,7 +141,7 @@ def _request(application: str, profile: Profile, change: NewWidth) -> dg.RunRequ
 
 
 def _failed(instance: dg.DagsterInstance, request: dg.RunRequest) -> str | None:
-    """Return a message if an earlier run failed to make the same change; otherwise None."""
+    """Return a message if an earlier run that requested the same change has failed; otherwise None."""
     mark = {RESCALE_TAG: request.tags[RESCALE_TAG]}
     runs = instance.get_runs(dg.RunsFilter(tags=mark, statuses=[dg.DagsterRunStatus.FAILURE]), limit=1)
     return f"run {runs[0].run_id} has failed to do this before: {request.tags['streams/reason']}" if runs else None

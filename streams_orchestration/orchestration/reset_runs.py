@@ -5,7 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 UNIT_TAG = "streams/region"
-"""Run tag with the unit of a reset; by it `dagster.yaml` limits the runs of a unit to one at a time."""
+"""Run tag with the unit of a reset; with this tag, `dagster.yaml` limits the runs of a unit to one at a time."""
 FAILURE_TAG = "streams/failure"
 """Run tag with the failure that the run resets; a second run for the same failure would repeat the reset."""
 UNDER_WAY = [

@@ -22,8 +22,8 @@ from streams_orchestration.orchestration.stage_assets import ApplicationSource, 
 from streams_orchestration.runtime import api
 
 _AT_REST = {
-    "STOPPED": "it goes on, with the spec as it is then, when it is redeployed by hand",
-    "COMPLETED": "nothing of it could go on with another plan",
+    "STOPPED": "redeploy it by hand to run it with its current spec",
+    "COMPLETED": "no part of it could continue with another plan",
 }
 
 
@@ -103,7 +103,7 @@ def available_schedule(
         except api.StreamsRuntimeError as error:
             return dg.SkipReason(str(error))
         if status.state == "RUNNING" and any(host.alive for host in status.hosts):
-            how = "takes what is there already" if status.bounded else "runs without an end"
+            how = "processes the available data already" if status.bounded else "runs without an end"
             return dg.SkipReason(f"{application} {how}")
         return dg.RunRequest()
 
@@ -152,7 +152,10 @@ def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None
 
 
 def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, home: api.Home) -> str | None:
-    """Return why no redeploy is needed; None if one is, also if the spec has errors, which the run then shows."""
+    """Return why no redeploy is needed, or None if one is needed.
+
+    It is also needed if the spec has errors, so that the run shows them.
+    """
     try:
         status = api.read_status(home, source.name)
     except api.NotDeployedError:

@@ -132,7 +132,7 @@ class _Tick:
     """True if a reset has begun too late to be recorded; the next tick records it and requests the run."""
 
     def keys_of(self, application: str) -> AssetKeys:
-        """Return the keys of an application's assets: its own ones if it has no definitions here."""
+        """Return the keys of an application's assets: its own keys if it has no definitions here."""
         return self.keys.get(application) or AssetKeys()
 
     def watch(self, seconds: float) -> None:
@@ -188,7 +188,9 @@ class _Tick:
         self.events += [event for event in again if event is not None]
 
     def look_alone(self, application: str, mark: str, *, late: bool) -> list[api.UnitFailure]:
-        """Look at an application and return the failures whose reset is due; keep its errors from the other ones.
+        """Look at an application and return the failures whose reset is due.
+
+        Keep its errors from affecting other applications.
 
         An error of the application is remembered and logged. An error of the catalog is raised.
         """

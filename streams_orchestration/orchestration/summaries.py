@@ -21,8 +21,8 @@ from streams_orchestration.model.diagnostics import Diagnostic
 MOST_ROWS = 100
 """The most rows of a table, since Dagster keeps events for ever."""
 MOST_DRAWN, MOST_DESCRIBED = 120, 40
-"""The most operators of an application that is drawn in metadata, and of one that is drawn in descriptions. The second
-number is smaller, since every process that loads the definitions holds the descriptions in memory."""
+"""The most operators of an application that is drawn in metadata, and of an application that is drawn in descriptions.
+"""
 DESCRIPTION_WIDTH = 900.0
 """Width of a description, in pixels, on Dagster's page of an asset in a usual window."""
 
@@ -53,8 +53,8 @@ def drawing(title: str, done: Stages) -> Metadata:
 def pictures(compilation: Compilation) -> dict[str, str]:
     """Return stage -> a Markdown image of the application after it, for the description of its asset.
 
-    The result is empty for a large application. Dagster shows an image in a description at once, one in metadata only
-    after a click.
+    The result is empty for a large application. Dagster shows an image in a description at once, but an image in
+    metadata only after a click.
     """
     if _operators(compilation) > MOST_DESCRIBED:
         return {}

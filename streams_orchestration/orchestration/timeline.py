@@ -16,7 +16,7 @@ ROW = 34.0
 SPAN = 900.0
 """The most seconds that the upper part shows. It begins earlier if the last recovery of a unit began before that."""
 LISTED = 8
-"""The most recoveries of a unit whose phases are drawn, counted from the last one."""
+"""The most recoveries of a unit whose phases are drawn, counted back from the last recovery."""
 STEPS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 86400)
 INK, FAINT, LINE = "#0f172a", "#64748b", "#cbd5e1"
 WORKS, BROKEN, CUT, LOST, UNKNOWN = "#dcf5e4", "#fde2ec", "#15803d", INK, "#f1f5f9"
@@ -125,7 +125,7 @@ def _lane(lane: _Lane, top: float, begin: float, end: float) -> Iterator[str]:
     yield _text(MARGIN, y + 26, _facts(unit), colour=FAINT, size=10)
     yield bar(begin, end, WORKS, "it works")
     if lane.known is not None and lane.known > begin:
-        yield bar(begin, lane.known, UNKNOWN, "epochs that were complete so early are not kept")
+        yield bar(begin, lane.known, UNKNOWN, "earlier epochs are not kept")
     for number, recovery in enumerate(lane.recoveries):
         follow = lane.recoveries[number + 1].began if number + 1 < len(lane.recoveries) else end
         until = recovery.ended or follow

@@ -12,7 +12,7 @@ from streams_orchestration.runtime import api
 
 LISTED_UNITS = 100
 LISTED_RECOVERIES = 20
-"""The most recoveries in a table, counted from the last one."""
+"""The most recoveries in a table, counted back from the last recovery."""
 LONGEST_CAUSE = 120
 """The most characters of a cause in a table; the PE's page and the log have the whole text."""
 PLOTTED_REGIONS = 8
@@ -87,7 +87,7 @@ def _standing(status: api.ApplicationStatus, unit: api.UnitStatus, now: float) -
         "last cut (UTC)": _both(_time(unit.completed_at, now), ", ", age),
         "drain (s)": _lasted(unit.drain_times),
         "PEs": ", ".join(map(str, unit.pes)),
-        "operators": _few(operators),
+        "operators": _first_names(operators),
     }
 
 
@@ -132,7 +132,7 @@ def _table(rows: Sequence[Mapping[str, str | int | float | None]], numbers: Mapp
     return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows], dg.TableSchema(columns))
 
 
-def _few(names: Sequence[str], most: int = 8) -> str:
+def _first_names(names: Sequence[str], most: int = 8) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 

@@ -14,7 +14,9 @@ from streams_orchestration.runtime import api
 REPORT_INTERVAL = 60.0
 """Seconds between two records of progress; Dagster keeps events for ever."""
 TROUBLED_SECONDS, AMISS_SECONDS = 1.0, 5.0
-"""Seconds between two looks at an application in trouble, whose reset may be due, and at one with a failed check."""
+"""Seconds between two looks at an application in trouble, whose reset may be due, and between two looks at an
+application with a failed check.
+"""
 FAILING = "FAILING"
 """The state in a memory of an application that has lost a host, or of which a unit needs a reset or is being reset."""
 SLOW_INTERVAL, SETTLED_SECONDS = 600.0, 3600.0
@@ -176,7 +178,9 @@ def _remark(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...
 
 
 def to_look_at(memories: Mapping[str, Memory], pulses: Mapping[str, api.Pulse], now: float) -> list[str]:
-    """Return the applications to look at now: all with news; without news, the due one that was seen longest ago.
+    """Return the applications to look at now: all with news.
+
+    If none has news, the due one that was looked at longest ago.
 
     Only one is returned then, because many looks in a row would delay news.
     """

@@ -42,7 +42,7 @@ def shared(local: float) -> float:
 
 
 def is_stale() -> bool:
-    """Return True if the database's clock should be read again, also if the last reading was slow."""
+    """Return True if the database's clock should be read again: the last reading is old, or it was slow."""
     if _reading is None or _reading.seconds > SLOW_SECONDS:
         return True
     return world.boot_time() - _reading.at > FRESH_SECONDS

@@ -17,7 +17,9 @@ def machine_load() -> float:
 
 
 class Patience:
-    """A clock of the time that a process was given, in seconds of an idle machine.
+    """A clock of the time that a process could use, in seconds of an idle machine.
+
+    It runs slower while the machine is busy.
 
     Args:
         clock: returns seconds that never go back; `world.monotonic` by default.

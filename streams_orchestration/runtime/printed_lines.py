@@ -1,4 +1,4 @@
-"""Lines that print functions of SPL wrote, as the logs of PEs hold them."""
+"""Reads the lines that print functions of SPL have written, from the logs of PEs."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _SAME_START = 0.05
 """Seconds by which two readings of one process's start time may differ."""
 KILL_SECONDS = 10.0
 BACKGROUND = "jemalloc_bg_thd"
-"""The name of a thread of Arrow's that wakes up now and then, whether or not the process works."""
+"""The name of a thread of Arrow's that wakes up now and then even in a process that hangs, and so does not count."""
 MACHINE = "STREAMS_MACHINE"
 """Environment variable with the name of this machine; its agent sets it for the hosts that it starts."""
 
@@ -129,7 +129,10 @@ def family(pid: int) -> tuple[ProcessIdentity, ...]:
 
 
 def living(known: Iterable[ProcessIdentity], patience: float = 0.0) -> tuple[ProcessIdentity, ...]:
-    """Return the processes that still exist after `patience` seconds, with the same command line."""
+    """Wait at most `patience` seconds for processes to end.
+
+    Return those that still exist with the same command line.
+    """
     with contextlib.suppress(psutil.Error):
         waiting = [psutil.Process(each.pid) for each in known if patience and identify(each.pid) is not None]
         psutil.wait_procs(waiting, timeout=patience)

@@ -96,7 +96,7 @@ def test_a_run_that_takes_too_long_or_is_stopped_by_another_one_says_so(
         (None, None),
         (TAKEN, None),
         (running(state="COMPLETED"), None),
-        (UNDER_WAY, "demo takes what is there already"),
+        (UNDER_WAY, "demo processes the available data already"),
         (running(), "demo runs without an end"),
         (replace(running(), hosts=(replace(running().hosts[0], alive=False),)), None),
     ],

@@ -76,7 +76,7 @@ def test_a_recovery_of_long_ago_is_listed_with_its_day_and_does_not_stretch_the_
     texts = shown(svg, "text")
     assert "2027-01-15 07:44:59 to 08:00:00 UTC" in texts
     assert "12 Jan 07:58:58, epoch 7" in texts
-    assert "epochs that were complete so early are not kept" in shown(svg, "title")
+    assert "earlier epochs are not kept" in shown(svg, "title")
 
 
 def test_a_recovery_that_goes_on_is_shown_from_its_beginning():

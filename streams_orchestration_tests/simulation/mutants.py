@@ -172,7 +172,7 @@ MUTANTS: dict[str, Mutant] = {
         Carrier.carry, "self._home.store.sync(self.written)", "pass"
     ),
     "a savepoint has its name before those of its files are on disk": Mutant(
-        places._beside, "sync_directory(path)", "pass"
+        places._filled_beside, "sync_directory(path)", "pass"
     ),
     "states are carried over without a look at the cut": Mutant(
         switching.switch, "if read_cut(connection, application, programs, changed) != new.cut:", "if False:"

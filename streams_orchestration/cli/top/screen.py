@@ -21,7 +21,7 @@ from streams_orchestration.compiler.brief import plural
 from streams_orchestration.runtime import api
 
 MOST_ROWS = 1000
-"""The most rows that are shown; a filter finds the others."""
+"""The most rows that are shown; a filter finds other rows."""
 MOST_FACTS = 4
 """The most lines about remarkable metrics at the top."""
 HELP = """\
@@ -94,7 +94,10 @@ class Screen(App[None]):
 
     @work(thread=True, exclusive=True)
     def look_again(self) -> None:
-        """Read the catalog and show the new snapshot, or the last one with the error; do nothing while held."""
+        """Read the catalog and show the new snapshot, or the last one with the error.
+
+        Do nothing while `hold` has stopped reading.
+        """
         if self.held:
             return
         try:

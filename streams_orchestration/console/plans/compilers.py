@@ -48,7 +48,7 @@ class Compilers:
     home: api.Home
     specs: tuple[Path, ...] = ()
     options: Options | None = None
-    """Options of the command line; None if it has none."""
+    """Options of the command line; None if the command line has none."""
     seconds: float = SECONDS
     _plans: OrderedDict[str, Compilation] = field(default_factory=OrderedDict[str, Compilation])
     _keeping: threading.Lock = field(default_factory=threading.Lock)

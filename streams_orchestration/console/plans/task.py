@@ -39,7 +39,7 @@ class PlanRequest:
     home: Path
     """Path of the state directory."""
     options: Options | None
-    """Options of the command line; None for those of the deployed application, or the defaults."""
+    """Options of the command line; None to take the options of the deployed application, or the defaults."""
     choices: Choices
     before: Choices | None
     """Choices to compare with; None for no comparison."""

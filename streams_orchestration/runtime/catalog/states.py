@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 ApplicationState = Literal["RUNNING", "WAITING", "COMPLETED", "STOPPED", "FAILED"]
-"""State of an application. It is WAITING while one of its hosts is; the catalog then holds RUNNING."""
+"""State of an application. It is shown as WAITING while one of its hosts is WAITING; the catalog then holds RUNNING."""
 HostState = Literal["WAITING", "STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 """State of a host. It is WAITING while no machine takes it."""
 MachineState = Literal["UP", "DRAINING", "DOWN"]

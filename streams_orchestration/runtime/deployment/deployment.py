@@ -251,7 +251,7 @@ def _go_back_where_queries_are(connection: Connection, application: str) -> None
     connection.execute(
         update(u)
         .where(u.c.application == application, u.c.name.in_(units), u.c.state == "STARTED")
-        .values(dirty=True, cause="it was stopped within an epoch, of which a query of Spark's has no checkpoint")
+        .values(dirty=True, cause="it was stopped within an epoch, and a Spark query has no checkpoint of that epoch")
     )
 
 

@@ -55,7 +55,7 @@ def require_ends(home: Home, programs: Iterable[PeProgram]) -> None:
                 reasons.append(f"{name}: {why}")
         for index, port in program.imports:
             name = program.operators[index].name
-            reasons.append(f"{name}: its input port {port} imports what another application goes on writing")
+            reasons.append(f"{name}: its input port {port} imports a stream that another application keeps writing")
     if reasons:
         lines = "\n".join(sorted(reasons))
         message = f"{lines}\n--available-now needs sources whose input ends. Run the application without it"

@@ -65,7 +65,7 @@ def reset(
     """
     status = read_units(home, application)
     if status.state == "STOPPED":
-        message = f"{application} is stopped; run or deploy it again, then it goes on where it stood"
+        message = f"{application} is stopped; run or deploy it again, and it continues from its last commits"
         raise StreamsRuntimeError(message)
     names = [known.name for known in status.units]
     if unit not in names:

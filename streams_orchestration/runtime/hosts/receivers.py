@@ -182,7 +182,7 @@ class Receivers:
         for receiver in new:
             load(receiver.source)
         if gone or new:
-            self._do(_replace(gone, new))
+            self._run_on_loop(_replace(gone, new))
 
     def trim(self) -> None:
         """Remove from the journals the messages that no cut needs any more."""
@@ -206,11 +206,11 @@ class Receivers:
         self._confirmer.stop()
         self.receive_for({})
         if self._loop is not None:
-            self._do(_end_tasks())
+            self._run_on_loop(_end_tasks())
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._loop = None
 
-    def _do(self, work: object) -> None:
+    def _run_on_loop(self, work: object) -> None:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             world.Thread(target=_run, args=(self._loop,), name="receivers", daemon=True).start()

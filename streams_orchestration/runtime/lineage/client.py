@@ -26,7 +26,10 @@ URL, CONFIG, DISABLED, NAMESPACE = (
 )
 TRANSPORT = "OPENLINEAGE__TRANSPORT"
 SEND_SECONDS = 2.0
-"""Seconds to connect to a server configured by its URL alone, and to get its answer. A transport has its own limits."""
+"""Seconds to connect to a server configured by its URL alone, and to get its answer.
+
+A server configured as a transport has the limits of the transport.
+"""
 _OBJECT = re.compile(r"<[\w.]+ object at 0x[0-9a-f]+>:? ?")
 """Pattern for the address of an object in an error's text, which differs every time."""
 

@@ -90,7 +90,7 @@ def set_state(home: Home, name: str, state: str) -> None:
     """
     m = tables.machine
     with _catalog(home, name).write() as connection:
-        machine = _one(connection, name)
+        machine = _machine(connection, name)
         if machine.state == "DOWN":
             message = f"machine {name} is down; start its agent with `streams agent --name {name}` first"
             raise MachineError(message)
@@ -106,7 +106,7 @@ def forget(home: Home, name: str) -> None:
     m = tables.machine
     known = {machine.name: machine for machine in read_machines(home)}
     with _catalog(home, name).write() as connection:
-        _one(connection, name)
+        _machine(connection, name)
         machine = known[name]
         if machine.state in ("UP", "DRAINING"):
             message = f"machine {name} is {machine.state}; end its agent first"
@@ -124,7 +124,7 @@ def _catalog(home: Home, name: str) -> Catalog:
     return catalog
 
 
-def _one(connection: Connection, name: str) -> MachineRow:
+def _machine(connection: Connection, name: str) -> MachineRow:
     machines = {machine.name: machine for machine in registered(connection)}
     if name not in machines:
         if not machines:

@@ -205,7 +205,7 @@ class Recorded:
         """Return the increase of a count per second since the earlier total; None if there is no earlier total."""
         if self.before is None or now <= self.before[0]:
             return None
-        return (_at(self.counts, path) - _at(self.before[1], path)) / (now - self.before[0])
+        return (_count_at(self.counts, path) - _count_at(self.before[1], path)) / (now - self.before[0])
 
 
 def pe_metrics(recorded: Recorded, now: float) -> PeMetrics:
@@ -217,8 +217,8 @@ def pe_metrics(recorded: Recorded, now: float) -> PeMetrics:
         since=recorded.since,
         at=recorded.at,
         batches=batches.get("count", 0),
-        **_named(batches, "rows_in", "rows_out", "plan_ns", "spark_ns", "work_ns", "commit_ns"),
-        cpu_ns=_at(recorded.counts, ("tasks", "cpu_ns")),
+        **_selected(batches, "rows_in", "rows_out", "plan_ns", "spark_ns", "work_ns", "commit_ns"),
+        cpu_ns=_count_at(recorded.counts, ("tasks", "cpu_ns")),
         # the larger one, since the PE of a source has no input streams and the PE of a sink no output streams
         rows_per_second=max((rate for rate in rates if rate is not None), default=None),
     )
@@ -251,7 +251,7 @@ def queue_metrics(recorded: Recorded) -> Iterator[QueueMetrics]:
     """Yield the metrics of the exchanges in the PE."""
     for name, counts in sorted(recorded.counts.get("queues", {}).items()):
         operator, _, port = name.rpartition(":")
-        done = _named(counts, "tuples", "bytes", "items", "serialise_ns", "deserialise_ns", "wait_ns")
+        done = _selected(counts, "tuples", "bytes", "items", "serialise_ns", "deserialise_ns", "wait_ns")
         yield QueueMetrics(operator, int(port), recorded.pe, **done)
 
 
@@ -263,7 +263,7 @@ def stream_metrics(
         yield StreamMetrics(
             name=name,
             pe=recorded.pe,
-            **_named(counts, "tuples", "bytes", "segments", "serialise_ns"),
+            **_selected(counts, "tuples", "bytes", "segments", "serialise_ns"),
             tuples_per_second=recorded.rate(now, "written", name, "tuples"),
             readers=tuple(readers.get(name, ())),
         )
@@ -271,7 +271,7 @@ def stream_metrics(
 
 def reader_metrics(pe: int, counts: Counts, segments: int, tuples: int, seconds: float) -> ReaderMetrics:
     """Return the metrics of a PE as the reader of a stream; the last three arguments are its lag."""
-    done = _named(counts, "tuples", "bytes", "segments", "deserialise_ns")
+    done = _selected(counts, "tuples", "bytes", "segments", "deserialise_ns")
     return ReaderMetrics(pe=pe, **done, lag_segments=segments, lag_tuples=tuples, lag_seconds=seconds)
 
 
@@ -298,11 +298,11 @@ def _custom(counts: Counts) -> Iterator[CustomMetric]:
         yield CustomMetric(name, "gauge", value, about.get(name, ""))
 
 
-def _named(counts: Counts, *names: str) -> dict[str, Any]:
+def _selected(counts: Counts, *names: str) -> dict[str, Any]:
     return {name: counts.get(name, 0) for name in names}
 
 
-def _at(counts: Counts, path: tuple[str, ...]) -> int:
+def _count_at(counts: Counts, path: tuple[str, ...]) -> int:
     value: Counts | int = counts
     for name in path:
         value = value.get(name, 0) if isinstance(value, dict) else 0

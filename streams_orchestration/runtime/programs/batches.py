@@ -39,7 +39,10 @@ class Position:
     reached: dict[str, str] = field(default_factory=dict[str, str])
     """Source operator -> the bounded run whose end it has reached."""
     idle: dict[str, list[IdleDecision]] = field(default_factory=dict[str, list[IdleDecision]])
-    """Source operator -> the decisions that partitions are idle, which a reset repeats (EV51).
+    """Source operator -> its decisions that partitions are idle.
+
+    A reset keeps them, so that a replay decides the same (EV51). A plan drops the decisions of complete epochs, which
+    are never replayed.
 
     A reset keeps them. A plan drops those of complete epochs, which no reset takes back.
     """

@@ -231,7 +231,7 @@ def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -
     wanted = (plan.life, plan.generation, plan.batch)
     if row is None or current != wanted:
         message = f"PE {pe} of {application}: the commit of batch {plan.batch} came from generation {plan.generation}; "
-        message += f"the catalog stands at generation {row.generation}, batch {row.batch}" if row else "it is gone"
+        message += f"the catalog is at generation {row.generation}, batch {row.batch}" if row else "it is gone"
         raise StaleGenerationError(message)
     if row.unit_state in ("UNHEALTHY", LIMIT):
         message = f"PE {pe} of {application}: the commit of batch {plan.batch} is refused: "

@@ -132,8 +132,8 @@ class Scratch:
     def unanswered(self) -> list[str]:
         """Return the processes that run unanswered tasks of the current batch, as written in the files of `owners`.
 
-        Only the lowest level with unanswered tasks counts, since later levels have not begun. For a task that has no
-        owner yet, it is the worker that is choosing one.
+        Only the lowest level with unanswered tasks counts, since later levels have not begun. For a task without an
+        owner, the result has the worker that is choosing an owner.
         """
         waiting: dict[int, list[str]] = {}
         if (batch := self.planned) is None:
@@ -173,7 +173,7 @@ class Scratch:
         try:
             write_whole(self._failure, json.dumps([message, permanent, parts, outside]), durably=False)
         except OSError as error:
-            log.error("%s cannot be written: %s. It would say: %s", self._failure, error.strerror, message)
+            log.error("%s cannot be written: %s. Its content was to be: %s", self._failure, error.strerror, message)
 
     @property
     def failure(self) -> GivenUp | None:

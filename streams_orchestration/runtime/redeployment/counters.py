@@ -54,17 +54,17 @@ class Counters:
         total = add(nothing_yet(program), {name: mine[name] for name in ("batches", "tasks", "read") if name in mine})
         for operator in program.operators.values():
             former = formers.get(operator.name)
-            for counts in self._of("operators"):
+            for counts in self._counts_of("operators"):
                 if former in counts:
                     add(total, {"operators": {operator.name: counts[former]}})
-            for counts in self._of("queues"):
+            for counts in self._counts_of("queues"):
                 queues = {port: counts[name] for name, port in _queues(counts) if name == f"{former}:{port}"}
                 add(total, {"queues": {f"{operator.name}:{port}": queue for port, queue in queues.items()}})
-        for counts in self._of("written"):
+        for counts in self._counts_of("written"):
             add(total, {"written": {stream: counts[stream] for stream in program.consumers if stream in counts}})
         return total
 
-    def _of(self, kind: str) -> list[Counts]:
+    def _counts_of(self, kind: str) -> list[Counts]:
         return [counts.get(kind, {}) for _, counts in self.totals.values()]
 
 

@@ -41,7 +41,7 @@ def predicted_pause(measured: Measured, *, new_host: bool) -> float | None:
         measured: measurements of the application.
         new_host: True if the new plan needs a host that does not exist yet.
     """
-    whole = max((sum(_but(phases, _BEFORE_LAUNCH)) for phases in measured.starts), default=None)
+    whole = max((sum(_seconds_without(phases, _BEFORE_LAUNCH)) for phases in measured.starts), default=None)
     queries = max((sum(phases.get(name, 0.0) for name in _OF_QUERIES) for phases in measured.starts), default=None)
     known = [each for each in ((whole,) if new_host else ()) if each is not None]
     if measured.pause is not None:
@@ -51,7 +51,7 @@ def predicted_pause(measured: Measured, *, new_host: bool) -> float | None:
     return max(*known, measured.batch) if known else None
 
 
-def _but(phases: Mapping[str, float], left_out: str) -> list[float]:
+def _seconds_without(phases: Mapping[str, float], left_out: str) -> list[float]:
     return [seconds for name, seconds in phases.items() if name != left_out]
 
 

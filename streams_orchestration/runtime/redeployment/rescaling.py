@@ -33,7 +33,7 @@ def carried_state(
 ) -> dict[str, Any]:
     """Return a state that is carried over undivided, converted to the operator's current types.
 
-    A round-robin position is kept if the splitter has the same number of channels; otherwise it starts anew. All
+    A round-robin position is kept if the splitter has the same number of channels; otherwise it is dropped. All
     connections begin with the operator's watermark, except connections that have ended (EV45).
 
     Args:
@@ -106,9 +106,9 @@ def divided_states(
 def common_watermark(states: Sequence[State], program: OperatorProgram) -> dict[str, Any]:
     """Return the part of a state with which a replica begins in event time; empty if a former replica has none.
 
-    The watermark is the least of those of the former replicas (EV46). A connection begins with it, or with the end if
-    all channels of its stream have ended. The clocks of all partitions go to each replica of a source, which forgets
-    those that it does not read.
+    The watermark is the least of those of the former replicas (EV46). A connection begins with that watermark, or with
+    `END` if all channels of its stream have ended. The clocks of all partitions go to each replica of a source, which
+    forgets those that it does not read.
 
     Args:
         states: the states of the former replicas.
@@ -182,8 +182,8 @@ class MisplacedKeysError(StreamsRuntimeError):
         noun = "key" if total == 1 else "keys"
         super().__init__(
             f"state of {operator}: {count} of {total} {noun} of ({', '.join(attributes)}) would not be found, since "
-            "tuples with them go to another channel. What the state calls by these names is not what the splitter "
-            f"sees: keep to attributes that nothing changes on the way, or lose the state with --drop-state {operator}"
+            "their tuples go to another channel: the attributes have other values in the state than at the splitter. "
+            f"Split by attributes that no operator in between changes, or lose the state with --drop-state {operator}"
         )
 
 

@@ -88,7 +88,7 @@ class Tending:
             if waiting := [row.id for row in mine if row.state == "WAITING"]:
                 self._launch(application, waiting, rows, machines)
             elif found := _misplaced(mine, machines, now):
-                self._put_right(application, found, (*((row.id, row.machine) for row in mine), *_there(machines, now)))
+                self._put_right(application, found, (*((row.id, row.machine) for row in mine), *_states(machines, now)))
 
     def _launch(
         self, application: str, waiting: Sequence[int], rows: Sequence[HostRow], machines: Sequence[MachineRow]
@@ -125,7 +125,7 @@ class Tending:
             log.info("%s: %s", application, reason)
         try:
             for moved in put_right(self._home, application, within=WITHIN_SECONDS):
-                log.info("%s: host %s goes on on %s", application, moved.host, moved.machine)
+                log.info("%s: host %s continues on %s", application, moved.host, moved.machine)
         except BeingStartedError:
             del self._tried[application]
         except StreamsRuntimeError as error:
@@ -144,7 +144,7 @@ def _misplaced(rows: Sequence[HostRow], machines: Sequence[MachineRow], now: flo
     return [reason for reasons in found.values() for reason in reasons]
 
 
-def _there(machines: Sequence[MachineRow], now: float) -> list[tuple[object, ...]]:
+def _states(machines: Sequence[MachineRow], now: float) -> list[tuple[object, ...]]:
     return [(each.name, each.state, now <= each.lease_until, *each.tags) for each in machines]
 
 

@@ -213,7 +213,7 @@ def read_manifest(place: SavepointPlace) -> Manifest:
     try:
         return Manifest.model_validate(content)
     except ValidationError as error:
-        raise damaged(path, f"{error.error_count()} of its values are not what they should be") from error
+        raise damaged(path, f"{error.error_count()} of its values are missing or of a wrong form") from error
 
 
 def check_file(path: SavepointPlace, file: SavedFile, content: bytes) -> None:

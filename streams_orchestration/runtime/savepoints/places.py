@@ -170,7 +170,7 @@ def new_directory(place: SavepointPlace) -> Generator[SavepointPlace]:
             with _gone_if_it_raises(place):
                 yield place
         else:
-            with _beside(place.path) as path:
+            with _filled_beside(place.path) as path:
                 yield SavepointPlace(place.store, str(path))
     except OSError as error:
         remedy = "Nothing is left of it. Make room or give write permission there, then try again."
@@ -187,7 +187,7 @@ def _gone_if_it_raises(place: SavepointPlace) -> Generator[None]:
 
 
 @contextmanager
-def _beside(place: Path) -> Generator[Path]:
+def _filled_beside(place: Path) -> Generator[Path]:
     partial = partial_of(place)
     partial.parent.mkdir(parents=True, exist_ok=True)
     with _alone(partial):

@@ -142,16 +142,22 @@ def go_on_reading(connection: Connection, redeployment: Redeployment, manifest: 
         link = links.get((each.name, each.operator, each.port, each.application, each.stream))
         read = f"{each.name} has read {each.stream} of {each.application}"
         if each.application not in lives:
-            notes.append(f"{read}, which is not deployed here: it reads on when it is, what comes from then on")
+            notes.append(
+                f"{read}, which is not deployed here: {each.name} reads the tuples that come after it is deployed"
+            )
         elif link is None:
             notes.append(f"{read}, and is not connected with it any more")
         elif lives[each.application] != each.life:
-            notes.append(f"{read}, which was started anew since then: it reads what comes from now on")
+            notes.append(
+                f"{read}, which was started anew since then: {each.name} reads the tuples that come from now on"
+            )
         elif each.position < link.first:
             written = (s.c.application == link.exporter, s.c.stream == link.stream)
             oldest = connection.scalar(select(func.min(s.c.number)).where(*written))
             if oldest is None or oldest > each.position:
-                notes.append(f"{read}, which has dropped what came since then: it reads what comes from now on")
+                notes.append(
+                    f"{read}, which has dropped later tuples: {each.name} reads the tuples that come from now on"
+                )
             else:
                 mine = (_k.c.application == application, _k.c.key == link.key)
                 connection.execute(update(_k).where(*mine).values(first=each.position))

@@ -69,7 +69,7 @@ class SinkDirectories:
         return due is not None and watermark is not None and watermark >= due
 
     def enter(self, connection: Connection, directory: str) -> None:
-        """Note in the transaction that names a file of a directory that the directory is to be marked."""
+        """Record that a directory is to be marked, in the transaction that gives one of its files the final name."""
         if self.marks:
             enter_directory(connection, self._application, self._place, directory)
 
@@ -140,7 +140,7 @@ class SinkDirectories:
         return None if cut is None else cut.get("watermarks", {}).get(operator, {}).get(OWN)
 
     def _waiting(self, connection: Connection, reached: dict[str, _Reached]) -> set[str]:
-        """Return the directories of files that could be visible and are not."""
+        """Return the directories with files whose epoch is complete and that are not visible yet."""
         rows = connection.execute(
             select(_f.c.operator, _f.c.pending, _f.c.epoch).where(
                 _f.c.application == self._application, _f.c.operator.in_(reached), ~_f.c.retracted

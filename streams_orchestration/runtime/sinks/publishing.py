@@ -63,7 +63,7 @@ _DUE = {True: _VISIBLE.where(_f.c.final.is_not(None) & _here), False: _VISIBLE.w
 
 @dataclass(frozen=True, slots=True)
 class DueOutput(Output):
-    """An output that can become visible, or is visible and can be settled."""
+    """An output that can become visible, or a visible one whose pending name can be removed."""
 
     complete: bool
     """True if its epoch is complete, so that no reset takes it back."""
@@ -107,7 +107,7 @@ def publish_files(catalog: Catalog, application: str, leave_out: Iterable[str] =
 
 
 def due(catalog: Catalog, application: str, *, files: bool) -> list[DueOutput]:
-    """Return the outputs that can become visible, and the visible ones that can be settled, by operator and in order.
+    """Return the outputs that can become visible, and the visible ones whose pending names can be removed, in order.
 
     Args:
         catalog: the catalog of the application.

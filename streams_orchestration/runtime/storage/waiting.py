@@ -1,6 +1,7 @@
 """Waiting files of sinks: tasks write them, and the publisher of any machine takes them.
 
-They are paths of this machine, unless STREAMS_STORAGE names a place that machines share; then they are stored there.
+Their addresses are paths of this machine. If STREAMS_STORAGE names a place that machines share, the files are stored
+there instead.
 """
 
 from __future__ import annotations

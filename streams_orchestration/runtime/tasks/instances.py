@@ -59,7 +59,7 @@ class OperatorInstance:
 
     @property
     def keeps_tuples(self) -> bool:
-        """True if the operator's watermark does not pass the tuples that it keeps (EV62)."""
+        """True if the operator's watermark stays at or below the times of the tuples that the operator holds (EV62)."""
         return self.watermark is not None and self.watermark.role.mode == "heldInput"
 
 

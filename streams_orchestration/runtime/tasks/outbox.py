@@ -53,7 +53,7 @@ class Outbox:
         self._meter = meter
 
     def passed(self, delivery: Direct, item: Item) -> Item:
-        """Return the item for a direct call: a copy if the copy plan requires one, else the same data, const or not."""
+        """Return the item for a direct call: a copy if the copy plan has one, else the data itself, writable or not."""
         if not isinstance(item, TupleBatch):
             return item
         if delivery.copies:

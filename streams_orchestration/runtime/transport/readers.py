@@ -55,7 +55,7 @@ class ImportingPe:
     uncommitted: bool
     """True if it also reads segments of epochs that are not complete."""
     present: bool
-    """True if it is present, so that a batch of it may be running."""
+    """True unless the PE is stopped, failed or silent; a batch of a PE that is present may be running."""
     last: int | None = None
     """The number after the last segment for it, if a redeploy has ended the connection; else None."""
 

@@ -14,7 +14,9 @@ from streams_orchestration.runtime.units.region_record import RegionRecord, Regi
 from streams_orchestration.runtime.units.unit_facts import Facts
 
 TRIAL_PERIOD = 0.5
-"""The longest period in seconds while a redeploy is on trial, since what it publishes waits for the first epoch."""
+"""The longest period in seconds while a redeploy is on trial, since no result is published before the first epoch of
+the trial.
+"""
 STEADY_SECONDS = 60.0
 """Seconds of running after which a PE outside of regions does not count its earlier restarts any more."""
 KEPT_EVENTS = 100

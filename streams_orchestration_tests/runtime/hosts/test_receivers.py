@@ -45,7 +45,7 @@ def test_a_journal_whose_report_cannot_be_written_is_closed_and_opened_again(
 def test_the_loop_of_receivers_is_closed_when_they_end(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Receivers, "trim", lambda _: None)
     receivers = Receivers(cast(Any, None), "app")
-    receivers._do(asyncio.sleep(0))
+    receivers._run_on_loop(asyncio.sleep(0))
     loop = receivers._loop
     assert loop is not None
     receivers.stop()

@@ -75,7 +75,7 @@ def test_a_commit_that_does_not_follow_is_refused_and_changes_nothing(local: Loc
     assert plan is not None
     results = local.execute(program, plan)
     before = content(local)
-    with pytest.raises(StaleGenerationError, match=r"PE 0 of app: the commit of batch .* the catalog stands at"):
+    with pytest.raises(StaleGenerationError, match=r"PE 0 of app: the commit of batch .* the catalog is at"):
         commit_batch(local.catalog, program, replace(plan, **STALE[case]), results, 0.0)
     assert content(local) == before
     commit_batch(local.catalog, program, plan, results, 0.0)
@@ -87,7 +87,7 @@ def test_a_commit_after_a_reset_is_refused(local: LocalApplication):
     assert plan is not None
     results = local.execute(program, plan)
     reset(local.home, local.name, "region-0")
-    with pytest.raises(StaleGenerationError, match="generation 1; the catalog stands at generation 2"):
+    with pytest.raises(StaleGenerationError, match="generation 1; the catalog is at generation 2"):
         commit_batch(local.catalog, program, plan, results, 0.0)
 
 

@@ -32,7 +32,7 @@ def test_on_a_full_disk_a_planner_leaves_nothing_and_its_log_says_why(
     monkeypatch.setattr(Path, "write_bytes", full)
     Scratch(str(tmp_path)).fail("it failed", permanent=True)
     assert list(tmp_path.iterdir()) == []
-    assert "failure.json cannot be written: No space left on device. It would say: it failed" in caplog.text
+    assert "failure.json cannot be written: No space left on device. Its content was to be: it failed" in caplog.text
 
 
 @pytest.mark.parametrize("content", ["", "[", "{}", "[1]", '["no", true, {"other": 1}]'])

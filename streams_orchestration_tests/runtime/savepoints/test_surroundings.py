@@ -152,14 +152,14 @@ def test_what_an_exporter_has_dropped_is_said(both: list[LocalApplication]):
     (note,) = restore(reader.home, deployable(reading(name="other")), place).notes
     assert (
         note
-        == "In has read Doubled of exporter, which has dropped what came since then: it reads what comes from now on"
+        == "In has read Doubled of exporter, which has dropped later tuples: In reads the tuples that come from now on"
     )
 
 
 def test_an_exporter_that_is_not_there_is_waited_for(both: list[LocalApplication], tmp_path: Path):
     place = take(both[1]).place
     (note,) = restore(Home(tmp_path / "elsewhere"), deployable(reading()), place).notes
-    assert note.startswith("In has read Doubled of exporter, which is not deployed here: it reads on when it is")
+    assert note.startswith("In has read Doubled of exporter, which is not deployed here: In reads the tuples that")
 
 
 def test_an_exporter_that_was_started_anew_is_another_one(both: list[LocalApplication]):

@@ -63,7 +63,7 @@ class HeldPayloads:
             StreamsRuntimeError: the payload is not held, since a newer batch of its task has begun.
         """
         if taking.token not in self._payloads:
-            message = "the tuples that one task had for another are gone; a newer batch has begun"
+            message = "the tuples that one task held for another are gone, since a newer batch has begun"
             raise StreamsRuntimeError(message)
         return self._payloads.pop(taking.token)
 

@@ -53,7 +53,7 @@ class Jvm:
             if (status := self.process.poll()) is not None:
                 raise StreamsRuntimeError(self._ended(status))
             time.sleep(POLL_SECONDS)
-        port, size, secret = _parted(self.connection.read_bytes())
+        port, size, secret = _connection_parts(self.connection.read_bytes())
         self.connection.unlink()
         known = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret[:size].decode()}
         os.environ.update(known)  # PySpark then connects to a JVM that is there, and starts none
@@ -71,7 +71,7 @@ class Jvm:
         return f"Java has ended with status {status} before Spark was up{why}"
 
 
-def _parted(written: bytes) -> tuple[int, int, bytes]:
+def _connection_parts(written: bytes) -> tuple[int, int, bytes]:
     """Return the port, the length of the secret, and the secret from the bytes of the JVM's connection file."""
     return int.from_bytes(written[:4]), int.from_bytes(written[4:8]), written[8:]
 

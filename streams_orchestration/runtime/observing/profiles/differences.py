@@ -101,9 +101,9 @@ class _Difference:
         known = self.pes_before.get(pe.pe)
         begin = known.at if known is not None else max(pe.since, self.before.at)
         span = pe.at - begin
-        return self.seconds / span if span > 0 and self._busy(pe) >= STEADY * span else 1.0
+        return self.seconds / span if span > 0 and self._busy_seconds(pe) >= STEADY * span else 1.0
 
-    def _busy(self, pe: PeMetrics) -> float:
+    def _busy_seconds(self, pe: PeMetrics) -> float:
         known = self.pes_before.get(pe.pe)
         total = pe.plan_ns + pe.spark_ns + pe.commit_ns
         return max(0, total - (known.plan_ns + known.spark_ns + known.commit_ns if known else 0)) / 1e9
@@ -188,7 +188,7 @@ class _Difference:
             tasks = (each.cpu_ns - (known.cpu_ns if known else 0)) / 1e9
             overhead = factor * (tasks + queues.get(each.pe, 0) / 1e9)
             cpu = overhead + working.get(each.pe, 0.0) + streams.get(each.pe, 0.0)
-            busy = factor * self._busy(each)
+            busy = factor * self._busy_seconds(each)
             yield PeProfile(each.pe, round(cpu, 6), round(overhead, 6), round(busy, 6))
 
     def _sent(self) -> Iterator[tuple[int, Passage]]:

@@ -84,7 +84,7 @@ def measure(
         message = f"{application} was restarted while it was measured, so the measurement was discarded. Measure again."
         raise NotProfiledError(message)
     if again := _resets(read_status(home, application)) - resets:
-        remarks.append(f"{again} {'reset' if again == 1 else 'resets'} happened: what was done twice counts twice")
+        remarks.append(f"{again} {'reset' if again == 1 else 'resets'} happened: repeated work counts twice")
     compilation = deployed_compilation(home, application)
     ended = None if status.state == "RUNNING" else max((each.at for each in after.pes), default=None)
     profile = profile_of(compilation, before, after, lambda rows: _calibrated(home, application, rows), ended)

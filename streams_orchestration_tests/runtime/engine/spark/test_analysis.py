@@ -64,7 +64,7 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
 }
 SESSIONS = "SELECT k, session_window.start AS ts, count(*) AS n FROM Timed GROUP BY k, session_window(ts, '1 minute')"
 AWAITED = "it is not known by how much its results may be behind the watermark of its input: a session window"
-TOGETHER = "it is one query with those that it is colocated with, and First has outputMode append and Second has"
+TOGETHER = "the operators that are colocated are one query, but First has outputMode append and Second has"
 
 
 def document() -> dict[str, Any]:

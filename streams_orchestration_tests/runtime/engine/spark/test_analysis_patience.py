@@ -66,6 +66,6 @@ def test_it_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     with caplog.at_level(logging.WARNING, "streams.analysis"):
         awaited(monkeypatch, tmp_path, Child(waits=1.0, ends=2.5 * TELL_SECONDS), load=1.0)
     assert [record.getMessage() for record in caplog.records] == [
-        "Spark looks at the queries, for 10 s so far: it starts",
-        "Spark looks at the queries, for 20 s so far: it starts",
+        "Spark has been analysing the queries for 10 s: it starts",
+        "Spark has been analysing the queries for 20 s: it starts",
     ]

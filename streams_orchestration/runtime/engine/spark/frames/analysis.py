@@ -110,11 +110,11 @@ def _await(child: subprocess.Popen[bytes], directory: Path) -> None:
         passed = patience.look()
         stands = _progress(directory)
         if patience.used > SECONDS:
-            message = f"Spark has not looked at the queries within {passed:.0f} s ({stands}); try again"
+            message = f"Spark has not analysed the queries within {passed:.0f} s ({stands}); try again"
             raise AnalysisError(message + where_it_stood(directory / _LOG))
         if passed >= tell_at:
             tell_at = passed + TELL_SECONDS
-            logger.warning("Spark looks at the queries, for %.0f s so far: %s", passed, stands)
+            logger.warning("Spark has been analysing the queries for %.0f s: %s", passed, stands)
 
 
 def _progress(directory: Path) -> str:

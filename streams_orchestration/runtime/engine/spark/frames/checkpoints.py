@@ -73,7 +73,7 @@ def last_batch(paths: Iterable[str]) -> int | None:
 def _owner(path: str) -> str | None:
     """Return the file that a path belongs to; None for a temporary file.
 
-    A checksum belongs to the file that it is of; any other file belongs to itself.
+    A checksum file belongs to the file whose checksum it holds; any other file belongs to itself.
     """
     directory, _, name = path.rpartition("/")
     if name.endswith(".crc"):

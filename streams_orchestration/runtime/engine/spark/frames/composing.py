@@ -146,7 +146,9 @@ class Composition:
             modes.setdefault(frame_parameters(operator).output_mode, operator.name)
         if len(modes) > 1:
             both = " and ".join(f"{name} has outputMode {mode}" for mode, name in modes.items())
-            message = f"it is one query with those that it is colocated with, and {both}; give them one, or take them "
+            message = (
+                f"the operators that are colocated are one query, but {both}; give them one outputMode, or take them "
+            )
             raise OperatorError(list(modes.values())[-1], f"{message}apart")
         return next(iter(modes))
 
@@ -214,7 +216,9 @@ class Composition:
             frames = operator.compose(self.spark, views, tables)
             for port, frame in enumerate(frames):
                 if not frame.isStreaming:
-                    message = f"what it gives for output port {port} is no stream: nothing of it comes from its inputs"
+                    message = (
+                        f"its DataFrame for output port {port} is no stream, since it does not depend on the inputs"
+                    )
                     raise ValueError(message)
                 refuse_own_watermarks(frame)
                 refuse_unstreamable(frame, mode)

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.queries.scratch import Scratch
 
 READ, WRITTEN = 0, 1
-"""The levels of the answers of tasks that read and of tasks that write."""
+"""The levels under which tasks that read and tasks that write give their answers."""
 
 
 @dataclass(frozen=True, slots=True)
