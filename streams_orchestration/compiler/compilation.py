@@ -36,6 +36,15 @@ class Compilation:
     query_columns: tuple[QueryColumns, ...] = ()
     """The columns of operators that are Spark queries; empty until Spark analyses them for a deployment."""
 
+    @property
+    def plan(self) -> DeploymentPlan:
+        """The deployment plan.
+
+        Raises:
+            ValueError: the last stage has not run.
+        """
+        return need(self.deployment)
+
     def with_columns_of(self, deployed: Compilation) -> Compilation:
         """Return the compilation with query columns taken from an earlier one, for Spark queries that are unchanged."""
         before = {each.name: each for each in deployed.logical.operators}

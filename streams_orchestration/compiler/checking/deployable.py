@@ -32,7 +32,7 @@ class Deployable:
     @property
     def plan(self) -> DeploymentPlan:
         """The deployment plan of the application."""
-        return need(self.compilation.deployment)
+        return self.compilation.plan
 
 
 def with_findings_of_operators(error: CompileError) -> ApplicationError:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from streams_orchestration.compiler.compilation import Compilation, Stages, need
+from streams_orchestration.compiler.compilation import Compilation, Stages
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan, Unit
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import RunTimeNumbers
@@ -24,7 +24,7 @@ def at_run_time(compilation: Compilation, numbers: RunTimeNumbers) -> Compilatio
     Raises:
         ValueError: there is no deployment plan.
     """
-    plan = numbered(need(compilation.deployment), numbers)
+    plan = numbered(compilation.plan, numbers)
     return replace(compilation, fusion=_fusion(compilation.fusion, numbers), deployment=plan)
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import Deployable
-from streams_orchestration.compiler.compilation import Compilation, need
+from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
@@ -239,7 +239,7 @@ class PlanChange:
     def _carrier(self) -> tuple[Carrier, CommonCut]:
         with self.catalog.read() as connection:
             cut = read_cut(connection, self.application, self.programs, self.redeployment.ending)
-        wanted = need(self.after.deployment).programs
+        wanted = self.after.plan.programs
         return Carrier(self.home, base_directory(self.after), self.programs, wanted, cut), cut
 
 

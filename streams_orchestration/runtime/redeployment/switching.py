@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
 
-from streams_orchestration.compiler.compilation import Compilation, need
+from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
@@ -59,7 +59,7 @@ class NewPlan:
     @property
     def deployment(self) -> DeploymentPlan:
         """The deployment plan, with the programs of the PEs."""
-        return need(self.compilation.deployment)
+        return self.compilation.plan
 
 
 def switch(connection: Connection, programs: Sequence[PeProgram], new: NewPlan, within: float) -> list[str]:

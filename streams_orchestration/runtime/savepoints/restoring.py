@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import select
 
 from streams_orchestration.compiler.checking.deployable import Deployable
-from streams_orchestration.compiler.compilation import Compilation, need
+from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment, UnitAction
 from streams_orchestration.compiler.redeployment.preview import NothingToDropError, preview
@@ -99,7 +99,7 @@ def restore(
         refuse_shared_targets(home, catalog, after, manifest)
         if fresh:
             refuse_running(home, application)
-            forget(home, catalog, application, need(after.deployment).programs)
+            forget(home, catalog, application, after.plan.programs)
         refuse_other_files(home, after, manifest)
         return _Restoring(home, catalog, place, manifest).restore(saved, after, redeployment)
 
@@ -122,7 +122,7 @@ def preview_restore(
         outcome = preview(saved, wanted, states=states, drop=drop, drained=True)
     except NothingToDropError as error:
         raise DropStateError(manifest.title, str(error)) from error
-    units = tuple(UnitAction(outcome.numbering.units[unit.name], "start") for unit in need(wanted.deployment).units)
+    units = tuple(UnitAction(outcome.numbering.units[unit.name], "start") for unit in wanted.plan.units)
     return replace(outcome, before=manifest.fingerprint, units=units)
 
 
@@ -150,7 +150,7 @@ class _Restoring:
             watermarks=positions.watermarks,
             states=manifest.stored_states(self._place),
         )
-        plans = need(saved.deployment).programs, need(after.deployment).programs
+        plans = saved.plan.programs, after.plan.programs
         carrier = Carrier(self._home, base_directory(after), *plans, cut)
         try:
             carried = self._own(after, carrier.carry(redeployment))
@@ -167,7 +167,7 @@ class _Restoring:
 
     def _own(self, after: Compilation, carried: Carried) -> Carried:
         """Copy the savepoint's state files into the application's directories, and point the carried states to them."""
-        programs = need(after.deployment).programs
+        programs = after.plan.programs
         operators = {operator.name: operator for program in programs for operator in program.operators.values()}
         places = {
             operator.name: directories_of(self._home, program.application, program.pe).states

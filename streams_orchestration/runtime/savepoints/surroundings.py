@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sqlalchemy import Connection, func, select, update
 
-from streams_orchestration.compiler.compilation import Compilation, need
+from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.operators.contract import Operator
@@ -32,7 +32,7 @@ def refuse_shared_targets(home: Home, catalog: Catalog, after: Compilation, mani
     with catalog.read() as connection:
         rows = connection.execute(select(s.c.place, s.c.application).where(s.c.application != application)).all()
     taken |= {row.place: row.application for row in rows}
-    for operator, place, _ in sinks(home, need(after.deployment).programs):
+    for operator, place, _ in sinks(home, after.plan.programs):
         if place and place in taken:
             message = (
                 f"{operator} of {application} would write to {place}, as {taken[place]} does, so results there "
@@ -84,7 +84,7 @@ def _saved_sinks(
     known: dict[str, SavedSink] = {}
     if manifest.application == after.logical.application:
         known = {sink.operator: sink for sink in manifest.sinks} | {sink.place: sink for sink in manifest.sinks}
-    for operator, place, files in sinks(home, need(after.deployment).programs):
+    for operator, place, files in sinks(home, after.plan.programs):
         yield place, files, known.get(place) or known.get(operator)
 
 
