@@ -56,7 +56,7 @@ def main(home: str, plan: str, place: str) -> None:
         case "switch":
             redeploying.switch = waiting(place, redeploying.switch)
         case "reload":
-            redeploying.PlanChange.switch = waiting(place, redeploying.PlanChange.switch)
+            redeploying.PlanChange.carry_and_switch = waiting(place, redeploying.PlanChange.carry_and_switch)
     try:
         done = redeploying.redeploy(
             Home(Path(home)), deployable(load(Compilation, Path(plan).read_bytes())), within=WITHIN_SECONDS

@@ -96,7 +96,7 @@ def redeploy(
     drained(local, redeployment.ending)
     after = at_run_time(wanted, redeployment.numbering)
     change = PlanChange(local.home, local.catalog, local.programs, after, redeployment)
-    remove_files(local.home.store, change.switch(WITHIN))
+    remove_files(local.home.store, change.carry_and_switch(WITHIN))
     adopt(local)
     return redeployment
 

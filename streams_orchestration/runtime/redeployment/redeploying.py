@@ -216,11 +216,11 @@ class PlanChange:
         if drain(self.catalog, self.application, self.programs, self.redeployment.ending, 0.0):
             return None
         try:
-            return self.switch(within)
+            return self.carry_and_switch(within)
         except NotDrainedError:
             return None
 
-    def switch(self, within: float) -> list[str]:
+    def carry_and_switch(self, within: float) -> list[str]:
         """Carry the states over, then switch; return the files that the catalog no longer names.
 
         Raises:
