@@ -27,7 +27,7 @@ def compile_application(spec: Path, options: Options, format_: str, output: Path
     """Compile an application and show the plan; return the exit status."""
     read = read_application(spec)
     try:
-        compilation = check(read, options)
+        compilation = compiled_with_checked_parameters(read, options)
     except ApplicationError as error:
         report_diagnostics(error.diagnostics)
         if format_ == "json":
@@ -45,29 +45,29 @@ def compile_application(spec: Path, options: Options, format_: str, output: Path
     return 0
 
 
-def check(spec: ReadSpec, options: Options) -> Compilation:
+def compiled_with_checked_parameters(read: ReadSpec, options: Options) -> Compilation:
     """Compile a spec, and check the parameters of its standard operators.
 
     Raises:
         ApplicationError: the application has errors.
     """
     try:
-        return checked(_compile(spec, options))
+        return checked(_compile(read, options))
     except CompileError as error:
         raise with_findings_of_parameters(error) from error
 
 
-def _compile(spec: ReadSpec, options: Options) -> Compilation:
+def _compile(read: ReadSpec, options: Options) -> Compilation:
     started = time.perf_counter()
-    compilation = compile_read(spec, options)
+    compilation = compile_read(read, options)
     operators, pes = len(compilation.physical.operators), len(compilation.fusion.pes)
-    detail(f"{spec.path}: {operators} operators in {pes} PEs, compiled in {time.perf_counter() - started:.2f} s")
+    detail(f"{read.path}: {operators} operators in {pes} PEs, compiled in {time.perf_counter() - started:.2f} s")
     return compilation
 
 
-def compiled(spec: ReadSpec, options: Options) -> Compilation:
-    """Compile and check a spec as `check` does, and print warnings to standard error."""
-    compilation = checked(compiled_only(spec, options))
+def compiled_and_reported(read: ReadSpec, options: Options) -> Compilation:
+    """Compile and check a spec as `compiled_with_checked_parameters` does, and print warnings to standard error."""
+    compilation = checked(compiled_unchecked(read, options))
     report_diagnostics(compilation.diagnostics)
     return compilation
 
@@ -83,14 +83,14 @@ def as_it_runs(compilation: Compilation) -> Compilation:
     return compilation if deployed is None else as_deployed(compilation, deployed).with_columns_of(deployed)
 
 
-def compiled_only(spec: ReadSpec, options: Options) -> Compilation:
+def compiled_unchecked(read: ReadSpec, options: Options) -> Compilation:
     """Compile a spec without the checks that operators make themselves, since these load the operators' code.
 
     Raises:
         ApplicationError: the application has errors.
     """
-    current().application = options.name or spec.name
-    return _compile(spec, options)
+    current().application = options.name or read.name
+    return _compile(read, options)
 
 
 def operator_names(spec: Path) -> tuple[str, ...]:

@@ -15,7 +15,13 @@ from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document
 from streams_orchestration.cli.restoring import place_of, require_origin, restored_facts, restored_lines
-from streams_orchestration.cli.starting import compiled_to_run, deployed_options, locked_start, nothing_kept, ready
+from streams_orchestration.cli.starting import (
+    checked_to_run,
+    compiled_with_kept_options,
+    deployed_options,
+    locked_start,
+    nothing_kept,
+)
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions
 from streams_orchestration.compiler.reading import ReadSpec, read_application
@@ -27,18 +33,18 @@ def deploy(spec: Path, options: GivenOptions, origin: str | None, drop_state: tu
     require_origin(origin, drop_state)
     kept_of = nothing_kept if fresh or origin is not None else partial(deployed_options, api.Home.default())
     read = read_application(spec)
-    wanted = ready(compiled_to_run(read, options, kept_of))
+    wanted = checked_to_run(compiled_with_kept_options(read, options, kept_of))
     return bring_up_in_background("streams deploy", read, wanted, origin, api.Request(fresh=fresh, drop=drop_state))
 
 
 def bring_up_in_background(
-    command: str, spec: ReadSpec, wanted: Deployable, origin: str | None, request: api.Request
+    command: str, read: ReadSpec, wanted: Deployable, origin: str | None, request: api.Request
 ) -> int:
     """Deploy a compiled application, launch its hosts, wait until its PEs run, and return the exit status.
 
     Args:
         command: the name of this command, shown by commands that wait for the start lock.
-        spec: the spec of the application.
+        read: the spec of the application.
         wanted: the application.
         origin: the savepoint from which the application begins, as `--from` names it; None for none.
         request: the other settings of the start.
@@ -52,14 +58,14 @@ def bring_up_in_background(
         jobs = Jobs(home, name)
         stop_orphans(jobs)
         note(f"Starting {name} ...")
-        place = place_of(home, spec, origin)
+        place = place_of(home, read, origin)
         restored = api.bring_up(home, wanted, replace(request, savepoint=place)).restored
         if restored is not None and place is not None:
             for line in restored_lines(restored):
                 note(line)
             facts = restored_facts(restored, place)
         api.launch(home, name, asked_at=api.this_process_began())
-        jobs.record_deployment(spec.path, wanted.compilation)
+        jobs.record_deployment(read.path, wanted.compilation)
     status = jobs.status()
     text = f"{name} is {status.shown_state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
     return answer(lambda: {**facts, "state": status.shown_state, "status": status_document(home, status)}, text)

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streams_orchestration.cli.compiling import as_it_runs, check, compiled
+from streams_orchestration.cli.compiling import as_it_runs, compiled_and_reported, compiled_with_checked_parameters
 from streams_orchestration.cli.invocation import write_json
 from streams_orchestration.cli.outcomes import outcome_table
 from streams_orchestration.cli.terminal import write_table
@@ -27,8 +27,8 @@ from streams_orchestration.compiler.redeployment.comparison import (
 def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_: str, output: Path | None) -> None:
     """Show what changes when parallel regions get other widths."""
     read = read_application(spec)
-    old = compiled(read, options)
-    new = check(read, replace(options, widths=(*to, *options.widths)))
+    old = compiled_and_reported(read, options)
+    new = compiled_with_checked_parameters(read, replace(options, widths=(*to, *options.widths)))
     comparison = compare(old, new, as_it_runs(old))
     if format_ == "json":
         write_json(comparison.document(), output)

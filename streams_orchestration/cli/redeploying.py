@@ -17,7 +17,7 @@ from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note, report_diagnostics
 from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.outcomes import outcome_table
-from streams_orchestration.cli.starting import compiled_to_run, locked_start, ready, run_words
+from streams_orchestration.cli.starting import checked_to_run, compiled_with_kept_options, locked_start, run_words
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions, Options
@@ -47,7 +47,7 @@ def redeploy(
         message = "--fresh drops all state, so it cannot be combined with --dry-run or --drop-state."
         raise click.UsageError(message, click.get_current_context())
     home, read = api.Home.default(), read_application(spec)
-    wanted = ready(compiled_to_run(read, options, partial(last_options, home)))
+    wanted = checked_to_run(compiled_with_kept_options(read, options, partial(last_options, home)))
     application = wanted.name
     if dry_run:
         return _preview(home, wanted, drop_state, run_words(read.path, options.options))

@@ -19,13 +19,13 @@ def require_origin(origin: str | None, drop_state: tuple[str, ...]) -> None:
         raise click.UsageError(message, click.get_current_context())
 
 
-def place_of(home: api.Home, spec: ReadSpec, origin: str | None) -> api.SavepointPlace | None:
+def place_of(home: api.Home, read: ReadSpec, origin: str | None) -> api.SavepointPlace | None:
     """Return the place of the savepoint that `--from` names; None if the option is not given.
 
     Raises:
         SavepointError: no savepoint, or more than one, has this name.
     """
-    return None if origin is None else api.savepoint_of(home, origin, spec.name)
+    return None if origin is None else api.savepoint_of(home, origin, read.name)
 
 
 def restored_lines(restored: api.Restored) -> Iterator[str]:

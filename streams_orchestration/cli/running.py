@@ -16,15 +16,15 @@ from streams_orchestration.cli.metrics import losses
 from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.restoring import place_of, require_origin
 from streams_orchestration.cli.starting import (
-    compiled_to_run,
+    checked_to_run,
+    compiled_with_kept_options,
     deployed_options,
     locked_start,
     nothing_kept,
-    ready,
     run_words,
 )
 from streams_orchestration.cli.terminal import results
-from streams_orchestration.compiler.fingerprint import difference, fingerprint
+from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.options import GivenOptions
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.runtime import api
@@ -45,24 +45,18 @@ def run(
     home, goes_on = api.Home.default(), not fresh and origin is None
     kept_of = partial(deployed_options, home) if goes_on else nothing_kept
     read = read_application(spec)
-    compilation = compiled_to_run(read, options, kept_of)
+    compilation = compiled_with_kept_options(read, options, kept_of)
     name, identity, again = compilation.logical.application, fingerprint(compilation), run_words(spec, options.options)
-    wanted = None if goes_on and _is_complete(home, name, identity) else ready(compilation)
+    wanted = None if goes_on and _is_complete(home, name, identity) else checked_to_run(compilation)
     with locked_start(home.prepare(), name, "streams run") as lock:
         upgrade_catalog(home)
         before = status_if_deployed(home, name) if goes_on else None
         if before is not None and before.fingerprint != identity:
-            changes = difference(api.deployed_compilation(home, name), compilation)
-            raise api.ApplicationChangedError(name, changes, complete=before.state == "COMPLETED")
-        if before is not None and before.state == "COMPLETED" and not _has_more(home, name):
-            note(f"{name} was complete already. `{again} --fresh` computes it anew.")
+            deployed = api.deployed_compilation(home, name)
+            raise api.changed_application(deployed, compilation, complete=before.state == "COMPLETED")
+        if before is not None and _is_over(home, name, before, again):
             return _completed(home, before, max_rows)
-        alive = [host.process for host in before.hosts if host.alive] if before is not None else []
-        if before is not None and before.state == "RUNNING" and alive:
-            note(f"{name} runs already ({', '.join(alive)}); following it.")
-        elif before is not None:
-            note(f"{name}: going on from {_place(before)}; `--fresh` would start anew.")
-        wanted = wanted or ready(compilation)  # complete at the first look, and dropped since
+        wanted = wanted or checked_to_run(compilation)  # complete at the first look, and dropped since
         api.require_java()
         # loads what deploys, which an application that is complete does without
         from streams_orchestration.cli.foreground import run_application
@@ -98,6 +92,19 @@ def _is_complete(home: api.Home, application: str, identity: str) -> bool:
     except api.CatalogError:  # of an older version, maybe, which is upgraded before the application is run
         return False
     return status is not None and status.state == "COMPLETED" and status.fingerprint == identity
+
+
+def _is_over(home: api.Home, name: str, before: api.ApplicationStatus, again: str) -> bool:
+    """Return True if nothing of the deployed application is left to run; else say from where it goes on."""
+    if before.state == "COMPLETED" and not _has_more(home, name):
+        note(f"{name} was complete already. `{again} --fresh` computes it anew.")
+        return True
+    alive = [host.process for host in before.hosts if host.alive]
+    if before.state == "RUNNING" and alive:
+        note(f"{name} runs already ({', '.join(alive)}); following it.")
+    else:
+        note(f"{name}: going on from {_place(before)}; `--fresh` would start anew.")
+    return False
 
 
 def _has_more(home: api.Home, application: str) -> bool:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from streams_orchestration.cli.compiling import compiled_only
+from streams_orchestration.cli.compiling import compiled_unchecked
 from streams_orchestration.cli.messages import note, report_diagnostics, warning
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable, with_findings_of_operators
 from streams_orchestration.compiler.compilation import Compilation, CompileError
@@ -27,30 +27,30 @@ def deployed_options(home: api.Home, application: str) -> Options | None:
     return None if deployed is None else options_of(deployed)
 
 
-def compiled_to_run(
-    spec: ReadSpec, given: GivenOptions, kept_of: Callable[[str], Options | None] = nothing_kept
+def compiled_with_kept_options(
+    read: ReadSpec, given: GivenOptions, kept_of: Callable[[str], Options | None] = nothing_kept
 ) -> Compilation:
     """Compile an application that is to run, with options kept from its deployment.
 
     Args:
-        spec: the spec.
+        read: the spec.
         given: the options that the user gave.
         kept_of: a function of the application's name that returns the options to keep where the user gave none.
 
     Raises:
         ApplicationError: the application has errors; they include those that its operators find themselves.
     """
-    application = given.options.name or spec.name
+    application = given.options.name or read.name
     kept, options = kept_of(application), given.options
     if kept is not None:
-        options, left_out = fitting(spec, kept, given.over)
+        options, left_out = fitting(read, kept, given.over)
         for each in left_out:
             warning(f"{application}: {each}.")
         words = " ".join(kept_words(options, given.options))
         if words and not left_out:  # which names what is kept against the spec
             note(f"{application}: using the options of its deployment: {words}")
     try:
-        return compiled_only(spec, options)
+        return compiled_unchecked(read, options)
     except CompileError as error:
         raise with_findings_of_operators(error) from error
 
@@ -78,7 +78,7 @@ def run_words(spec: Path, options: Options) -> str:
     return f"streams run {shlex.quote(str(spec))}{name}"
 
 
-def ready(compilation: Compilation) -> Deployable:
+def checked_to_run(compilation: Compilation) -> Deployable:
     """Check that the application can run here, print its warnings to standard error, and return it as deployable.
 
     Raises:

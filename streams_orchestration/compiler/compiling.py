@@ -43,15 +43,15 @@ def compile_spec(path: str | Path, options: Options | None = None, stages: tuple
     return compile_read(read_application(path), options, stages)
 
 
-def compile_read(spec: ReadSpec, options: Options | None = None, stages: tuple[Stage, ...] = STAGES) -> Compilation:
+def compile_read(read: ReadSpec, options: Options | None = None, stages: tuple[Stage, ...] = STAGES) -> Compilation:
     """Compile a spec that was read already; see `compile_spec`.
 
     Raises:
         ApplicationError: the spec could not be read, or has errors.
     """
-    if spec.application is None:
-        raise ApplicationError(spec.diagnostics)
-    return _compile(spec.application, options or Options(), spec.diagnostics, stages)
+    if read.application is None:
+        raise ApplicationError(read.diagnostics)
+    return _compile(read.application, options or Options(), read.diagnostics, stages)
 
 
 def compile_again(compilation: Compilation) -> Compilation:

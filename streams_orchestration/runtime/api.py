@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.catalog.versions import is_older, newest
     from streams_orchestration.runtime.clock import now
     from streams_orchestration.runtime.deployment.control import await_engines, await_running, cancel, launch
+    from streams_orchestration.runtime.deployment.deployment import changed_application
     from streams_orchestration.runtime.deployment.going_on import RunKind, sources_with_more
     from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
     from streams_orchestration.runtime.deployment.reset import reset
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.engine.spark.java import require_java
     from streams_orchestration.runtime.errors import (
         CATALOG,
-        ApplicationChangedError,
         CatalogError,
         CatalogUnavailableError,
         CatalogVersionError,

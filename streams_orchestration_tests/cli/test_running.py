@@ -25,6 +25,7 @@ from streams_orchestration.orchestration.instance import dagster_instance
 from streams_orchestration.runtime import api, bringing_up
 from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog import start_lock
+from streams_orchestration.runtime.deployment import deployment
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
@@ -106,7 +107,7 @@ def test_what_has_changed_is_refused_before_anything_is_said_of_going_on(
 ):
     calls = world(status(state=state, fingerprint="other"), status(), monkeypatch)
     monkeypatch.setattr(api, "deployed_compilation", lambda *_: None)
-    monkeypatch.setattr(running, "difference", lambda *_: "the parameters of operator Lines changed")
+    monkeypatch.setattr(deployment, "difference", lambda *_: "the parameters of operator Lines changed")
     assert main(["run", spec]) == 1
     err = capsys.readouterr().err
     assert "the parameters of operator Lines changed" in err

@@ -44,7 +44,7 @@ def fits(pattern: str, region: ParallelRegion) -> bool:
 
 
 def fitting(
-    spec: ReadSpec, kept: Options, change: Callable[[Options], Options] = lambda options: options
+    read: ReadSpec, kept: Options, change: Callable[[Options], Options] = lambda options: options
 ) -> tuple[Options, tuple[str, ...]]:
     """Return the options for the next compilation of a spec.
 
@@ -53,15 +53,15 @@ def fitting(
     overrides the one in the spec, which a user who edits the spec may not expect.
 
     Args:
-        spec: the current spec.
+        read: the current spec.
         kept: the options of the earlier compilation.
         change: the options that the user has set.
 
     Returns:
         The options, and a sentence for each option that was left out and each width that differs from the spec.
     """
-    application = spec.application
-    if application is None or errors_of(spec.diagnostics):
+    application = read.application
+    if application is None or errors_of(read.diagnostics):
         return change(kept), ()
     values = {name: value for name, value in kept.submission.items() if name in application.submission}
     remarks = [

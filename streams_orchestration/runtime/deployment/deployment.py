@@ -121,8 +121,7 @@ def _go_on(connection: Connection, wanted: Deployable, run: RunKind, settings: S
     a, compilation = tables.application, wanted.compilation
     row = ApplicationRow.one(connection, select(a).where(a.c.name == wanted.name))
     if row.fingerprint != wanted.fingerprint:
-        changes = difference(read_stored(row), compilation)
-        raise ApplicationChangedError(wanted.name, changes, complete=row.state == "COMPLETED")
+        raise changed_application(read_stored(row), compilation, complete=row.state == "COMPLETED")
     begin_run(connection, wanted.name, run)
     reopened = (run.bounded or run.reopens) and reopen(connection, wanted.name)
     resume(connection, wanted.name, "STOPPED" if reopened else row.state, settings)
@@ -135,6 +134,17 @@ def _go_on(connection: Connection, wanted: Deployable, run: RunKind, settings: S
     # the fingerprint does not cover uids, so they may have changed
     connection.execute(update(a).where(a.c.name == wanted.name).values(compilation=stored(compilation)))
     return compilation
+
+
+def changed_application(deployed: Compilation, wanted: Compilation, *, complete: bool) -> ApplicationChangedError:
+    """Return the refusal of an application that differs from the deployed one of its name.
+
+    Args:
+        deployed: the deployed application, to which the kept state belongs.
+        wanted: the application that was to go on from that state.
+        complete: True if the deployed application is complete, so that no redeploy can go on from its state.
+    """
+    return ApplicationChangedError(wanted.logical.application, difference(deployed, wanted), complete=complete)
 
 
 def _insert(connection: Connection, compilation: Compilation, wanted: Deployable, settings: Settings) -> None:
