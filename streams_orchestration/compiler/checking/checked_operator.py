@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -80,9 +80,19 @@ class CheckedOperator:
         place = self.operator.location_of(parameter)
         return Diagnostic.of(code, message, operator=self.operator.name, location=place)
 
-    def without_secrets(self, found: Diagnostic) -> Diagnostic:
-        """Return a diagnostic whose message hides the secrets among parameters and submission-time values."""
-        return replace(found, message=hidden_in(found.message, [self.operator.parameters, self.submission]))
+    def faults(self, groups: Iterable[Iterable[Check]]) -> Iterator[OperatorFault]:
+        """Yield the faults that groups of checks find, up to the group with a decisive fault.
+
+        Messages hide the secrets among parameters and submission-time values.
+        """
+        secrets = [self.operator.parameters, self.submission]
+        for group in groups:
+            faults = [fault for check in group for fault in check(self)]
+            for fault in faults:
+                found = fault.diagnostic
+                yield fault._replace(diagnostic=replace(found, message=hidden_in(found.message, secrets)))
+            if any(fault.decisive for fault in faults):
+                return
 
 
 class OperatorFault(NamedTuple):

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from streams_orchestration.compiler.checking.checked_operator import (
     Check,
     CheckedOperator,
-    OperatorFault,
     checked_operators,
 )
 from streams_orchestration.compiler.checking.class_checks import (
@@ -83,8 +82,8 @@ def check_parameters(done: Stages) -> list[Diagnostic]:
     native = [each for each in operators if each.operator.is_native and not is_standard(each.operator)]
     return [
         *(fault.diagnostic for check in (faulty_natives, refused_calls) for each in operators for fault in check(each)),
-        *(fault.diagnostic for each in standard for fault in _faults(each, CLASS_CHECKS) if fault.anywhere),
-        *(fault.diagnostic for each in native for fault in _faults(each, CLASS_CHECKS)),
+        *(fault.diagnostic for each in standard for fault in each.faults(CLASS_CHECKS) if fault.anywhere),
+        *(fault.diagnostic for each in native for fault in each.faults(CLASS_CHECKS)),
         *_advice(standard),
     ]
 
@@ -101,19 +100,10 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
     diagnostics = [finding for check in GRAPH_CHECKS for finding in check(done)]
     for each in operators:
         with noted() as found:
-            diagnostics += (fault.diagnostic for fault in _faults(each, OPERATOR_CHECKS))
+            diagnostics += (fault.diagnostic for fault in each.faults(OPERATOR_CHECKS))
         if notes is not None and found:
             notes[each.operator.index] = found
     return [*diagnostics, *_advice(operators)]
-
-
-def _faults(each: CheckedOperator, groups: Iterable[Iterable[Check]]) -> Iterator[OperatorFault]:
-    """Yield the faults that groups of checks find in one operator, up to the group with a decisive fault."""
-    for group in groups:
-        faults = [fault for check in group for fault in check(each)]
-        yield from (fault._replace(diagnostic=each.without_secrets(fault.diagnostic)) for fault in faults)
-        if any(fault.decisive for fault in faults):
-            return
 
 
 def _advice(operators: Iterable[CheckedOperator]) -> Iterator[Diagnostic]:
