@@ -255,6 +255,7 @@ def Delay(
 def DeltaSink(
     *,
     table: str,
+    storage: Mapping[str, Any] | None = None,
     columns: Mapping[str, Any] | None = None,
     suppress: Sequence[Any] | None = None,
     key: Sequence[Any] | None = None,
@@ -262,12 +263,12 @@ def DeltaSink(
     create_table: bool | Reference | None = None,
     add_columns: bool | Reference | None = None,
     on_undeliverable: Literal["fail", "route"] | None = None,
-    storage: Mapping[str, Any] | None = None,
 ) -> Use:
     """Commits every epoch as one version of the table. The transaction names application, operator and epoch.
 
     Args:
-        table: Directory or address of the table. A relative directory is among the results.
+        table: Directory or address of the table. A relative directory is among the results (sink), or starts at the spec's directory (source).
+        storage: Options of the object store that holds the table.
         columns: Maps an attribute to its column where the names differ.
         suppress: Attributes that are not written.
         key: Attributes of the key. A tuple replaces the row with the same key.
@@ -275,12 +276,12 @@ def DeltaSink(
         create_table: Create the table if it is missing.
         add_columns: Add a column to the table for each attribute that has none.
         on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others.
-        storage: Options of the object store that holds the table.
     """
     return named_use(
         "DeltaSink",
         {
             "table": table,
+            "storage": storage,
             "columns": columns,
             "suppress": suppress,
             "key": key,
@@ -288,7 +289,6 @@ def DeltaSink(
             "createTable": create_table,
             "addColumns": add_columns,
             "onUndeliverable": on_undeliverable,
-            "storage": storage,
         },
     )
 
@@ -296,34 +296,34 @@ def DeltaSink(
 def DeltaSource(
     *,
     table: str,
+    storage: Mapping[str, Any] | None = None,
     start_at: Mapping[str, Any] | Literal["snapshot", "earliest", "latest"] | None = None,
     until: Literal["latest"] | None = None,
     on_change: Literal["fail", "skip", "rewritten", "feed"] | None = None,
     on_lost_data: Literal["fail", "skip"] | None = None,
     poll_period: float | Reference | None = None,
-    storage: Mapping[str, Any] | None = None,
 ) -> Use:
     """Reads the files that each version of the log adds. Versions that only move rows (OPTIMIZE) add none.
 
     Args:
-        table: Directory or address of the table. A relative directory starts at the spec's.
+        table: Directory or address of the table. A relative directory is among the results (sink), or starts at the spec's directory (source).
+        storage: Options of the object store that holds the table.
         start_at: snapshot: read all existing rows, then the added ones. latest: read only rows that are added from now on. earliest: read the rows that were added since the oldest readable version. {version: n} or {time: t}: read the rows that were added from there on.
         until: latest: end with the version that is the newest one at the start.
         on_change: Policy for a version that deletes or updates rows. skip: read nothing of it. rewritten: read all rows of the files that it adds, unchanged rows included. feed: read the changes themselves.
         on_lost_data: Policy for versions and files that were deleted before they were read.
         poll_period: Seconds between two checks for new versions.
-        storage: Options of the object store that holds the table.
     """
     return named_use(
         "DeltaSource",
         {
             "table": table,
+            "storage": storage,
             "startAt": start_at,
             "until": until,
             "onChange": on_change,
             "onLostData": on_lost_data,
             "pollPeriod": poll_period,
-            "storage": storage,
         },
     )
 

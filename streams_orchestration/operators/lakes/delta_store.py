@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import IO, Any
 
+from pydantic import Field
+
+from streams_orchestration.operators.parameters import Parameters
 from streams_orchestration.operators.storage.addresses import parse_address
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import is_address
@@ -93,17 +97,38 @@ class DeltaStore:
         return self.storage.without_secrets(words)
 
 
-def check_place(place: str, storage: StorageOptions | None) -> None:
-    """Raise ValueError if Delta Lake does not support the location or one of its options. Connects to nothing."""
-    storage_of(place, options=storage)
-    if is_address(place) and parse_address(place).scheme not in _OPTIONS:
-        message = f"table: {place}: tables of Delta Lake lie on this machine, or in {', '.join(_OPTIONS)}"
-        raise ValueError(message)
-    unknown = [
-        name
-        for name in (storage or StorageOptions()).model_dump(by_alias=True, exclude_none=True)
-        if is_address(place) and name not in _OPTIONS[parse_address(place).scheme]
-    ]
-    if unknown:
-        message = f"storage: {unknown[0]} is not known for tables of Delta Lake; leave it out"
-        raise ValueError(message)
+class DeltaParameters(Parameters):
+    """The location parameters that DeltaSink and DeltaSource share."""
+
+    table: str = Field(
+        min_length=1,
+        description=(
+            "Directory or address of the table. A relative directory is among the results (sink), or starts at the "
+            "spec's directory (source)."
+        ),
+    )
+    storage: StorageOptions | None = Field(
+        default=None, repr=False, description="Options of the object store that holds the table."
+    )
+
+    def check_location(self) -> None:
+        """Raise ValueError if Delta Lake does not support the location or one of its options. Connects to nothing."""
+        storage_of(self.table, options=self.storage)
+        if not is_address(self.table):
+            return
+        scheme = parse_address(self.table).scheme
+        if scheme not in _OPTIONS:
+            message = f"table: {self.table}: tables of Delta Lake lie on this machine, or in {', '.join(_OPTIONS)}"
+            raise ValueError(message)
+        options = (self.storage or StorageOptions()).model_dump(by_alias=True, exclude_none=True)
+        if unknown := [name for name in options if name not in _OPTIONS[scheme]]:
+            message = f"storage: {unknown[0]} is not known for tables of Delta Lake; leave it out"
+            raise ValueError(message)
+
+    def location(self, base: Path) -> str:
+        """Return the address of the table, or its path. A relative directory is resolved against `base`."""
+        return self.table if is_address(self.table) else str(base / self.table)
+
+    def store(self, base: Path) -> DeltaStore:
+        """Return the table's directory, without connecting; see `location`."""
+        return DeltaStore(self.location(base), self.storage)

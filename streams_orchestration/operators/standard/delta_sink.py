@@ -4,27 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
-
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.lakes.delta_store import DeltaStore, check_place
+from streams_orchestration.operators.lakes.delta_store import DeltaParameters
 from streams_orchestration.operators.lakes.sink import LakeSink, LakeSinkParameters
-from streams_orchestration.operators.storage.options import StorageOptions
-from streams_orchestration.operators.storage.port import is_address
 
 if TYPE_CHECKING:
     from streams_orchestration.operators.lakes.target import LakeTarget
 
 
-class DeltaSinkParameters(LakeSinkParameters):
+class DeltaSinkParameters(LakeSinkParameters, DeltaParameters):
     """The parameters of `DeltaSink`."""
-
-    table: str = Field(
-        min_length=1, description="Directory or address of the table. A relative directory is among the results."
-    )
-    storage: StorageOptions | None = Field(
-        default=None, repr=False, description="Options of the object store that holds the table."
-    )
 
 
 class DeltaSink(LakeSink):
@@ -36,20 +25,18 @@ class DeltaSink(LakeSink):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: Any) -> None:
-        """Raise ValueError also if the address or a storage option cannot be used."""
-        check_place(parameters.table, parameters.storage)
+        """Raise ValueError if the table's location or a storage option cannot be used, or `LakeSink.check` does."""
+        parameters.check_location()
         super().check(context, parameters)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: DeltaSinkParameters) -> str:
         """Return the path or address of the table."""
-        place = parameters.table
-        return place if is_address(place) else str(context.results / place)
+        return parameters.location(context.results)
 
     def table(self) -> LakeTarget:
         """Return the table at the directory or address of `table`, without connecting."""
         from streams_orchestration.operators.lakes.delta_table import DeltaTarget
 
         parameters: DeltaSinkParameters = self.parameters
-        store = DeltaStore(self.destination(self.context, parameters), parameters.storage)
-        return DeltaTarget(store, self.wanted())
+        return DeltaTarget(parameters.store(self.context.results), self.wanted())

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
-
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.lakes.delta_store import DeltaStore, check_place
+from streams_orchestration.operators.lakes.delta_store import DeltaParameters
 from streams_orchestration.operators.lakes.history import TableHistory
 from streams_orchestration.operators.lakes.source import LakeSource, LakeSourceParameters
-from streams_orchestration.operators.storage.options import StorageOptions
-from streams_orchestration.operators.storage.port import is_address
 
 
-class DeltaSourceParameters(LakeSourceParameters):
+class DeltaSourceParameters(LakeSourceParameters, DeltaParameters):
     """The parameters of `DeltaSource`."""
-
-    table: str = Field(
-        min_length=1, description="Directory or address of the table. A relative directory starts at the spec's."
-    )
-    storage: StorageOptions | None = Field(
-        default=None, repr=False, description="Options of the object store that holds the table."
-    )
 
 
 class DeltaSource(LakeSource):
@@ -34,18 +23,18 @@ class DeltaSource(LakeSource):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: Any) -> None:
-        """Raise ValueError also if the address or a storage option cannot be used."""
-        check_place(parameters.table, parameters.storage)
+        """Raise ValueError if the table's location or a storage option cannot be used, or `LakeSource.check` does."""
+        parameters.check_location()
         super().check(context, parameters)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: DeltaSourceParameters) -> str:
         """Return the path or address of the table."""
-        place = parameters.table
-        return place if is_address(place) else str(context.base / place)
+        return parameters.location(context.base)
 
     def history(self) -> TableHistory:
-        """Return the history of the table at the directory or address of `table`."""
+        """Return the history of the table at the directory or address of `table`, without connecting."""
         from streams_orchestration.operators.lakes.delta_history import DeltaHistory
 
-        return DeltaHistory(DeltaStore(self.destination(self.context, self.parameters), self.parameters.storage))
+        parameters: DeltaSourceParameters = self.parameters
+        return DeltaHistory(parameters.store(self.context.base))
