@@ -75,9 +75,9 @@ class Assignments:
         return self.of(Evaluated(TupleBatch(source)))
 
     def of(self, source: Evaluated) -> TupleBatch:
-        """Compute the output tuples for input tuples.
+        """Compute the output tuples for tuples with already computed values, and keep their watermarks.
 
-        Keep the watermarks, and reuse the values of expressions computed before.
+        Expressions with a known value are not evaluated again.
         """
         values = {
             name: source.arrow.column(name) if expression is None else source.value(expression)

@@ -88,7 +88,7 @@ class TupleBatch:
 
     @classmethod
     def bearing(cls, watermarks: Watermarks, schema: pa.Schema) -> TupleBatch:
-        """Return a batch without tuples that has the watermarks."""
+        """Return a batch with the given watermarks and without tuples."""
         return cls(pa.RecordBatch.from_pylist([], schema=schema), watermarks=watermarks)
 
     def __len__(self) -> int:
@@ -101,7 +101,7 @@ class TupleBatch:
 
     @property
     def mutable(self) -> bool:
-        """True if the holder may write to the batch."""
+        """True if the operator that received the batch may write to it."""
         return self._mutable
 
     @property
@@ -191,7 +191,7 @@ class TupleBatch:
         return TupleBatch(self.arrow, mutable=False, nbytes=self._bytes, watermarks=self.watermarks)
 
     def own(self) -> TupleBatch:
-        """Return the tuples as a writable batch without copying, for a mutating port that receives the original."""
+        """Return the tuples as a writable batch without copying them, for a mutating port that gets the original."""
         return self if self._mutable else TupleBatch(self.arrow, nbytes=self._bytes, watermarks=self.watermarks)
 
     def copy(self, attributes: tuple[str, ...] | None = None) -> TupleBatch:
@@ -273,7 +273,7 @@ class TupleBatch:
         return TupleBatch(pa.RecordBatch.from_arrays(columns, schema=schema), watermarks=self.watermarks)
 
     def with_watermarks(self, watermarks: Watermarks | None) -> TupleBatch:
-        """Return the tuples with other watermarks; the tuples may be written to if they could be before."""
+        """Return the tuples with other watermarks. The result is writable if this batch is."""
         return TupleBatch(self.arrow, mutable=self._mutable, nbytes=self._bytes, watermarks=watermarks)
 
     def to_pylist(self) -> list[dict[str, Any]]:

@@ -27,35 +27,35 @@ class Punctuation(Enum):
 
 
 def _drop(port: int, batch: TupleBatch) -> None:
-    """Drop a batch. This is the default outside of a PE."""
+    """Drop a submitted batch: the default of `OperatorContext.submit`, for an operator outside of a PE."""
 
 
 def _sets_no_watermark(watermark: int) -> None:
-    """Refuse to set a watermark. This is the default; only the mode `manual` replaces it."""
+    """Refuse to set a watermark: the default of `OperatorContext.set_watermark`, for all modes but `manual`."""
     message = f"it sets the watermark {watermark}, but only an operator in the event-time mode `manual` sets any"
     raise ResultError(message)
 
 
 def _assigns_nothing(names: Collection[str]) -> None:
-    """Ignore the names of a source's partitions. This is the default outside of event-time graphs."""
+    """Ignore the names of partitions: the default of `OperatorContext.assign`, outside of event-time graphs."""
 
 
 def _nothing_ahead(_names: Collection[str]) -> frozenset[str]:
-    """Return no partitions: none is too far ahead. This is the default outside of event-time graphs."""
+    """Return no partitions: the default of `OperatorContext.too_far_ahead`, outside of event-time graphs."""
     return frozenset()
 
 
 def _drop_punctuation(port: int, mark: Punctuation) -> None:
-    """Drop a mark. This is the default outside of a PE."""
+    """Drop a submitted mark: the default of `OperatorContext.punctuate`, for an operator outside of a PE."""
 
 
 def _may_heed_marks(_port: int) -> bool:
-    """Return False: window marks may reach an operator that handles them. This is the default outside of a PE."""
+    """Return False: the default of `OperatorContext.unheeded`, for an operator outside of a PE."""
     return False
 
 
 def _counts_no_marks(port: int, number: int) -> None:
-    """Leave window marks uncounted. This is the default outside of a PE."""
+    """Leave window marks uncounted: the default of `OperatorContext.count_marks`, outside of a PE."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Expressions of SPL as parameters of operators of users."""
+"""SPL expressions as parameters of user-defined operators."""
 
 from __future__ import annotations
 

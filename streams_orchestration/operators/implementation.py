@@ -46,7 +46,7 @@ def import_operator(name: str) -> type[Operator]:
 
 
 def keeps_tuples(implementation: type[Operator]) -> bool:
-    """Return True if the class keeps state between calls, so one instance must process all tuples."""
+    """Return True if the class keeps state between calls. One instance must then process all tuples."""
     return implementation.stateful
 
 

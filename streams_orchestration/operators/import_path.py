@@ -1,4 +1,4 @@
-"""Import of a spec's operators and functions. Small, since a host needs it before its engine."""
+"""Import of a spec's operators and functions. The module is small, since a host imports it before its engine."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ def import_name(name: str, kind: type = object) -> Any:
 
 
 def is_class(value: Any, kind: type) -> bool:
-    """Return True for a class of a kind."""
+    """Return True if a value is a class, namely `kind` or one of its subclasses."""
     return isinstance(value, type) and issubclass(value, kind)

@@ -35,7 +35,7 @@ class MatchingParameters(Parameters):
     )
 
     def keyed(self, columns: KeyColumns) -> Self:
-        """Return the parameters with names of columns for the expressions among the keys of the ports."""
+        """Return the parameters with column names in place of key expressions, for all ports."""
         nested = [names for names in self.partition_by if not isinstance(names, str)]
         if not has_expressions(*nested):
             return self

@@ -1,4 +1,4 @@
-"""Steps of an operator's watermark: its timers fire, then it handles the step itself (EV21, EV60)."""
+"""Calls an operator for changes of its watermark: timers that are due, then `on_watermark` (EV21, EV60)."""
 
 from __future__ import annotations
 

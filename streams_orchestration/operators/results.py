@@ -111,7 +111,7 @@ def check_tuples(batch: Any, port: Any, outputs: Sequence[pa.Schema | None]) -> 
 
 
 def partitions_of(partitions: Any, count: int) -> pa.DictionaryArray:
-    """Return the name of the partition of each tuple, as a dictionary of the distinct names and codes.
+    """Return the partition of each tuple as an Arrow dictionary array of names.
 
     Raises:
         ResultError: the number of names differs from the number of tuples, a name is null, or names are neither whole

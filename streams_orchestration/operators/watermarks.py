@@ -77,7 +77,7 @@ class Watermarks:
 
     @classmethod
     def decoded(cls, data: bytes) -> Watermarks:
-        """Return the watermarks that `encoded` has made bytes of.
+        """Return the watermarks that `encoded` has converted to bytes.
 
         >>> Watermarks.decoded(Watermarks.of((0, 10), (3, IDLE)).encoded())
         Watermarks.of((0, 10), (3, -9223372036854775808))

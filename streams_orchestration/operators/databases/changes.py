@@ -206,6 +206,6 @@ class _Table:
 
 
 def _without_snapshot(position: LogPosition) -> LogPosition:
-    """Return the position without its snapshot, if the snapshot contains no later transaction."""
+    """Return the position without its snapshot if all transactions of the snapshot are before the position."""
     past = position.visible is not None and position.lsn >= position.until
     return position._replace(visible=None, until=0) if past else position

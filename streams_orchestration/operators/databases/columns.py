@@ -86,7 +86,7 @@ def check_numbers(row: Mapping[str, Any], columns: Iterable[str], kind: str) -> 
 
 
 def rows_of(batch: TupleBatch, columns: dict[str, str], kind: str) -> Iterator[list[dict[str, Any]]]:
-    """Yield the tuples as rows by column, in chunks of `CHUNK`.
+    """Yield the tuples in chunks of `CHUNK` rows. Each row is a dictionary from columns to values.
 
     Args:
         batch: the tuples.

@@ -31,7 +31,7 @@ class Entries:
         self.values: dict[str, int | None] = dict.fromkeys(self._declared)
         """The watermark of each connection; None before its first one."""
         self.imported: Mapping[str, bool] | None = None
-        """The connections of the operator's Imports that `connect` was given last; None before that."""
+        """The connections of Imports that the last call of `connect` set; None before the first call."""
         self._idle: set[str] = set()
         self._rests = False
         """True if all connections are idle, and the watermark `IDLE` was already returned."""

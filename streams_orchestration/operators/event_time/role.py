@@ -39,7 +39,7 @@ class EventTimeRole:
     """The number of ticks of `attribute` in a second: 1,000 for milliseconds, 1,000,000 for microseconds."""
     mode: EventTimeMode
     lag: int
-    """The lag in ticks (EV17)."""
+    """The number of ticks by which watermarks are less than the greatest event time (EV17)."""
     minimum_gap: int
     """The least distance between two watermarks of a source in ticks (EV18)."""
     ports: tuple[int, ...] = ()

@@ -231,7 +231,7 @@ def _is_real(text: str) -> bool:
 
 
 _CHECKS: dict[str, Callable[[str], object]] = {"whole": re.compile(r"\s*-?\d+\s*|").fullmatch, "real": _is_real}
-"""Quick checks by kind of type whether a text is probably a value of it."""
+"""Map each kind of type to a quick check whether a text is probably a value of that type."""
 
 
 def _text(row: RawRow) -> str:

@@ -78,7 +78,10 @@ def opened(path: File, options: RowOptions, place: int) -> Iterator[IO[bytes]]:
 
 
 def lines_of(file: IO[bytes], options: RowOptions) -> Iterator[list[tuple[bytes, int]]]:
-    """Yield the lines of a file in runs of about `BLOCK_BYTES`, each without its marker, and with its size in bytes."""
+    """Yield the lines of a file in lists of about `BLOCK_BYTES`.
+
+    Each line is without its end, with its size in bytes.
+    """
     if options.eol is None:
         while lines := file.readlines(BLOCK_BYTES):
             yield [(line.removesuffix(b"\n").removesuffix(b"\r"), len(line)) for line in lines]

@@ -49,7 +49,7 @@ class FileRows(NamedTuple):
     start: FilePosition | None = None
     """The position from which these rows can be read again, or None."""
     delays: np.ndarray | None = None
-    """For each tuple the seconds between it and the one before; None without delays."""
+    """The seconds between each tuple and the tuple before it; None if rows have no delays."""
 
     @property
     def size(self) -> int:

@@ -135,7 +135,7 @@ def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 
 def _with_times(kind: pa.DataType, *, as_integers: bool) -> pa.DataType:
-    """Return a type in which times have nanoseconds, or are replaced by integers."""
+    """Return a type in which times are replaced by integers, or by times in nanoseconds."""
     types = pa.types
     if types.is_timestamp(kind):
         return pa.int64() if as_integers else pa.timestamp("ns", kind.tz)

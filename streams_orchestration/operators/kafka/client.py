@@ -27,13 +27,13 @@ _OWN = frozenset(
 
 
 _SILENT = logging.getLogger("streams.kafka")
-"""Receives the library's own log, which is discarded: its errors also arrive by the callback."""
+"""A logger that discards the library's own log. The library also reports its errors by callback."""
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 
 
 class KafkaAwayError(OutsideError):
-    """The cluster cannot be reached or is temporarily unable. The operation is retried."""
+    """The cluster cannot be reached, or temporarily cannot serve requests. The operation is retried."""
 
 
 class KafkaRefusedError(RefusedError):

@@ -71,7 +71,8 @@ class TransactionalProducer:
         self._failed: Any = None
         """The first error that was reported for a message."""
         self.refused: dict[int, Any] = {}
-        """Errors by row of messages that were refused for their content. Others of the same batch may be included."""
+        """Maps the row of each message that was refused for its content to the error. Other messages of the same batch
+        may be included."""
         self._routes = routes
         self._hangs = False
         """True if a call of the library has not returned, so that the producer must not be used any more."""

@@ -53,7 +53,7 @@ class KafkaReader:
 
         self._cluster = Cluster(parameters)
         self._at: dict[Partition, int] = {}
-        """The position of the library in each partition."""
+        """The offset up to which the library has read each partition."""
         self._others: dict[Partition, int] = {}
         """The positions of partitions that are not read now."""
         self._waits: set[Partition] = set()

@@ -28,13 +28,13 @@ class Taken(NamedTuple):
     positions: Positions
     """The next offset of each partition after reading."""
     read: dict[Partition, tuple[int, int]]
-    """The first offset read of each partition, and the one after the last."""
+    """Maps each partition to the first offset that was read, and the offset after the last one."""
     tuples: TupleBatch | None = None
     bad: Sequence[tuple[Any, str]] = ()
     newest: float | None = None
     """The time of the newest message, in seconds since 1970; None without messages."""
     ended: frozenset[Partition] = frozenset()
-    """The partitions that had no further message then."""
+    """The partitions that had no further message after this read."""
     partitions: pa.DictionaryArray | None = None
     """The partition of each tuple; None outside of event time."""
 

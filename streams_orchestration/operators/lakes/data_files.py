@@ -21,7 +21,8 @@ from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import WaitingFileError
 
 SMALL_BYTES = 16 << 20
-"""Tuples below this size in bytes wait as Arrow, and share a data file with others of their epoch and partition."""
+"""If tuples have fewer bytes than this, they wait as an Arrow file, and later share a data file with other tuples of
+their epoch and partition."""
 GROUP_BYTES = 32 << 20
 """Size in bytes of the tuples that are written as one row group, without partitions."""
 MERGED_BYTES = 256 << 20
@@ -271,7 +272,7 @@ def _add_column(statistics: Statistics, name: str, chunks: Sequence[Any]) -> Non
 
 
 def _plain(value: Any) -> Any:
-    """Return a bound as a JSON value; None if JSON statistics cannot represent it."""
+    """Return a minimum or maximum as a JSON value; None if JSON statistics cannot represent it."""
     match value:
         case bool() | bytes():
             return None

@@ -138,7 +138,7 @@ class DeltaHistory:
         return VersionParts(parts, Changed(operation) if removed else None)
 
     def behind(self, position: TablePosition) -> Sequence[UnreadVersion]:
-        """Return the versions from the position on that await reading, from the log.
+        """Return the versions that a source at a position has not read to their end, according to the log.
 
         Each version's log is read only once.
         """
@@ -282,7 +282,7 @@ class DeltaHistory:
 
 
 def _rows(add: Mapping[str, Any]) -> int:
-    """Return the number of rows of an added data file, or 0 if the log does not have it."""
+    """Return the number of rows of an added data file, or 0 if the log does not contain it."""
     return int(json.loads(add.get("stats") or "{}").get("numRecords", 0))
 
 

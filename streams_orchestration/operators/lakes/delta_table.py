@@ -160,7 +160,7 @@ class DeltaTarget(LakeTarget):
         return fit(self.name, columns, partitions, self.wanted)
 
     def _fitted(self, key: DeliveryKey) -> Fit:
-        """Add missing columns to the table, and return how tuples fit."""
+        """Add missing columns to the table, and return how tuples are fitted to the table."""
         fitting = self._fit()
         if fitting.missing:
             fields = deltalake.Schema.from_arrow(

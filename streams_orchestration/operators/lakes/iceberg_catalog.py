@@ -18,12 +18,12 @@ from streams_orchestration.operators.references import REFERENCE, ReferenceError
 
 _SECRET = re.compile(r"token|secret|password|credential|account-key|access-key|sas", re.IGNORECASE)
 _WITH_SECRET = re.compile(r"authorization|connection-string", re.IGNORECASE)
-"""Names of properties whose values contain a secret among other words."""
+"""Names of properties whose values may contain a secret within other text."""
 _PLAIN = frozenset(("oauth2-server-uri", "auth.type"))
 DURABLE = "streams_orchestration.operators.lakes.durable_io.DurableFileIO"
 """The class by which pyiceberg accesses the files of tables on this machine's disk."""
 DEFAULT_NAME = "default"
-"""The name of a catalog that the spec does not name."""
+"""The name of a catalog to which the spec gives no name."""
 
 
 class IcebergParameters(Parameters):

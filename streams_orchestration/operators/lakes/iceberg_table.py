@@ -144,7 +144,7 @@ class IcebergTarget(LakeTarget):
         return fit(self.name, columns, partitions, self.wanted)
 
     def _fitted(self, table: Table) -> tuple[Table, Fit]:
-        """Add missing columns to the table; return the table as it is then, and how tuples fit it."""
+        """Add missing columns to the table. Return the current table, and how tuples are fitted to it."""
         fitting = self._fit(table)
         if fitting.missing:
             with table.update_schema() as update:

@@ -84,7 +84,7 @@ class PartReader:
                         yield self._complete(batch.slice(skipped), names, {**feed, **part.values})
 
     def _complete(self, batch: pa.RecordBatch, names: Mapping[str, str], values: Mapping[str, Any]) -> pa.RecordBatch:
-        """Add the columns that are not in the file: partition values, facts for the change data feed, or null."""
+        """Add the columns that are not in the file: partition values, facts of the change data feed, or nulls."""
         columns: dict[str, Any] = {name: batch.column(inside) for name, inside in names.items()}
         for field in self._schema:
             if field.name not in columns:

@@ -1,4 +1,4 @@
-"""A lake table that receives epochs, each with one commit that carries the delivery's key: what all formats share."""
+"""Base class of lake tables that receive epochs. Each epoch is one commit, which carries the delivery's key."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class LakeTarget:
         nan: Collection[str] = (),
         broken: Mapping[int, str] | None = None,
     ) -> pa.Table:
-        """Return the tuples with values in certain columns. Others are set aside, or fail the delivery.
+        """Return the tuples that the table accepts. The others are set aside, or fail the delivery.
 
         Args:
             key: the key of the delivery.
@@ -150,7 +150,7 @@ class LakeTarget:
         return tuples.filter(pa.array([row not in wrong for row in range(len(tuples))])) if wrong else tuples
 
     def _required(self, fitting: Fit) -> dict[str, str]:
-        """Map the columns that may not be null to the reason for errors."""
+        """Map each column that may not be null to the reason, for error messages."""
         return {
             name: f"the column {name} of {self.name} may not be null, and a tuple has null for it"
             for name in fitting.required

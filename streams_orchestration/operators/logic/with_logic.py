@@ -52,7 +52,7 @@ class _WithLogic(_Base):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
-        """Return a refusal if the logic has variables, which belong to their channel."""
+        """Return a refusal if the logic has variables, since their values belong to one channel."""
         if _variables(parameters):
             return Sharding(refusal="has variables of logic, which belong to one channel")
         return super().sharding(context, parameters)

@@ -142,7 +142,7 @@ class _NotUtf8Error(ValueError):
 
 
 def _reading(part: Avro, kind: pa.DataType, schema: AvroSchema) -> Convert:
-    """Return the conversion from a part of the schema to the type of an attribute."""
+    """Return the function that converts values of a part of the schema to the type of an attribute."""
     part, _ = schema.type_of(part)
     if isinstance(part, list):
         converts = [_reading(each, kind, schema) for each in part]

@@ -46,7 +46,7 @@ class ProtobufReader:
         self._reader((0,))
 
     def _reader(self, path: tuple[int, ...]) -> tuple[Any, Convert]:
-        """Return the class of a message type, and the conversion of its messages."""
+        """Return the class of a message type, and the function that converts messages of this class."""
         if path not in self._readers:
             if path not in self._types:
                 message = f"schema {self._registered.number} has no message type {list(path)}"
@@ -81,7 +81,7 @@ class ProtobufReader:
 
 
 def _reading_fields(descriptor: Any, attributes: Sequence[pa.Field]) -> Convert:
-    """Return the conversion of a message to a dict."""
+    """Return the function that converts a message to a dictionary of attributes."""
     fields = descriptor.fields_by_name
     converts: list[tuple[str, bool, Convert]] = []
     for attribute in attributes:

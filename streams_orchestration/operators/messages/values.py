@@ -22,22 +22,22 @@ def converted(value: Any, convert: Convert) -> Any:
 
 
 def of_list(convert: Convert) -> Convert:
-    """Return the conversion of a list whose elements are converted by `convert`."""
+    """Return the function that converts a list by applying `convert` to each element."""
     return None if convert is None else lambda values: [converted(value, convert) for value in values]
 
 
 def of_map(convert: Convert) -> Convert:
-    """Return the conversion of a dictionary to the list of pairs that Arrow uses for maps."""
+    """Return the function that converts a dictionary to the list of pairs that Arrow uses for maps."""
     return lambda values: [(key, converted(value, convert)) for key, value in values.items()]
 
 
 def of_pairs(convert: Convert) -> Convert:
-    """Return the conversion of Arrow's pairs to a dictionary."""
+    """Return the function that converts Arrow's list of pairs to a dictionary."""
     return lambda pairs: {key: converted(value, convert) for key, value in pairs}
 
 
 def of_record(converts: Mapping[str, Convert]) -> Convert:
-    """Return the conversion of a dictionary by names; missing names become None."""
+    """Return the function that converts a dictionary by field, with `converts` by name. Missing fields become None."""
     return lambda row: {name: converted(row.get(name), convert) for name, convert in converts.items()}
 
 

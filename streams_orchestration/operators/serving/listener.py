@@ -14,7 +14,8 @@ from typing import Any
 from streams_orchestration import world
 
 BACKLOG = 64
-"""The system's queue length for new connections; also how many may be accepted before others are closed."""
+"""The system's queue length for new connections. Up to this many may exceed the places while replaced connections
+close."""
 NETWORK_BITS = 64
 """IPv6 addresses with the same leading bits count as one address, since one peer may own all of them."""
 

@@ -141,7 +141,7 @@ def program_of(text: str, parameter: str) -> SplText:
 
 
 def call_as_name(text: str, function: str) -> str:
-    """Return the text of an expression in which calls of a function without arguments are names.
+    """Return an expression in which each call of a function without arguments is replaced by the function's name.
 
     >>> call_as_name('(int32) Count() + length("Count()")', "Count")
     '(int32) Count + length("Count()")'

@@ -147,7 +147,7 @@ def _functions(
 
 
 def _assigned(context: OperatorContext, parameters: AggregateParameters) -> dict[str, str]:
-    """Return the functions by attribute, with `Last` of the attributes that `takeLast` adds."""
+    """Return the output functions by attribute, including a `Last` for each attribute that `takeLast` adds."""
     source, taken = context.inputs[0], dict[str, str]()
     if parameters.take_last:
         known = {*parameters.output, *parameters.group_by, *parameters.partition_by}

@@ -124,7 +124,7 @@ class AggregateParameters(ExpressionParameters):
         return self
 
     def keyed(self, columns: KeyColumns) -> AggregateParameters:
-        """Return the parameters with names of columns for the expressions among groups and partitions."""
+        """Return the parameters with column names in place of key expressions, for groups and partitions."""
         return columns.named(self, {"group_by": 0, "partition_by": 0})
 
     def window_attributes(self) -> list[str]:
@@ -175,7 +175,7 @@ class AggregateParameters(ExpressionParameters):
         return self.aggregate_incomplete_windows is False
 
     def _suit_event_time(self) -> None:
-        """Check the parameters beside a window of event time."""
+        """Check the other parameters if the window is one of event time."""
         if self.time_attribute is not None:
             message = "timeAttribute does not go with a window of event time, whose attribute eventTime names"
             raise ValueError(message)

@@ -125,7 +125,7 @@ class Beacon(SourceOperator):
         return "a Beacon without iterations has no end" if parameters.iterations is None else None
 
     def available(self, offset: Offset) -> Offset:
-        """Return the end of all `iterations`."""
+        """Return the offset after all `iterations`."""
         return {"iteration": self.parameters.iterations}
 
     def setup(self) -> None:

@@ -37,7 +37,7 @@ class CustomSource(SourceOperator):
 
     @classmethod
     def initial_offset(cls) -> Offset:
-        """Return an offset of no submission."""
+        """Return offset 0: the program has not submitted anything yet."""
         return {_OFFSET: 0}
 
     @classmethod

@@ -22,7 +22,7 @@ class PassedTimes:
     """
 
     def __init__(self, types: Sequence[pa.DataType], within: int) -> None:
-        """Create without times.
+        """Start with no remembered times.
 
         Args:
             types: the types of the parts of a key.

@@ -101,7 +101,7 @@ class Delay(WaitingOperator):
         """Prepare an empty queue of waiting tuples."""
         self.waiting = Waiting(self.context.inputs[0], {_TIME: np.int64})
         self.timed: EventTimeInput | None = None
-        """The event time of `by: watermark`; None if tuples are the clock."""
+        """The event time for `by: watermark`; None otherwise."""
         if self.parameters.by == "watermark":
             self.timed = EventTimeInput(self, "by: watermark")
             self.delay = self.timed.ticks("delay", self.parameters.delay)

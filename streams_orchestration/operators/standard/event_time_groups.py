@@ -72,7 +72,7 @@ class EventTimeGroups:
     """The open panes of one Aggregate."""
 
     def __init__(self, operator: Operator, role: EventTimeRole, groups: GroupsOfPanes, results: GroupResults) -> None:
-        """Create without panes.
+        """Start with no panes.
 
         Args:
             operator: the Aggregate.

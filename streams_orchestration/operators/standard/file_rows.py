@@ -85,7 +85,7 @@ def _options(parameters: FileParameters, schema: pa.Schema, context: OperatorCon
 
 
 def _plain(value: pa.Array) -> object:
-    """Return a constant as rows of SPL have it: a time as nanoseconds."""
+    """Return a constant in the form that SPL rows use: a time as nanoseconds."""
     kind = value.type
     if pa.types.is_timestamp(kind):
         value = value.cast(pa.timestamp("ns", kind.tz)).cast(pa.int64())

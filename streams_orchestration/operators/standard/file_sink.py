@@ -47,7 +47,7 @@ _PART = re.compile(r"part-\d{6,}-\d{6,}-\d{3,}(-n\d+)?(-g\d+|-[0-9a-f]{32})?\.(p
 
 
 def ending_of(format_: str) -> str:
-    """Return the ending of the names of files of a format."""
+    """Return the file name extension of a format."""
     return {"splCsv": "csv", "splTxt": "txt"}.get(format_, format_)
 
 

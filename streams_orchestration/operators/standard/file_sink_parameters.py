@@ -142,7 +142,7 @@ class FileSinkParameters(CsvParameters):
         return self.close_mode == "watermark"
 
     def writing(self) -> LineWriting:
-        """Return how tuples become lines."""
+        """Return the settings by which tuples are written as lines."""
         return LineWriting(
             self.format, self.separator, self.quote_strings, self.encoding, self.eol_marker or "\n", self.compression
         )

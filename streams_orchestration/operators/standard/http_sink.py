@@ -159,7 +159,10 @@ class HttpSink(EpochSink):
 
 
 def parts(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
-    """Yield the tuples in parts of equal size, except for the last one, however they were divided before."""
+    """Yield the tuples in batches of `size` tuples, except for the last one.
+
+    Batches of the input are split and joined.
+    """
     waiting: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:

@@ -199,7 +199,7 @@ class Join(ClockOperator):
         self.alone = self._alone(self.context, self.parameters)
         outer = self.parameters.outer
         self.timed: TimedJoin | None = None
-        """The tuples of both streams with `within`; windows are not used then."""
+        """The tuples of both streams for a join with `within`; None for a join of windows."""
         if self.parameters.within is not None:
             age = self.parameters.discard_age
             self.timed = TimedJoin(self, self.parameters.within, age, keys, outer, self._met, self._send)

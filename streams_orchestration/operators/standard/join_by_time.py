@@ -46,7 +46,7 @@ class TimedJoin:
         match: Match,
         send: Send,
     ) -> None:
-        """Create without tuples.
+        """Start with no tuples.
 
         Args:
             operator: the Join.

@@ -152,7 +152,7 @@ class JoinParameters(ExpressionParameters):
         return self.algorithm in ("leftOuter", "outer"), self.algorithm in ("rightOuter", "outer")
 
     def alone(self, side: int) -> int:
-        """Return the output port for unmatched tuples of a side, if there is more than one for tuples."""
+        """Return the output port for unmatched tuples of a side, for a join that has such ports."""
         return 2 if side == 1 and self.algorithm == "outer" else 1
 
     def _suit_event_time(self, within: list[float]) -> None:

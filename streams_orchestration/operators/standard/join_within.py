@@ -35,9 +35,9 @@ class Partners(NamedTuple):
     """The partners of tuples: the tuples of the other side with an equal key and a time in the range."""
 
     first: np.ndarray
-    """The position of the first partner in `places`, by tuple."""
+    """The position in `places` of each tuple's first partner."""
     counts: np.ndarray
-    """The number of partners, by tuple."""
+    """The number of partners of each tuple."""
     places: np.ndarray
     """Places in the log of the other side, ordered by key and time."""
 
@@ -67,7 +67,7 @@ class TimedSide:
     """The tuples of one stream that may still meet others. On an outer side, matched tuples are flagged."""
 
     def __init__(self, schema: pa.Schema, role: EventTimeRole, keys: list[str], wait: int, *, outer: bool) -> None:
-        """Create without tuples.
+        """Start with no tuples.
 
         Args:
             schema: the type of the tuples.

@@ -110,7 +110,7 @@ class KafkaSource(SourceOperator):
         self.ended: frozenset[Partition] = frozenset()
         """The partitions that had no further message in the last call."""
         self.read: dict[Partition, tuple[int, int]] = {}
-        """For the last call: the first offset read of each partition, and the one after the last."""
+        """For the last call: the first offset that was read of each partition, and the offset after the last one."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         """Submit the next messages, or none while the cluster or the schema registry cannot be reached.
@@ -299,7 +299,7 @@ class KafkaSource(SourceOperator):
             positions.begin(topic, {each: reader.range_of(each) for each in partitions if each[0] == topic})
 
     def _beginning(self, reader: KafkaReader) -> Offset:
-        """Return the starting positions, which a file keeps, so that every call returns the same."""
+        """Return the starting positions. They are stored in a file, so that every call returns the same."""
         name = f"begin-{self.context.channel}-{self.context.max_channels}.json"
         place = waiting_directory(self.context) / name
         if place.exists():

@@ -97,7 +97,7 @@ class Merge(Operator):
         target = self.context.outputs[0] or inputs[0]
         self.logs = [TupleLog(target.append(pa.field(_VALUE, kind))) for _ in inputs]
         self.reached: list[Any] = [None] * len(inputs)
-        """The largest value of each port so far."""
+        """The largest sort value of each port so far."""
 
     def reset_to_initial_state(self) -> None:
         """Drop all waiting tuples."""

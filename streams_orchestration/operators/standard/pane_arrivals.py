@@ -17,7 +17,7 @@ class PaneArrivals:
     """Selects the tuples that are in time for their panes. Late tuples are counted, and sent to their port (EV30)."""
 
     def __init__(self, operator: Operator, role: EventTimeRole, panes: Panes, *, divides: bool) -> None:
-        """Create for an operator.
+        """Initialize for an operator.
 
         Args:
             operator: the operator.

@@ -17,7 +17,7 @@ class PaneResults(NamedTuple):
     """The results of groups in panes, in the order in which they are sent."""
 
     keys: np.ndarray
-    """The number of each result's group key."""
+    """The number that identifies the group key of each result."""
     partitions: np.ndarray
     panes: np.ndarray
     starts: np.ndarray

@@ -319,7 +319,7 @@ class Sort(ClockOperator):
         self.ticks.load(state)
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide the waiting tuples by their channels. This requires event time, by order or by panes."""
+        """Divide the waiting tuples by their channels. Only windows of event time can be divided."""
         timely = self.timed or self.panes
         assert timely is not None, "windows cannot be divided"
         return timely.rescale([state for state in states if state], route)

@@ -29,7 +29,7 @@ class PaneOrder:
     """The tuples of open panes, which are submitted in order when a pane fires."""
 
     def __init__(self, operator: Operator, window: PaneWindow, partition: Sequence[str], ranks: Ranks) -> None:
-        """Create without tuples.
+        """Start with no tuples.
 
         Args:
             operator: the Sort.

@@ -25,7 +25,7 @@ class TimeOrder:
     def __init__(
         self, operator: Operator, ranks: Ranks | None, *, divides: bool, parameter: str = "window: eventTime"
     ) -> None:
-        """Create without tuples.
+        """Start with no tuples.
 
         Args:
             operator: the operator.

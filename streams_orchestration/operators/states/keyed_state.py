@@ -130,7 +130,9 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         self.delete_rows(rows[rows >= 0])
 
     def rows_of(self, keys: Any, *, touch: bool = True) -> np.ndarray:
-        """Return the rows of keys in `column`. Missing keys are added with 0, false or null as values.
+        """Return the row number of each key, for use with `column`.
+
+        Missing keys are added with 0, false or null as values.
 
         Args:
             keys: keys in any form that the class takes.
@@ -262,7 +264,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return {"keys": self.index.keys(rows), "values": self._values(rows[alive]), "gone": gone}
 
     def rows_to_store(self, since: int) -> tuple[int, int]:
-        """Return the number of keys written after a version that exist, and the number of all keys."""
+        """Return the number of existing keys that were written after a version, and the number of all keys."""
         if self._loaded is not None:
             return 0, len(self)
         changed = self.stamps[: self._index.rows] > since
@@ -331,7 +333,7 @@ class _Values(ValuesView[Any]):
 
 
 def _rows(columns: Sequence[StateColumn], rows: np.ndarray) -> Iterator[Any]:
-    """Yield the values of a single column, or tuples of several."""
+    """Yield the values of a single column, or tuples of the values of several columns."""
     lists = [column.take(rows).to_pylist() for column in columns]
     return iter(lists[0]) if len(lists) == 1 else zip(*lists, strict=True) if lists else repeat((), len(rows))
 

@@ -31,7 +31,8 @@ It maps names to a `pyarrow.Table`, `KeyedState`, `DictState`, `TupleLog`, `Time
 SMALL = 1 << 16
 """A state of fewer bytes is always stored whole."""
 SHARE = 0.5
-"""Changes are stored while those of a chain take at most this share of the size of the whole state."""
+"""Changes are stored while all changes of the chain take at most this share of the size of the whole state. Otherwise
+the whole state is stored."""
 LONGEST = 16
 """The largest number of files in a chain."""
 

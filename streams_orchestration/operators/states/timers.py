@@ -17,7 +17,7 @@ from streams_orchestration.operators.watermarks import END
 
 _TIME, _ORDER = "@time", "@order"
 MOST_AT_END = 100_000
-"""The most timers that may be set and fire while the stream ends: more would never end."""
+"""The most timers that may be set and fire while the stream ends. More count as an endless loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ class Timers(Incremental):
         return _sorted(whole.part(self._valid(orders, rows)))
 
     def _valid(self, orders: Any, rows: Any) -> Any:
-        """Return True, or a mask, for the entries that were neither set again nor deleted."""
+        """Return a mask of the entries that were neither set again nor deleted; True if that holds for all."""
         return self.entries.index.alive[rows] & (self.entries.column(_ORDER)[rows] == orders)
 
     def _count(self, watermark: int, fired: int) -> None:

@@ -179,7 +179,7 @@ class TupleLog(Incremental):
         }
 
     def rows_to_store(self, since: int) -> tuple[int, int]:
-        """Return the number of tuples added after a version that exist, and the number of all tuples."""
+        """Return the number of tuples added after a version and not removed since, and the number of all tuples."""
         begin = int(np.searchsorted(self.numbers[: self.size], self._nexts[since]))
         return int(np.count_nonzero(self.alive[begin : self.size])), self.count
 

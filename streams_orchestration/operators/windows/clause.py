@@ -89,7 +89,7 @@ class Policy:
         return Policy(self.kind, self.size * per_second(kind), name)
 
     def value_type(self, schema: pa.Schema) -> pa.DataType:
-        """Return the type of what `values` returns: bigint or double."""
+        """Return the type of the values that `values` returns: bigint or double."""
         floating = self.attribute is not None and pa.types.is_floating(schema.field(self.attribute).type)
         return pa.float64() if floating else pa.int64()
 

@@ -94,7 +94,7 @@ class IntervalGrid:
         return LEAST + self.duration + self.period + self.offset
 
     def _since(self, times: np.ndarray) -> np.ndarray:
-        """Return the ticks since the start of pane 0, for times that were brought into range."""
+        """Return the ticks since the start of pane 0. Times before the least time count as the least time."""
         return np.maximum(times, self._least) - self.offset
 
     def slices(self, times: np.ndarray) -> np.ndarray:

@@ -48,7 +48,7 @@ class IntervalPanes:
     def __init__(
         self, grid: Grid, discard_age: int, *, by_pane: bool = False, early: int | None = None, sliced: bool = True
     ) -> None:
-        """Create without panes.
+        """Start with no panes.
 
         Args:
             grid: the panes and slices.
@@ -65,7 +65,8 @@ class IntervalPanes:
         self._copied = grid.overlapping and not sliced
         firings = pa.schema([("index", pa.int64()), ("fresh", pa.bool_()), ("complete", pa.bool_())])
         self.open = KeyedState(number_schema("pane", "partition"), firings)
-        """Maps (pane, partition) to its number of firings, whether tuples came since, and whether it was complete."""
+        """Maps (pane, partition) to the number of firings, whether tuples came since the last firing, and whether the
+        pane was then complete."""
         self._slices = np.zeros(0, np.int64)
         """The slices of all cells, ascending. If slices are not shared, each slice is a pane."""
         self._stragglers = np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -99,12 +100,12 @@ class IntervalPanes:
         return self._grid.outside_range(times)
 
     def _complete(self, watermarks: np.ndarray) -> np.ndarray:
-        """Return for each watermark the last complete pane."""
+        """Return for each watermark the number of the last complete pane."""
         panes = np.where(watermarks == END, _ALL_PANES, self._grid.complete(watermarks))
         return np.where(watermarks == IDLE, _NO_PANE, panes)
 
     def _closed(self, watermarks: np.ndarray) -> np.ndarray:
-        """Return for each watermark the last closed pane."""
+        """Return for each watermark the number of the last closed pane."""
         return self._complete(np.where(watermarks == END, END, less(watermarks, self._age)))
 
     def pieces(self, tuples: Arrivals, steps: Steps) -> list[Piece]:
@@ -316,7 +317,7 @@ class IntervalPanes:
         return CellRanges(*(np.array([each]) for each in (ALL, _NO_PANE, closed, 0)))
 
     def last_ends(self, times: np.ndarray, partitions: np.ndarray) -> np.ndarray:
-        """Return the end of the last pane of each tuple that was taken."""
+        """Return the end of the last pane of each tuple that `take` processed."""
         del partitions
         return self._grid.end(self._grid.last_pane(self._grid.slices(times)))
 

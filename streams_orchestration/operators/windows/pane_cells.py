@@ -50,7 +50,7 @@ class CellRanges(NamedTuple):
 
 
 class PaneGroups(NamedTuple):
-    """The groups in several ranges of slices, by range, then by partition, then by their first tuple."""
+    """The groups in several ranges of slices, ordered by range, then partition, then the group's first tuple."""
 
     range: np.ndarray
     """The range of each group."""
@@ -74,7 +74,7 @@ class PaneCells:
     """The running values of all open groups: a cell for each slice and key."""
 
     def __init__(self, keys: pa.Schema, partition: Sequence[str], measures: Mapping[str, Running]) -> None:
-        """Create without groups.
+        """Start with no groups.
 
         Args:
             keys: the attributes of a group's key, beginning with those of its partition.
@@ -175,7 +175,7 @@ class PaneCells:
         return self.keys.column("partition")[self._rows_of_numbers(keys)]
 
     def _rows_of_numbers(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the rows of `keys` that have these numbers; the numbers ascend with the rows."""
+        """Return the rows of `keys` with the given numbers. In `keys`, numbers ascend in the order of rows."""
         rows = self.keys.rows()
         return rows[np.searchsorted(self.keys.column("number")[rows], numbers)]
 
@@ -315,12 +315,12 @@ class Renumbered(NamedTuple):
 
 
 def number_schema(*names: str) -> pa.Schema:
-    """Return a schema of whole numbers."""
+    """Return a schema of int64 columns with the given names."""
     return pa.schema([(name, pa.int64()) for name in names])
 
 
 def number_batch(**columns: np.ndarray) -> pa.RecordBatch:
-    """Return columns of whole numbers in the schema of `number_schema`."""
+    """Return a batch of int64 columns, given by name."""
     return pa.RecordBatch.from_arrays([pa.array(each) for each in columns.values()], schema=number_schema(*columns))
 
 

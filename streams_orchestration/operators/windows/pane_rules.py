@@ -118,7 +118,7 @@ class Panes(Protocol):
         ...
 
     def last_ends(self, times: np.ndarray, partitions: np.ndarray) -> np.ndarray:
-        """Return the end of the last pane of each tuple that was taken; the least time if that pane is forgotten."""
+        """Return the end of the last pane of each tuple that `take` processed; the least time for a forgotten pane."""
         ...
 
     def closed_before(self, watermark: int) -> int:

@@ -31,7 +31,7 @@ class _Use(NamedTuple):
     used: int
     """The number of tuples of all partitions before the partition's last one."""
     time: int
-    """The largest time so far when the partition's last tuple arrived."""
+    """The largest time of any tuple up to the partition's last tuple."""
 
 
 class _Held:
@@ -74,7 +74,7 @@ class PartitionEviction:
     """
 
     def __init__(self, policy: PartitionPolicy, window: Window, partition: Sequence[pa.DataType]) -> None:
-        """Create without partitions.
+        """Start with no partitions.
 
         Args:
             policy: the policy that evicts partitions.
@@ -100,7 +100,7 @@ class PartitionEviction:
         self._held.clear()
 
     def _read(self) -> None:
-        """Read the uses of all partitions, least recently used first."""
+        """Read the last use of each partition, least recently used first."""
         rows = self.known.rows()
         columns = [self.known.column(name)[rows].tolist() for name in ("number", "used", "time")]
         uses = sorted(zip(*columns, rows.tolist(), strict=True), key=lambda use: use[1])

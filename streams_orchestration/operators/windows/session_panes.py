@@ -38,7 +38,7 @@ class SessionPanes:
     """The sessions of all partitions; lengths are in ticks."""
 
     def __init__(self, gap: int, discard_age: int) -> None:
-        """Create without sessions."""
+        """Start with no sessions."""
         self._gap = gap
         self._age = discard_age
         extent = pa.schema([("last", pa.int64()), ("index", pa.int64()), ("fresh", pa.bool_())])
@@ -69,7 +69,7 @@ class SessionPanes:
         return beyond if beyond.any() else None
 
     def pieces(self, tuples: Arrivals, steps: Steps) -> list[Piece]:
-        """Cut a batch before late tuples after a step of their piece: they may join a session that has fired."""
+        """Cut a batch before each late tuple after a step of its piece, since it may join a session that has fired."""
         late = np.flatnonzero((tuples.seen > 0) & (tuples.times < steps.levels[tuples.seen]))
         seen = tuples.seen[late]
         cuts = late[np.r_[True, seen[1:] != seen[:-1]]].tolist() if len(late) else []
@@ -169,7 +169,7 @@ class SessionPanes:
         return CellRanges(partitions, starts, lasts, np.zeros(len(starts), np.int64))
 
     def last_ends(self, times: np.ndarray, partitions: np.ndarray) -> np.ndarray:
-        """Return the end of the session of each tuple that was taken; the least time if that session is forgotten."""
+        """Return the end of the session of each tuple that `take` processed; the least time if it is forgotten."""
         rows = self.sessions.rows()
         if not len(rows):
             return np.full(len(times), IDLE)

@@ -54,7 +54,7 @@ class SlidingWindows:
         *,
         full_only: bool = False,
     ) -> None:
-        """Create without tuples.
+        """Start with no tuples.
 
         Args:
             eviction: the policy by which tuples leave.
@@ -202,7 +202,7 @@ class SlidingWindows:
 
     @property
     def fires_empty(self) -> bool:
-        """True if a trigger counts without any tuple in a window.
+        """True if a trigger would evaluate an empty window: no tuple is in any window.
 
         With `full_only` it counts once the window has been full, if there is only one partition.
         """

@@ -51,7 +51,7 @@ class TumblingWindows:
     """
 
     def __init__(self, policy: Policy, partition: Sequence[pa.DataType], kind: pa.DataType) -> None:
-        """Create without open windows.
+        """Start with no open windows.
 
         Args:
             policy: the policy by which windows are closed.
