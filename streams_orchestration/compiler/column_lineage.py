@@ -19,7 +19,7 @@ from streams_orchestration.model.schema import parse_schema
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The origin of a column."""
+    """The columns from which one column is computed."""
 
     columns: Uses[tuple[str, str]]
     """(lineage node, name of a column of that node) -> the ways in which the column depends on it."""
@@ -34,7 +34,7 @@ Influences = Uses[tuple[str, str]]
 
 
 def reference_node(operator: str, name: str) -> str:
-    """Return the node of the lineage for a file that an operator reads beside its streams.
+    """Return the lineage node for a file that an operator reads in addition to its streams.
 
     Args:
         operator: its logical name.

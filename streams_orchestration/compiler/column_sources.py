@@ -1,4 +1,4 @@
-"""The attributes of the input streams from which standard operators make those of their outputs.
+"""The attributes of input streams from which standard operators compute the attributes of their outputs.
 
 The names come from the typed trees of the expressions, so a text in quotes, a field of a struct or a function is never
 taken for an attribute.
@@ -56,7 +56,7 @@ _TYPED: Mapping[str, Mapping[str, int]] = {
     "Split": {"index": 0, "key": 0},
     "Switch": {"status": 1},
 }
-"""Parameters that are expressions besides `output`, with the input port whose attributes they use."""
+"""Parameter other than `output` that is an expression -> the input port whose attributes it uses."""
 
 
 def port_of(ddl: str) -> Port:

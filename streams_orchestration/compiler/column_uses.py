@@ -93,9 +93,9 @@ def through(uses: Uses[Thing], ways: Iterable[ColumnUse]) -> dict[Thing, frozens
 
 
 def _joined(first: ColumnUse, then: ColumnUse) -> ColumnUse:
-    """Return the use that two uses, one after the other, make together.
+    """Combine the use of an attribute in a value with the use of that value in a result.
 
-    If one of them is indirect, that is the result. Otherwise the stronger one is.
+    If one of the two is indirect, the combination is indirect, too. Otherwise it is the stronger of the two.
     """
     if then.type == INDIRECT:
         return then

@@ -15,7 +15,7 @@ from streams_orchestration.model.diagnostics import Diagnostic
 PLAN_VERSION = 1
 
 _SECTIONS = tuple(sorted(STAGES, key=lambda stage: stage.place))
-"""The stages in the order of the document."""
+"""The stages, in the order in which the plan document has their sections."""
 
 
 def plan_document(compilation: Compilation) -> Document:

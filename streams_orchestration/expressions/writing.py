@@ -195,7 +195,7 @@ def text_literal(value: str) -> str:
 
 
 def constant_text(value: object, kind: Type) -> str:
-    """Return a literal.
+    """Return a constant value as a literal of its type.
 
     Args:
         value: the value as in evaluation: dates are days, points in time microseconds.

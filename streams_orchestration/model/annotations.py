@@ -36,9 +36,10 @@ class PartitionBy(Element):
 
 
 class Parallel(Element):
-    """`parallel`: a region of `width` replicas (rules 3, 7, 17). Ports not mentioned are routed round robin.
+    """The `parallel` annotation: a region of `width` replicas (rules 3, 7, 17).
 
-    With the width `spark` there is no region: the Spark query stays one operator, and Spark partitions its tuples.
+    Ports that are not mentioned are routed round robin. With the width `spark` there is no region: the Spark query
+    stays one operator, and Spark partitions its tuples.
     """
 
     width: Integer | Literal["spark"]
@@ -79,7 +80,10 @@ class Parallel(Element):
 
 
 class Restart(Element):
-    """`restart`: retries of a region after an outside failure, such as a missing service. Times in seconds."""
+    """The key `restart`: retries of a region after an outside failure, such as a missing service.
+
+    Times are in seconds.
+    """
 
     pause: Number | None = None
     limit: Number | None = None
@@ -107,7 +111,7 @@ class Consistent(Element):
 
 
 class ThreadingAnnotation(Element):
-    """`threading`: the threading model of a composite (rule 67)."""
+    """The `threading` annotation: the threading model of a composite (rule 67)."""
 
     model: Literal["manual", "automatic", "dynamic", "dedicated"]
     threads: Integer | None = None
@@ -186,7 +190,7 @@ class Annotations(Element):
     threading: ThreadingAnnotation | None = None
     event_time: EventTimeSettings | None = None
     atomic: Annotated[Text, Field(min_length=1)] | None = None
-    """Operators with the same tag are never decoupled from one another."""
+    """A tag; operators with the same tag are never put into different PEs by decoupling."""
 
     @classmethod
     def _without_empty_keys(cls, data: Any) -> Any:

@@ -60,7 +60,7 @@ class Transport:
     receive: PassageCost
     """The cost of reading a stream, paid in each reading PE."""
     streams: int = 0
-    """The number of streams that the costs were fitted to."""
+    """The number of measured streams to which the costs were fitted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,4 +155,4 @@ STREAMS_DEFAULTS: tuple[Difference, ...] = (
         "file",
     ),
 )
-"""All differences, by operator."""
+"""The defaults that differ from IBM Streams, by operator."""

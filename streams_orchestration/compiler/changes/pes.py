@@ -19,7 +19,7 @@ class PeRestart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PeChange:
-    """The changes of PEs, by their run-time numbers."""
+    """The PEs that a new plan leaves running, restarts, starts and stops, by their run-time numbers."""
 
     ids: tuple[int, ...]
     """PE of the new plan -> its run-time number: the number of the old PE that it continues, or a fresh one."""

@@ -13,7 +13,7 @@ from streams_orchestration.compiler.parallel.channels import local_channels
 from streams_orchestration.compiler.physical_graph import PhysicalGraph, PhysicalOperator
 
 _SHOWN = 4
-"""The most operators that a reason names."""
+"""The most operators that the reason of a refusal names."""
 
 
 def refusal(old: Compilation, new: Compilation, parallel: Set[str]) -> str:
@@ -196,7 +196,7 @@ def _widths(old: Compilation, new: Compilation) -> tuple[ChangedWidth, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """Everything about one physical operator that may change with a width, with names in place of numbers."""
+    """All facts about one physical operator that a width change can alter, with names in place of numbers."""
 
     operator: PhysicalOperator
     model: LogicalOperator

@@ -30,7 +30,7 @@ class CheckedOperator:
     deploys: bool
     """True if the application is to run here; False to find only the faults that IBM Streams reports, too."""
     implementation: type[Operator] | ImplementationError | None
-    """The class, or the reason why there is none. None for a class that only runs need, if nothing is to run."""
+    """The operator's class, or the reason why it has none. None if the class is not imported, as nothing is to run."""
     written: dict[str, Any] | None
     """The parameters of the spec, in which channel functions have the values of the first replica (rule 32).
 
@@ -49,11 +49,14 @@ class CheckedOperator:
     event_time: EventTimeRole | None
     """The role of the operator in an event-time graph."""
     directories: dict[Path | str, LogicalOperator]
-    """The first operator that publishes into each directory; all operators of an application share this."""
+    """Directory -> the first operator that publishes into it; all operators of an application share one mapping."""
 
     @property
     def sound(self) -> tuple[type[Operator], Parameters] | None:
-        """The class with the validated parameters; None if either is missing or wrong."""
+        """The class with the validated parameters.
+
+        None if there is no class, or if the parameters are missing or wrong.
+        """
         implementation, parameters = self.implementation, self.parameters
         if not isinstance(implementation, type) or parameters is None or isinstance(parameters, ValidationError):
             return None
@@ -110,7 +113,7 @@ Check = Callable[[CheckedOperator], Iterable[OperatorFault]]
 
 
 def checked_operators(done: Stages, *, deploys: bool) -> list[CheckedOperator]:
-    """Return the operators of an application for their checks.
+    """Return the operators of an application with their classes and validated parameters, ready for checks.
 
     Args:
         done: the stages so far, at least the logical graph.

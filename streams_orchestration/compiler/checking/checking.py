@@ -36,7 +36,7 @@ from streams_orchestration.operators.expression import Noted, noted
 
 
 def waiting_queues(done: Stages) -> Iterator[Diagnostic]:
-    """Yield a warning for each queue with a policy to drop tuples."""
+    """Yield a warning for each queue whose policy would drop tuples in IBM Streams, but makes producers wait here."""
     for operator in need(done.logical).operators:
         for queue in operator.threaded_ports:
             if queue.congestion_policy != "Sys.Wait":
@@ -67,7 +67,7 @@ OPERATOR_CHECKS: tuple[tuple[Check, ...], ...] = (
     (refused_calls, faulty_natives),
     *CLASS_CHECKS,
 )
-"""All checks of an operator that is to run here, in the same groups."""
+"""All checks of an operator that is to run here, in groups: after a decisive fault, no later group runs."""
 
 
 def check_parameters(done: Stages) -> list[Diagnostic]:

@@ -53,7 +53,7 @@ def foreign_logic(each: CheckedOperator) -> Iterator[OperatorFault]:
 
 
 def wrong_parameters(each: CheckedOperator) -> Iterator[OperatorFault]:
-    """Yield a fault for each parameter that is wrong, unknown or missing, and for expressions in the others."""
+    """Yield a fault for each parameter that is wrong, unknown or missing, and for wrong expressions in correct ones."""
     implementation, error, written = each.implementation, each.parameters, each.written
     if not isinstance(implementation, type) or not isinstance(error, ValidationError) or written is None:
         return
@@ -119,7 +119,7 @@ def wrong_methods(each: CheckedOperator) -> Iterator[OperatorFault]:
 
 
 def other_model(each: CheckedOperator) -> Iterator[OperatorFault]:
-    """Yield a fault if the application declares another model than the class has."""
+    """Yield a fault if the model that the application declares contradicts the class."""
     if each.sound is not None and (conflict := _model_conflict(each.operator, each.sound[0])):
         yield OperatorFault(each.diagnostic("SO5004", conflict))
 
@@ -216,7 +216,7 @@ def _model_conflict(operator: LogicalOperator, implementation: type[Operator]) -
 
 
 def _plainly_known(each: CheckedOperator, mentions: Mentions | None) -> bool:
-    """Return True if all names in the expressions are attributes of the streams; False if a full check must tell."""
+    """Return True if all names in the expressions are attributes of the streams, so that no full check is necessary."""
     if mentions is None or each.inputs is None:
         return False
     inputs, outputs = each.inputs, [output.schema for output in each.operator.outputs]

@@ -12,7 +12,7 @@ from streams_orchestration.operators.contract import Parameters
 
 
 def with_examples(kind: type[Parameters], sound: Mapping[str, Any]) -> Parameters | None:
-    """Return parameters with an example in place of each required one that is missing.
+    """Return parameters in which every missing required parameter has an example value.
 
     Rules that several parameters must meet together are not checked.
 

@@ -145,9 +145,10 @@ def _ways_by_port(
     options: Options,
     enqueued: list[Connection],
 ) -> Iterator[list[_Way | bool]]:
-    """Yield a list for every output port with consumers: True if the port gives its tuples away, then the ways.
+    """Yield a list for every output port with consumers.
 
-    Connections that end in a queue are appended to `enqueued`.
+    Its first item is True if the port gives its tuples away, and the others are the ways to the consumers. Connections
+    that end in a queue are appended to `enqueued`.
     """
     gives = [tuple(port.mutable for port in model.outputs) for model in logical.operators]
     ways = [tuple(_ways(port, faithful=options.faithful) for port in model.inputs) for model in logical.operators]
@@ -176,7 +177,7 @@ def _ways_by_port(
 
 
 class _Port(NamedTuple):
-    """The decisions about one output port."""
+    """The decisions about the connections of one output port."""
 
     served: Sequence[int]
     """The serving order of all connections, empty if it is their order in the graph."""

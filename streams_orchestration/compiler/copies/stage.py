@@ -42,7 +42,7 @@ def _compute(done: Progress) -> tuple[CopyPlan, list[Diagnostic]]:
 
 
 def copies_are_right(done: Stages) -> Iterator[str]:
-    """No consumer that changes nothing gets a copy, no two that may change a tuple share it, and counts add up.
+    """Check that only consumers that change tuples get copies, that others do not see changes, and that counts add up.
 
     Rules 81 to 90.
     """

@@ -27,7 +27,7 @@ PERCENT = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Outlet:
-    """An outlet with readers in the problem: a whole output port, or one channel of a splitter."""
+    """An output port, or one channel of a splitter, with readers in the problem."""
 
     output: PeOutputPort
     readers: tuple[int, ...]

@@ -13,7 +13,7 @@ RECEIVED = ("net_recv", "net_self")
 SINKS = ("net_send", "sink")
 """Kinds without an output; they get no variable (rule Q18)."""
 LEAST_LOAD = 1e-6
-"""The least load that counts, as a fraction of all sends, since loads may be close to zero."""
+"""The smallest divisor for scaling loads, as a fraction of the load of all sends, since loads may be close to zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class FlowNode:
 
     @property
     def root(self) -> bool:
-        """True if it has no inputs."""
+        """True if the node has no inputs."""
         return not self.parents
 
 

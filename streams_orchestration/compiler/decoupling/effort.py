@@ -13,9 +13,9 @@ from streams_orchestration.compiler.decoupling.solver_task import SolverProgress
 from streams_orchestration.compiler.decoupling.spreading import spreading_bound
 
 _STARTS = 1000
-"""The highest number of starts of a search that ends only with its time."""
+"""The most starting points of a search that otherwise ends only when its time is over."""
 _SOME_STARTS = 6
-"""The highest number of starts of a search that comes before the integer program."""
+"""The most starting points of a search that runs before the integer program."""
 
 
 def solve_task(task: SolverTask, report: Callable[[SolverProgress], None]) -> None:

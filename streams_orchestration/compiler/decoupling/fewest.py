@@ -28,7 +28,7 @@ _MOST = 60_000
 _HEAVY = 20
 """The highest number of classes for which the compiler checks whether they overload every machine."""
 _SECONDS = 30.0
-"""The time limit of one such check in seconds; a check solves a linear program."""
+"""The time limit in seconds for checking if a class overloads every machine, which solves a linear program."""
 _SAME = 1e-9
 """The relative difference of two loads that counts as rounding."""
 

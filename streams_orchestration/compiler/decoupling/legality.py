@@ -12,9 +12,9 @@ def violations(flow: Dataflow, outputs: Sequence[int]) -> Iterator[str]:
     """Yield every constraint that a decision violates, in words.
 
     Inputs of one operator arrive on one machine, and operators of one tick execute together (rule Q12). Pins hold (rule
-    Q2). Outputs that must stay on a machine stay there (rules Q4, Q13), and operators that must be apart are. Streams
-    lead to higher machines where they must, no path gets more hops than the latency budget (rule Q11), and the machines
-    suffice (rule Q7).
+    Q2). Outputs that must stay on a machine stay there (rules Q4, Q13). Operators that must be apart are on different
+    machines. Streams lead to higher machines where they must, no path gets more hops than the latency budget (rule
+    Q11), and the machines suffice (rule Q7).
     """
     executes = executions(flow, outputs)
     ticks: dict[int | str, int] = {}

@@ -122,7 +122,7 @@ def outcome(
     before, most_before = decision["tuplesPerSecond"], decision["mostTuplesPerSecond"]
     saturated = before * decision["saturation"]
     factor = rate / saturated if saturated else 0.0
-    """The document's loads are those at the saturated rate."""
+    """The ratio of the measured rate to the saturating rate, at which the decision's document gives its loads."""
     measured = {each.pe: each for each in profile.pes}
     outcomes: list[PeOutcome] = []
     for pe in fusion.pes:

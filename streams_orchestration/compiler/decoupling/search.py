@@ -14,7 +14,7 @@ from streams_orchestration.compiler.decoupling.legality import violations
 from streams_orchestration.compiler.decoupling.tracked_assignment import Pieces, TrackedAssignment
 
 _LIMITS = 24
-"""The number of different limits with which machines are filled along the flow."""
+"""The number of different load limits up to which machines are filled along the flow."""
 _FILLINGS = 3
 """The number of fillings that local search improves."""
 _ORDERED_STEPS = 400
@@ -24,7 +24,7 @@ _STEPS = 150
 
 
 class OrderedMoves:
-    """The machines to which a class may move, if the machines are ordered or classes must be apart."""
+    """The machines to which each class may move, if the machines are ordered or some classes must be apart."""
 
     def __init__(self, contraction: Contraction, machines: int) -> None:
         """Collect the restrictions of each class.
@@ -47,7 +47,7 @@ class OrderedMoves:
                 self._others[each] += [other for other in members if other != each]
 
     def targets(self, home: Sequence[int], chance: Random) -> Target:
-        """Return a function that chooses a machine for `anneal`, between those of producers and of consumers.
+        """Return a function that chooses a machine for `anneal`, not before producers' nor after consumers' machines.
 
         Args:
             home: the machines of classes, kept up to date by the caller.

@@ -19,7 +19,7 @@ _COMMAND = [sys.executable, "-m", "streams_orchestration.compiler.decoupling.sol
 _MARGIN = 0.05
 """The fraction of its time that a solver keeps to stop by itself and to report its last progress."""
 _MOST_MARGIN = 0.5
-"""The upper limit of that margin, in seconds."""
+"""The upper limit, in seconds, of the time that a solver keeps to stop by itself and to report its last progress."""
 
 
 class SolverFailedError(Exception):

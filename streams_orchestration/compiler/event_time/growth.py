@@ -144,7 +144,7 @@ class _Growth:
         )
 
     def ports_of(self, operator: int) -> tuple[int, ...]:
-        """Return the output ports that have the attribute, if event time is in the operator (EV5)."""
+        """Return the output ports of an operator whose tuples have the event-time attribute with its type (EV5)."""
         ports = self.outputs.get(operator)
         if ports is None:
             outputs = self.logical.operators[operator].outputs

@@ -102,7 +102,7 @@ def uses_of(operator: LogicalOperator) -> Iterator[EventTimeUse]:
 
 
 def uses_event_time(operator: LogicalOperator) -> bool:
-    """Return True if a parameter or a promise of an operator needs event time."""
+    """Return True if a parameter of an operator, or its config `completeWithin`, needs event time."""
     try:
         return operator.complete_within is not None or any(True for _ in uses_of(operator))
     except WindowClauseError:

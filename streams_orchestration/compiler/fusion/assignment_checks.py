@@ -125,7 +125,7 @@ class _Checks:
                 yield self._finding("SO0625", [self._parts[part][0] for part in loop], where)
 
     def _parted(self, members: Iterable[int]) -> bool:
-        """Return True if operators of one fused PE would be in several parts."""
+        """Return True if the decision puts some operators of one fused PE into different parts."""
         originals = {self._fusion.pe_of[each] for each in members}
         return len({self._part_of[each] for each in members}) > len(originals)
 

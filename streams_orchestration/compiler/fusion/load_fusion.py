@@ -67,9 +67,10 @@ class LoadFusion:
         self._costs = costs
 
     def share(self, each: Class) -> ClassProblem | None:
-        """Return the fusion of one class of units as a problem of the solver.
+        """Return the fusion of one class of units as a decoupling problem.
 
-        None if the loads of the class are unknown, if host configs constrain its PEs, or if too many units are apart.
+        The result is None if the loads of the class are unknown, if host configs constrain its PEs, or if too many
+        units must be apart.
         """
         from streams_orchestration.compiler.decoupling.application_problem import application_problem
 

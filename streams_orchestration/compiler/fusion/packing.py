@@ -61,7 +61,7 @@ class Frontier:
 
 
 _TRIES = 256
-"""The limit of failed tries with units or containers, which keeps the packing near linear."""
+"""The most failed attempts to find a unit or a container, which keeps the packing's time near linear."""
 
 
 def most_operators(operators: int, containers: int) -> int:
@@ -83,7 +83,7 @@ class Container:
 
 
 class Packing:
-    """Units, the traffic between them, and their containers."""
+    """Units, the traffic between units, and the containers that get the units."""
 
     def __init__(
         self,

@@ -113,7 +113,7 @@ class Inheritance:
     def _complete_within(self, configs: list[_Introduced], operator: PrimitiveInstance) -> float | None:
         """Return the seconds by which a sink's completeness may be behind event time.
 
-        None without bound or with outputs.
+        The result is None without such a bound, and for an operator with output streams.
         """
         own = operator.invocation.config
         if operator.invocation.outputs:

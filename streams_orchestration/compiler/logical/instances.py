@@ -182,7 +182,10 @@ class InstanceTree:
                     yield Terminal(producer, outer_port, (*path, f"entered:{scope.name}.{stream}"))
 
     def stream_name(self, producer: PrimitiveInstance, port: int) -> str:
-        """Return the full logical name of a stream: that of the outermost composite output that it leaves (rule 31)."""
+        """Return the full logical name of a stream.
+
+        It is the name of the outermost composite output through which the stream leaves composites (rule 31).
+        """
         scope = producer.parent
         stream = producer.outputs[port]
         while isinstance(scope.definition, Composite) and scope.parent is not None:

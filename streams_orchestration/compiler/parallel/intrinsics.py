@@ -19,9 +19,9 @@ class ChannelContext(NamedTuple):
     """The values of the channel functions in one replica (rules 28, 29)."""
 
     channels: tuple[int, ...]
-    """Global channels, innermost first; (-1,) outside of regions."""
+    """The global channel of the replica in each region around it, innermost first; (-1,) outside of regions."""
     maxima: tuple[int, ...]
-    """Global maxima, innermost first; (0,) outside of regions."""
+    """The number of global channels of each region around the replica, innermost first; (0,) outside of regions."""
     local_channel: int
     local_max_channels: int
 

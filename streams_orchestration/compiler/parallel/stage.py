@@ -50,7 +50,7 @@ from streams_orchestration.compiler.stage import LOGICAL, PARALLEL, Stage, Summa
 
 
 def expansion_is_complete(done: Stages) -> Iterator[str]:
-    """There are as many replicas and connections as the widths ask for, and both ends of every connection exist.
+    """Check that replicas and connections are as many as the widths ask for, and both ends of every connection exist.
 
     Rules 3 and 15.
     """

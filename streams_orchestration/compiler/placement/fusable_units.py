@@ -68,9 +68,9 @@ class FusableUnit(NamedTuple):
     isolated: bool
     """True if the unit has a PE of its own."""
     kind: Kind
-    """Units of different kinds never share a PE under the manual and automatic schemes."""
+    """The kind of the unit. Units of different kinds never share a PE under the manual and automatic schemes."""
     claims: tuple[Claim, ...] = ()
-    """Two units share a PE only if they claim the same value for every name that both claim."""
+    """The claimed names with their values. Two units share a PE only if no name has different values in them."""
     host_set: int = -1
     """The set of operators on one host, from `Placements.host_colocated`; -1 without a host config."""
 
@@ -258,7 +258,7 @@ class Sharing:
     def kind(self, operators: Sequence[int]) -> Kind | None:
         """Return the common kind of some operators.
 
-        None if their kinds differ, if a unit is isolated, or has a host set.
+        The result is None if their kinds differ, or if one of their units is isolated or has a host set.
         """
         units = [self._unit_of[operator] for operator in operators]
         bound = any(unit.isolated or unit.host_set >= 0 for unit in units)

@@ -144,7 +144,7 @@ def _means_the_same(kind: type[Operator], before: Mapping[str, Any], after: Mapp
 def _narrowed(before: str, after: str, held: Collection[str] | None) -> str:
     """Return a phrase about the first attribute whose new type cannot hold the stored values.
 
-    Empty if there is none.
+    The phrase is empty if there is no such attribute.
     """
     if before == after:
         return ""

@@ -61,7 +61,7 @@ class OperatorAction(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The reason, with conversions and remedy if there are any."""
+        """The reason of the action, followed by conversions of types and the remedy, if there are any."""
         reason = (
             f"{self.reason}; what its state holds of its input is converted: {self.converted}"
             if self.converted
@@ -112,7 +112,7 @@ class RunTimeNumbers(NamedTuple):
     """The run-time numbers and names of the parts of the new plan; parts that stay keep theirs."""
 
     pes: Mapping[int, int]
-    """Number in the new plan -> number at run time."""
+    """Number of a PE in the new plan -> its run-time number."""
     hosts: Mapping[int, int]
     units: Mapping[str, str]
 
@@ -127,7 +127,7 @@ class ZoneChange(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The change in words."""
+        """A sentence that names both time zones, and the operators whose expressions depend on the time zone."""
         names = ", ".join(self.operators[:_SHOWN])
         more = f" and {len(self.operators) - _SHOWN} others" if len(self.operators) > _SHOWN else ""
         effect = (

@@ -20,7 +20,7 @@ class Operators:
     """The operators of a compilation with a deployment plan, indexed by name, identity and PE."""
 
     def __init__(self, compilation: Compilation, identities: Mapping[str, str] | None = None) -> None:
-        """Index the operators.
+        """Index the operators of a compilation.
 
         Args:
             compilation: the application with its deployment plan.
@@ -144,7 +144,7 @@ def pe_numbers(deployed: Stages, wanted: Stages) -> tuple[dict[int, int], dict[i
 
 
 class _Members:
-    """The identities of the operators of PEs and of hosts."""
+    """For each PE and each host, the identities of its operators."""
 
     def __init__(self, done: Stages, identities: Mapping[str, str]) -> None:
         known = [Replica(identities.get(name, name), channels) for name, channels in replicas(done)]

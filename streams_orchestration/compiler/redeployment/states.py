@@ -86,7 +86,7 @@ class Decisions:
     def __init__(
         self, old: Operators, new: Operators, numbers: RunTimeNumbers, states: Mapping[str, StateFacts] | None
     ) -> None:
-        """Prepare the decisions.
+        """Compare the plans, so that `all` can decide about each operator.
 
         Args:
             old: the deployed plan.

@@ -243,7 +243,7 @@ def _member_findings(operator: LogicalOperator, region: ConsistentRegion, *, sta
 
 
 def _outside_findings(operator: LogicalOperator) -> Iterator[_Finding]:
-    """Yield parameters and operators that only work in a region."""
+    """Yield a finding if an operator outside of regions, or one of its parameters, only works in a region."""
     if not operator.standard:
         return
     if operator.kind == "FileSink" and "truncateOnReset" in operator.parameters:

@@ -14,7 +14,9 @@ from streams_orchestration.compiler.stage_results import FusionPlan
 from streams_orchestration.compiler.threads.origins import ThreadOrigins, threads_at
 
 EXACT_BITS = 1 << 28
-"""The largest product of operators and threads of a PE for an exact count: at most 32 MB of bit sets."""
+"""The largest product of the numbers of operators and threads of a PE up to which threads are counted exactly.
+
+The bit sets of such a PE take at most 32 MB."""
 MANY = 2
 """The count that represents two or more threads in a PE too large for exact counts."""
 _NONE = 0, 0

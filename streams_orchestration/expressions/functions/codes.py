@@ -1,4 +1,4 @@
-"""Distances, codes and masks of texts, and texts in addresses."""
+"""Functions of texts: edit distances, phonetic codes, masks, and the encoding of texts in addresses."""
 
 from __future__ import annotations
 

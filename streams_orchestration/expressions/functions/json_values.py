@@ -248,7 +248,7 @@ def _read(value: Any, kind: Type, zone: dt.tzinfo) -> Any:
 def _seconds(text: str) -> int | None:
     """Return the timestamp in microseconds of a text of whole seconds.
 
-    None if out of range, where Spark wraps around.
+    The result is None if the timestamp is out of range, where Spark wraps around.
     """
     micros = int(text) * 1_000_000 if re.fullmatch(r"-?[0-9]+", text) else None
     low, high = INTEGRAL_RANGES["bigint"]

@@ -1,1 +1,1 @@
-"""Applications that IBM Streams has compiled: ADL files and application bundles, read as documents of ours."""
+"""Applications that IBM Streams has compiled: ADL files and application bundles, converted to documents like a spec."""

@@ -105,11 +105,11 @@ class _Writer:
         return value
 
     def graph(self, composite: AdlInstance) -> list[LocatedMapping]:
-        """Return the invocations in a composite."""
+        """Return the invocations in a composite, in the form of the document."""
         return [self.invocation(each, composite) for each in composite.children or ()]
 
     def invocation(self, instance: AdlInstance, parent: AdlInstance) -> LocatedMapping:
-        """Return one invocation."""
+        """Return one invocation in the form of the document."""
         kind = self.composite(instance) if instance.children is not None else self.operator(instance)
         names = self.port_names(instance)
         annotations = annotations_of(instance, self.submission)
@@ -139,7 +139,7 @@ class _Writer:
         )
 
     def input(self, instance: AdlInstance, port: AdlInputPort, name: str, parent: AdlInstance) -> dict[str, Any]:
-        """Return the binding of one input port."""
+        """Return one input port of an invocation in the form of the document."""
         entry: dict[str, Any] = {"streams": [self.stream(end, parent) for end in port.sources]}
         if instance.children is not None:
             return entry
@@ -151,7 +151,7 @@ class _Writer:
         return entry
 
     def output(self, instance: AdlInstance, number: int, parent: AdlInstance) -> dict[str, Any]:
-        """Return the binding of one output port."""
+        """Return one output port of an invocation in the form of the document."""
         entry: dict[str, Any] = {"stream": self.stream(PortEnd(instance.index, number, is_input=False), parent)}
         type_ = instance.outputs[number].type
         if type_ is not None:
@@ -233,7 +233,7 @@ class _Writer:
         return [port.name or f"In{number}" for number, port in enumerate(instance.inputs)]
 
     def parallel(self, region: Region, names: list[str]) -> dict[str, Any]:
-        """Return the annotation of a parallel region."""
+        """Return the annotation `parallel` for a parallel region."""
         for splitter in region.splitters:
             if splitter.port >= len(names):
                 message = f"a splitter is at the input port {splitter.port}, which is not there"

@@ -168,7 +168,7 @@ class FileNames:
     def _type(self, namespace: str, name: str, member: str) -> Type | None:
         """Return the type `name` of a namespace, or the type `member` of the composite `name`.
 
-        None if there is no such type.
+        The result is None if there is no such type.
         """
         meaning = self._meaning(self.files.toolkits.definitions(namespace, name))
         return type_of_meaning(member_of(meaning, member) if member else meaning)

@@ -17,10 +17,7 @@ class StateReading:
     variables: Mapping[str, Declare]
 
     def changing(self, checked: Expression) -> Variable | None:
-        """Return the first state variable that an expression reads and that is not a constant.
-
-        None if there is none.
-        """
+        """Return the first state variable that an expression reads and that is not a constant, or None."""
         for each in _read(checked):
             if each.name in self.variables and self._value(each, ()) is None:
                 return each

@@ -68,7 +68,7 @@ class WindowReading:
     def of_standard(self) -> dict[str, Any]:
         """Return the parameter `window` of a standard operator as a mapping with this one key.
 
-        Empty without a window.
+        The mapping is empty without a window.
         """
         texts = self.texts()
         several = self.model.name == "Join"

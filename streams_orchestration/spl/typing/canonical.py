@@ -1,6 +1,6 @@
-"""Canonical text of typed trees: names resolved, types of literals and conversions written, constants worked out.
+"""Canonical text of typed trees: names are resolved, literals and conversions have types, constants are folded.
 
-Reading the text and typing it in the scope of its operator gives an equal typed tree, whatever is expected of it.
+Parsing the text and typing it in the scope of its operator gives an equal typed tree, whatever type is expected.
 
 >>> from streams_orchestration.spl.language.expressions import expression_of
 >>> from streams_orchestration.spl.typing.checking import check_expression

@@ -210,7 +210,7 @@ class Naming:
 def type_of_meaning(meaning: Meaning | None) -> Type | None:
     """Return the type that a meaning denotes: a type, or the tuple type of a stream or port.
 
-    None for other meanings.
+    The result is None for other meanings.
     """
     match meaning:
         case TypeName(type=type_) | StreamName(type=type_):
