@@ -159,7 +159,7 @@ def _of_path(error: Diagnostic) -> Subjects:
     elif keys[:1] not in (["config"], ["annotations"]):
         return ALL
     if not _HARMLESS_KEYS.isdisjoint(keys) or (
-        error.code == "CDISP0797E" and keys[-2:-1] and keys[-2] in _HARMLESS_WHEN_UNKNOWN
+        error.code in ("CDISP0796E", "CDISP0797E") and keys[-2:-1] and keys[-2] in _HARMLESS_WHEN_UNKNOWN
     ):
         return _NOTHING
     if "threading" in keys or "threadedPort" in keys:

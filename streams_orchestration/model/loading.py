@@ -134,7 +134,9 @@ def finding(error: Any, tree: Any, classes: dict[int, Any]) -> Diagnostic:
     if kind == "extra_forbidden":
         element = classes.get(id(parent))
         known = element.keys() if element is not None else ()
-        code = "CDISP0796E" if path[-2:-1] == ("annotations",) else "CDISP0797E" if _annotated(path) else "SO0007"
+        code = "SO0007"
+        if _annotated(path):
+            code = "CDISP0796E" if path[-2] in ("annotations", "eventTime") else "CDISP0797E"
         message = f"there is no key {path[-1]}{nearest(str(path[-1]), known)}"
     elif kind == "missing":
         code = "SO0008"

@@ -76,7 +76,7 @@ STREAMS_CODES: dict[str, Code] = {
         "Write a literal or ${name} of a submission-time value.",
     ),
     "CDISP0796E": error(
-        "There is no annotation of this name.",
+        "There is no annotation of this name, or `eventTime` has no key of this name.",
         "Correct the name; there are parallel, consistent, autonomous, threading, eventTime and atomic.",
     ),
     "CDISP0797E": error(
