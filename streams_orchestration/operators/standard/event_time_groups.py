@@ -29,7 +29,7 @@ from streams_orchestration.operators.watermarks import Watermarks
 from streams_orchestration.operators.windows.calendar_grid import CalendarGrid
 from streams_orchestration.operators.windows.interval_grid import IntervalGrid
 from streams_orchestration.operators.windows.interval_panes import IntervalPanes
-from streams_orchestration.operators.windows.pane_cells import PaneCells, Renumbered
+from streams_orchestration.operators.windows.pane_cells import ALL, PaneCells, Renumbered
 from streams_orchestration.operators.windows.pane_gathering import PaneTables, gathered_panes
 from streams_orchestration.operators.windows.pane_rules import Arrivals, Due, Panes, Timing
 from streams_orchestration.operators.windows.session_panes import SessionPanes
@@ -148,15 +148,20 @@ class EventTimeGroups:
             self.cells.forget_keys()
 
     def _fire(self, due: Due, steps: Steps) -> None:
-        """Submit the groups of the panes that fire. Each firing is followed by the watermark that caused it."""
+        """Submit the groups of the panes that fire. Each firing is followed by the watermark that caused it.
+
+        If a pane is complete, all its partitions fire. With `discarding`, partitions that fired early and got no tuple
+        since then have no result in that firing (EV63, EV64).
+        """
         discards = self.groups.refinement == "discarding"
-        groups = self.cells.read(due.ranges, only_fresh=discards)
+        groups = self.cells.read(due.ranges, due.ranges.partition != ALL if discards else None)
         firsts = groups.firings()
         ranges = groups.range[firsts]
         fired = self.panes.fired(due, ranges, groups.partition[firsts], steps)
+        firings = np.repeat(np.arange(len(firsts)), np.diff(np.r_[firsts, len(groups.key)]))
         if discards:
             self.cells.restart(groups.rows)
-        firings = np.repeat(np.arange(len(firsts)), np.diff(np.r_[firsts, len(groups.key)]))
+            groups, firings = groups.only(groups.fresh), firings[groups.fresh]
         of = groups.range
         results = PaneResults(
             groups.key, groups.partition, due.panes[of], due.starts[of], due.ends[of], fired.nth[firings],

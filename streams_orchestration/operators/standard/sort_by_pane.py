@@ -80,7 +80,7 @@ class PaneOrder:
 
     def _fired(self, due: Due, steps: Steps) -> Iterator[pa.RecordBatch]:
         """Yield the sorted tuples of each partition in each pane that fires, in the order of rule EV36."""
-        groups = self.cells.read(due.ranges, only_fresh=False)
+        groups = self.cells.read(due.ranges)
         firsts = groups.firings()
         ranges, partitions = groups.range[firsts], groups.partition[firsts]
         self.panes.fired(due, ranges, partitions, steps)

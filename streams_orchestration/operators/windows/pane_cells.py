@@ -46,7 +46,7 @@ class CellRanges(NamedTuple):
     first: np.ndarray
     last: np.ndarray
     rank: np.ndarray
-    """The place of each range in the order of firings; the partitions of one pane have the same place."""
+    """The rank of each range in the order of firings; the partitions of a pane have one rank."""
 
 
 class PaneGroups(NamedTuple):
@@ -59,8 +59,15 @@ class PaneGroups(NamedTuple):
     """The number of each group's key."""
     running: Mapping[str, tuple[np.ndarray, np.ndarray]]
     """Maps each output attribute to the counts and values of the groups."""
+    fresh: np.ndarray
+    """True for each group that got tuples since its last firing, if it has one cell."""
     rows: np.ndarray
     """The rows of all cells that were read."""
+
+    def only(self, chosen: np.ndarray) -> PaneGroups:
+        """Return the groups where the mask is true."""
+        own = {name: getattr(self, name)[chosen] for name in ("range", "partition", "key", "fresh")}
+        return self._replace(running={name: (n[chosen], v[chosen]) for name, (n, v) in self.running.items()}, **own)
 
     def firings(self) -> np.ndarray:
         """Return the first group of each partition in each range."""
@@ -194,12 +201,12 @@ class PaneCells:
         chosen, places = within(slices, partitions, ranges)
         return chosen, rows[places]
 
-    def read(self, ranges: CellRanges, *, only_fresh: bool) -> PaneGroups:
+    def read(self, ranges: CellRanges, only_fresh: np.ndarray | None = None) -> PaneGroups:
         """Return the groups in ranges of slices, with their values combined in order of slices.
 
         Args:
             ranges: the ranges in the order of their firings.
-            only_fresh: leave out groups without tuples since the last firing; each group has one cell then.
+            only_fresh: a mask of the ranges without groups that got no tuple since their last firing; None for none.
         """
         chosen, rows = self.within(ranges)
         keys = self.cells.key_column("key")[rows]
@@ -221,10 +228,11 @@ class PaneCells:
             running[name] = counts, values
         chosen, keys, partitions = chosen[heads], keys[heads], self.partitions_of(firsts)
         order = self._in_order(ranges.rank[chosen], partitions, firsts)
-        if only_fresh:
-            order = order[self.cells.column("fresh")[firsts[order]]]
+        fresh = self.cells.column("fresh")[firsts]
+        if only_fresh is not None:
+            order = order[fresh[order] | ~only_fresh[chosen[order]]]
         running = {name: (counts[order], values[order]) for name, (counts, values) in running.items()}
-        return PaneGroups(chosen[order], partitions[order], keys[order], running, rows)
+        return PaneGroups(chosen[order], partitions[order], keys[order], running, fresh[order], rows)
 
     def _in_order(self, ranks: np.ndarray, partitions: np.ndarray, firsts: np.ndarray) -> np.ndarray:
         """Return the order of groups by rank, first tuple of the partition and first tuple of the group (EV36)."""

@@ -94,7 +94,7 @@ class NaivePanes:
 
     def fires(self, pane: Pane, before: int | None, now: int) -> bool:
         """Return True if a partition in a pane fires at a watermark."""
-        if pane.end <= now and not pane.complete and self.refinement != "discarding":
+        if pane.end <= now and not pane.complete:
             return True
         if not pane.new:
             return False

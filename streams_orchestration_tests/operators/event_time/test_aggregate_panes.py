@@ -225,6 +225,21 @@ def test_any_stream_in_any_division_gives_what_the_account_gives(
     assert (agg.metrics["late_dropped"], agg.metrics["late_taken"]) == (len(naive.late), naive.taken)
 
 
+@pytest.mark.parametrize(
+    ("refinement", "wanted"),
+    [
+        ("accumulating", [("paneEarly", 0, 1), ("paneOnComplete", 1, 1), ("paneLate", 2, 2)]),
+        ("discarding", [("paneEarly", 0, 1), ("paneLate", 2, 1)]),
+    ],
+)
+def test_a_complete_pane_fires_every_partition_whether_it_has_new_tuples_or_not(refinement: str, wanted: list[Any]):
+    window = "timeInterval, intervalDuration(0.01), discardAge(0.1), early(0.002)"
+    agg = aggregate({"window": window, "refinement": refinement}, {"n": "Count()"}, "n bigint")
+    agg.send([(1, "x", 5), Watermark(3), Watermark(10), (4, "x", 5), Watermark(12)])
+    assert [row[2:] for row in agg.rows()] == wanted
+    assert agg.items().count(Punctuation.WINDOW) == 3
+
+
 @pytest.mark.parametrize("refinement", ["accumulating", "discarding", "retracting"])
 @pytest.mark.parametrize("discard", [0, 30])
 @pytest.mark.parametrize(("duration", "period", "early"), [(8, 8, 4), (12, 8, 4), (8, 12, 4), (12, 12, 8)])
