@@ -123,13 +123,15 @@ SPL_LAYERS = {
             "bodies",
             "annotations",
             "operator_checks",
+            "clause_checks",
+            "deployment_checks",
             "file_checks",
             "intrinsics",
             "subscriptions",
             "parameters",
             "submission",
         ),
-        *("expansion", "document"),
+        *("expansion", "unused_composites", "document"),
     ),
     "spl.adl": (
         *(

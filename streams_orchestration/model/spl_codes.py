@@ -84,6 +84,16 @@ SPL_CODES: dict[str, Code] = {
     "CDISP0213E": error("A parameter is no attribute of an input port.", "Name an attribute, without an operation."),
     "CDISP0216E": error("A parameter is not known when the application is compiled.", "Write a literal or constant."),
     "CDISP0360E": error("A parameter reads attributes, and cannot.", "Use literals, parameters or submission values."),
+    "CDISP0231E": error(
+        "An `output` clause stands where the operator takes none.", "Remove it, or assign in a Functor after it."
+    ),
+    "CDISP0458E": error(
+        "The invocation of a composite has a clause of operators only.", "Put the clause into the composite."
+    ),
+    "CDISP0184E": error(
+        "A placement is none that there is.",
+        "Write host, hostColocation, partitionIsolation, or another placement of Streams.",
+    ),
     "CDISP0362E": error("An `output` clause names no output port.", "Write the name of an output stream or its alias."),
     "CDISP0373E": error("A parameter of an operator is no value.", "Write an expression with a value."),
     "CDISP0544E": error("`output` names no attribute of the stream.", "Correct the name, or add it to the type."),

@@ -7,6 +7,7 @@ from typing import Any
 
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.document import LocatedList
+from streams_orchestration.model.names import nearest
 from streams_orchestration.spl.application.located import mapping, sequence
 from streams_orchestration.spl.application.values import ConstantReader, UnknownValue
 from streams_orchestration.spl.language import tree
@@ -30,12 +31,14 @@ _KNOWN = {
 _TYPES = {"width": "int32", "threads": "int32", "maxConsecutiveResetAttempts": "int32", "elastic": "boolean"}
 """Keys whose submission-time values have a type other than float64, with that type."""
 _IGNORED = frozenset(("view", "endpoint", "service", "icon", "spl_category", "spl_note", "spl_tags", "spl_function"))
+_CONFIGS = ("placement", "threadedPort", "restartable", "relocatable", "checkpoint", "hostPool")
 _WITHOUT_EFFECT = frozenset(
     (
         *("tracing", "logLevel", "wrapper", "streamViewability", "defaultPoolSize", "applicationScope", "vmArgs"),
-        *("restartable_", "display", "optimized", "debugTrace", "hostpool", "profile", "standalone", "tracelevel"),
+        *("inputTransport", "outputTransport"),
     )
 )
+"""The configs that Streams has and this product reads without effect."""
 _PLACEMENT = {
     "partitionColocation": "tags",
     "partitionExlocation": "tags",
@@ -127,8 +130,11 @@ def configs_of(
             found[name] = value if value is not None else True
         elif name == "checkpoint":
             found["checkpoint"] = _checkpoint(each.values[0], reader, report)
-        elif name != "hostPool":
+        elif name in _WITHOUT_EFFECT:
             report("SO0723", f"the config {name} is read and has no effect here", each.label)
+        elif name != "hostPool":
+            known = (*_CONFIGS, *_WITHOUT_EFFECT)
+            report("CDISP0053E", f"there is no config {name}{nearest(name, known)}", each.label)
     return mapping(reader.source, configs[0].label, found, places) if configs else found
 
 
@@ -148,7 +154,8 @@ def _placement(config: Labelled, reader: ConstantReader, report: Report) -> dict
         if isinstance(value, tree.Call) and isinstance(value.function, tree.Name):
             name, arguments = value.function.name, value.arguments
         if name not in _PLACEMENT:
-            report("SO0723", f"the placement {name} is read and has no effect here", value)
+            known = ", ".join(sorted(_PLACEMENT))
+            report("CDISP0184E", f"this is no placement; there are {known}", value)
         elif _PLACEMENT[name] == "flag":
             placement[name] = True
         elif name == "host" and arguments:

@@ -6,13 +6,14 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from streams_orchestration.model.diagnostics import Diagnostic, in_order
+from streams_orchestration.model.diagnostics import Diagnostic, errors_of, in_order
 from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.model.location import Location
 from streams_orchestration.model.names import application_name_of, nearest
 from streams_orchestration.model.spl_options import SplOptions
 from streams_orchestration.spl.application.annotations import mistake_reporter
 from streams_orchestration.spl.application.companion import companion_of
+from streams_orchestration.spl.application.deployment_checks import deployment_findings
 from streams_orchestration.spl.application.expansion import Expansion
 from streams_orchestration.spl.application.file_checks import check_file
 from streams_orchestration.spl.application.intrinsics import Intrinsics
@@ -20,6 +21,7 @@ from streams_orchestration.spl.application.names import CompositeOperator, Files
 from streams_orchestration.spl.application.native_operators import NativeOperators
 from streams_orchestration.spl.application.natives import Natives
 from streams_orchestration.spl.application.submission import Submission, check_defaults
+from streams_orchestration.spl.application.unused_composites import check_unused
 from streams_orchestration.spl.application.values import (
     SUBMISSION,
     SUBMISSION_LIST,
@@ -88,8 +90,15 @@ def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None,
     named = frozenset(name.rpartition("::")[0] for name in (*companion.functions, *companion.operators))
     check_file(files.names(unit), named, mistake_reporter(unit.source, mistakes))
     check_defaults(submission, toolkits.loaded, mistakes)
-    found = list(in_order([*diagnostics, *_diagnostics([*mistakes, *natives.mistakes])]))
-    return (None if any(each.severity == "error" for each in found) else document), found[:MOST_MISTAKES]
+    mistakes += natives.mistakes
+    before = len(mistakes)
+    check_unused(unit, expansion)
+    unused = errors_of(_diagnostics(mistakes[before:]))
+    found = [*diagnostics, *_diagnostics(mistakes[:before]), *unused]
+    if not errors_of(found):
+        return document, list(in_order(found))[:MOST_MISTAKES]
+    found += deployment_findings(document, toolkits.loaded, found)
+    return None, list(in_order(found))[:MOST_MISTAKES]
 
 
 def _toolkits(unit: LoadedUnit, options: SplOptions) -> tuple[Toolkits, list[Diagnostic]]:

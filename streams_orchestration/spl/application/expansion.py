@@ -15,13 +15,19 @@ from streams_orchestration.spl.application.actuals import check_actual, named_op
 from streams_orchestration.spl.application.adapting import adapted
 from streams_orchestration.spl.application.annotations import annotations_of, configs_of, host_pools, mistake_reporter
 from streams_orchestration.spl.application.bodies import Bodies
+from streams_orchestration.spl.application.clause_checks import (
+    check_composite_clauses,
+    check_composite_ports,
+    check_partitioning,
+    check_result,
+)
 from streams_orchestration.spl.application.intrinsics import Intrinsics
 from streams_orchestration.spl.application.located import mapping, sequence
 from streams_orchestration.spl.application.meeting import meet
 from streams_orchestration.spl.application.names import CompositeOperator, FileNames, Files, Operator, PrimitiveOperator
 from streams_orchestration.spl.application.native_operators import NativeOperators, is_mutable
 from streams_orchestration.spl.application.parameters import ParameterWriter
-from streams_orchestration.spl.application.stream_names import UNKNOWN_TUPLE, StreamNames
+from streams_orchestration.spl.application.stream_names import UNKNOWN_TUPLE, StreamNames, stream_entry
 from streams_orchestration.spl.application.submission import Submission, references
 from streams_orchestration.spl.application.values import ConstantReader
 from streams_orchestration.spl.application.windows import WindowReading
@@ -35,14 +41,10 @@ from streams_orchestration.spl.language.definitions import (
     InvocationOutput,
 )
 from streams_orchestration.spl.models.operators import standard_operator
-from streams_orchestration.spl.types.columns import ddl_of
-from streams_orchestration.spl.types.types import COMPLEX, DECIMALS, UNKNOWN, XML, Tuple, Type, parts_of_type
+from streams_orchestration.spl.types.types import UNKNOWN, Tuple, Type
 from streams_orchestration.spl.typing.checking import type_of
 from streams_orchestration.spl.typing.scopes import Actual, Meaning, Port, Scope, StreamName, VariableName, port_scope
 from streams_orchestration.spl.typing.typed import Mistake, Source, Span
-
-_COMPILED_ONLY = {XML, *COMPLEX, *DECIMALS}
-"""Types that only compile: no program can run on their values."""
 
 
 class _Body:
@@ -60,6 +62,7 @@ class _Body:
         self.operator = operator
         self.composite = operator.composite
         self.chain = chain
+        expansion.expanded.add((operator.unit.path, operator.composite.first))
         self.names: FileNames = expansion.files.names(operator.unit)
         self.source: Source = operator.unit.source
         self.mistakes = expansion.mistakes
@@ -156,26 +159,27 @@ class _Body:
         reader = ConstantReader(self.source, self.scope, self.mistakes)
         if isinstance(operator, CompositeOperator):
             entries["operator"] = self._composite(operator, invocation, inputs)
-            bindings: list[Any] = [
-                {"streams": [stream.name for stream in port.streams], "name": port.alias and port.alias.name}
-                for port in invocation.inputs
-            ]
         else:
             kind = "Custom" if operator is None else operator.kind
             entries["operator"] = kind
             if operator is not None and not operator.standard:
                 self.expansion.operators.declare(operator.kind, operator.model, invocation, self.source, self.report)
-            bindings = [
-                {"streams": [stream.name for stream in port.streams], "name": self._label(port)}
-                for port in invocation.inputs
-            ]
             if operator is not None:
                 entries["parameters"] = self._parameters(operator, invocation, inputs, outputs, reader)
-        entries["inputs"] = bindings
+        is_composite = isinstance(operator, CompositeOperator)
+        entries["inputs"] = [
+            {
+                "streams": [stream.name for stream in port.streams],
+                "name": (port.alias and port.alias.name) if is_composite else self._label(port),
+            }
+            for port in invocation.inputs
+        ]
         entries["outputs"] = [
-            self._binding(port, type_.type) for port, type_ in zip(invocation.outputs, outputs, strict=True)
+            stream_entry(port.stream, type_.type, self.source, self.report)
+            for port, type_ in zip(invocation.outputs, outputs, strict=True)
         ]
         entries["annotations"] = annotations_of(invocation.annotations, reader, self.report)
+        check_partitioning(invocation.annotations, inputs, reader, self.report)
         ports = [self._label(port) for port in invocation.inputs]
         entries["config"] = configs_of(invocation.configs, reader, ports, self.report)
         self.expansion.note_references((entries["annotations"], entries["config"]))
@@ -232,17 +236,6 @@ class _Body:
         alias = () if port.alias is None else (port.alias.name,)
         return Port((port.alias or port.stream).name, type_, (*alias, port.stream.name), mutable=True)
 
-    def _binding(self, port: InvocationOutput, type_: Tuple) -> Any:
-        if not type_.attributes:
-            return {"stream": port.stream.name}
-        if UNKNOWN in parts_of_type(type_):
-            return {"stream": port.stream.name}
-        only = sorted(str(each) for each in parts_of_type(type_) if each in _COMPILED_ONLY)
-        if only:
-            self.report("SO0720", f"{port.stream} has the types {', '.join(only)}, which only compile", port.stream)
-            return {"stream": port.stream.name}
-        return mapping(self.source, port.stream, {"stream": port.stream.name, "schema": ddl_of(type_)})
-
     def _parameters(
         self,
         operator: PrimitiveOperator,
@@ -282,16 +275,15 @@ class _Body:
 
     def _composite(self, operator: CompositeOperator, invocation: Invocation, inputs: tuple[Port, ...]) -> str:
         composite = operator.composite
-        if self.expansion.bodies.refuse(operator.kind, self.chain, invocation.operator, self.report):
-            return operator.kind
-        for what, given, wanted, code in (
-            ("input", len(invocation.inputs), len(composite.inputs), "CDISP0394E"),
-            ("output", len(invocation.outputs), len(composite.outputs), "CDISP0395E"),
+        if not self.expansion.checks_only and self.expansion.bodies.refuse(
+            operator.kind, self.chain, invocation.operator, self.report
         ):
-            if given != wanted:
-                message = f"{operator.kind} has {wanted} {what} ports, and {given} are given"
-                self.report(code, message, invocation.operator)
+            return operator.kind
+        check_composite_ports(invocation, operator.kind, composite, self.report)
+        check_composite_clauses(invocation, operator.kind, self.report)
         actuals = self._actuals(composite, invocation, inputs)
+        if self.expansion.checks_only:
+            return operator.kind
         name = invocation.alias or invocation.outputs[0].stream
         self.expansion.intrinsics.enter(operator.unit.source, composite, name.name)
         before, chain = len(self.mistakes), (*self.chain, operator.kind)
@@ -304,16 +296,8 @@ class _Body:
             if formal.name.name in body.unsuitable:
                 self.report("CDISP0457E", body.unsuitable[formal.name.name], port.streams[0])
         for port, output in zip(composite.outputs, invocation.outputs, strict=False):
-            made = body.known.get(port.name.name)
-            wanted = self.known.get(output.stream.name)
-            if (
-                isinstance(made, StreamName)
-                and isinstance(wanted, StreamName)
-                and made.type != wanted.type
-                and UNKNOWN_TUPLE not in (made.type, wanted.type)
-            ):
-                message = f"{output.stream} has the type {wanted.type}, and {operator.kind} gives {made.type}"
-                self.report("CDISP0457E", message, output.stream)
+            made, wanted = body.known.get(port.name.name), self.known.get(output.stream.name)
+            check_result(output, operator.kind, made, wanted, self.report)
         return self.expansion.shared(operator.kind, content)
 
     def _actuals(self, composite: Composite, invocation: Invocation, inputs: tuple[Port, ...]) -> dict[str, Meaning]:
@@ -355,6 +339,10 @@ class Expansion:
         self.submission = submission
         self.composites: dict[str, Any] = {}
         self.bodies = Bodies()
+        self.expanded: set[tuple[Path, int]] = set()
+        """The composites of which a body was made, by their files and first tokens."""
+        self.checks_only = False
+        """True if composites are checked one by one, without those that they invoke."""
         self.operators = operators
         self.intrinsics = intrinsics
 
@@ -373,6 +361,15 @@ class Expansion:
             kind = {"width": "int32", "threads": "int32", "queueSize": "int32"}.get(key, "float64")
             self.submission.use({name: kind})
 
+    def check(self, operator: CompositeOperator) -> None:
+        """Report the mistakes in a composite whose actuals and input streams are not known."""
+        self.intrinsics.enter(operator.unit.source, operator.composite, operator.kind)
+        given = [formal.name.name for formal in operator.composite.formals if formal.default is None]
+        actuals: dict[str, Meaning] = {name: VariableName(UNKNOWN, "parameter") for name in given}
+        inputs = [UNKNOWN_TUPLE] * len(operator.composite.inputs)
+        _Body(self, operator, actuals, inputs, (operator.kind,)).body()
+        self.intrinsics.leave()
+
     def document(self, main: CompositeOperator, application: str, file: str) -> LocatedMapping:
         """Return the document of an application; `file` is the path with which the compiler was called."""
         self.intrinsics.enter(main.unit.source, main.composite, main.kind)
@@ -380,7 +377,6 @@ class Expansion:
         reader = ConstantReader(body.source, body.scope, self.mistakes)
         graph = sequence(body.source, main.composite.name, body.graph())
         annotations = annotations_of(main.composite.annotations, reader, body.report)
-        config = configs_of(main.composite.configs, reader, [], body.report)
         document = mapping(
             body.source,
             main.composite.name,
@@ -392,7 +388,7 @@ class Expansion:
                 "operators": self.operators.declared,
                 "composites": self.composites,
                 "annotations": annotations,
-                "config": config,
+                "config": configs_of(main.composite.configs, reader, [], body.report),
                 "graph": graph,
             },
         )

@@ -39,7 +39,7 @@ from streams_orchestration.spl.types.columns import unsaid
 from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing.canonical import canonical_function, canonical_text
 from streams_orchestration.spl.typing.checking import check_expression
-from streams_orchestration.spl.typing.scopes import Actual, Port, Scope, port_scope
+from streams_orchestration.spl.typing.scopes import Actual, Meaning, Port, Scope, TypeName, port_scope
 from streams_orchestration.spl.typing.statements import check_function, check_logic
 from streams_orchestration.spl.typing.typed import (
     Call,
@@ -224,9 +224,9 @@ class ParameterWriter:
                 if label in _WORDS or (isinstance(inner, tree.Name) and actual.scope.find(inner.name) is None):
                     return text_of(inner)
             elif not written.name.startswith("$") and (
-                label in _WORDS or label in _ATTRIBUTES or scope.find(written.name) is None
+                label in _WORDS or label in _ATTRIBUTES or _is_no_value(scope.find(written.name, written.namespace))
             ):
-                return written.name
+                return str(written)
         if label in _WORDS and isinstance(written, tree.Member):
             return text_of(written)
         checked = check_expression(written, scope, self.source, self.mistakes)
@@ -353,6 +353,11 @@ class ParameterWriter:
 
     def _report(self, code: str, message: str, node: tree.Node) -> None:
         self.mistakes.append(Mistake(code, message, Span(self.source, node.first, node.last)))
+
+
+def _is_no_value(meaning: Meaning | None) -> bool:
+    """Return True for a word, and for a type, which an operator may take that is a composite of a missing toolkit."""
+    return meaning is None or isinstance(meaning, TypeName)
 
 
 def _reads(checked: Expression, port: Port) -> bool:

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from streams_orchestration.spl.types.types import Tuple
+from streams_orchestration.spl.application.located import mapping
+from streams_orchestration.spl.language import tree
+from streams_orchestration.spl.types.columns import ddl_of
+from streams_orchestration.spl.types.types import COMPLEX, DECIMALS, UNKNOWN, XML, Tuple, parts_of_type
 from streams_orchestration.spl.typing.scopes import Meaning, StreamName
+from streams_orchestration.spl.typing.typed import Source
 
 UNKNOWN_TUPLE = Tuple(())
 """The tuple type that represents an unknown one: a tuple without attributes."""
+
+
+_COMPILED_ONLY = {XML, *COMPLEX, *DECIMALS}
+"""Types of which no values can be sent."""
 
 
 class StreamNames(dict[str, Meaning]):
@@ -26,3 +34,21 @@ class StreamNames(dict[str, Meaning]):
             self[name] = StreamName(UNKNOWN_TUPLE)  # for a type that refers to itself
             self[name] = StreamName(head())
         return super().get(name, default)
+
+
+def stream_entry(stream: tree.Name, type_: Tuple, source: Source, report: Callable[[str, str, tree.Node], None]) -> Any:
+    """Return the entry of an output stream in the document, with its columns if their types are known.
+
+    Args:
+        stream: the name of the stream.
+        type_: the type of its tuples.
+        source: the file.
+        report: takes a type of which no values can be sent.
+    """
+    parts = set(parts_of_type(type_))
+    if not type_.attributes or UNKNOWN in parts:
+        return {"stream": stream.name}
+    if only := sorted(str(each) for each in parts & _COMPILED_ONLY):
+        report("SO0720", f"{stream} has the types {', '.join(only)}, which only compile", stream)
+        return {"stream": stream.name}
+    return mapping(source, stream, {"stream": stream.name, "schema": ddl_of(type_)})

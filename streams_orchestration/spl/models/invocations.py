@@ -167,6 +167,10 @@ def check_outputs(
             typing.report("CDISP0362E", f"{model.name} has no output port {label} here", clause.port)
             continue
         kind = model.output(numbers[0])
+        if kind is not None and kind.mode == "Nonexistent":
+            message = f"{label} of {model.name} has no output clause: its attributes come from the operator"
+            typing.report("CDISP0231E", message, clause.port)
+            continue
         here = ExpressionTyping(source, with_output_functions(typing.scope, kind), mistakes)
         for each in clause.assignments:
             _assign(here, outputs[numbers[0]], kind, each, assigned[numbers[0]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -79,13 +80,15 @@ class Toolkits:
         return ()
 
     def _functions_in(self, directory: Path) -> tuple[Prototype, ...]:
-        path = directory / "native.function" / "function.xml"
-        if path not in self._functions:
-            try:
-                self._functions[path] = read_functions(path) if path.is_file() else ()
-            except ModelError:
-                self._functions[path] = ()
-        return self._functions[path]
+        """Return the functions in the models of a directory: `function.xml` by hand, others from sources in Java."""
+        models = directory / "native.function"
+        if models not in self._functions:
+            found: list[Prototype] = []
+            for path in sorted(models.glob("*.xml")) if models.is_dir() else ():
+                with contextlib.suppress(ModelError):
+                    found += read_functions(path)
+            self._functions[models] = tuple(found)
+        return self._functions[models]
 
     def lists_natives(self, namespace: str) -> bool:
         """Return True if the models of all native operators and functions of a namespace are available.

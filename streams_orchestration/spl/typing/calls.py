@@ -33,6 +33,7 @@ from streams_orchestration.spl.typing.scopes import (
     Scope,
     Unclear,
     VariableName,
+    is_unclear,
 )
 from streams_orchestration.spl.typing.typed import (
     Call,
@@ -176,7 +177,7 @@ class CallTyping(Naming):
         found = self._functions(function, self.scope)
         if not found:
             values = tuple(self._argument(each, None) for each in written.arguments)
-            if isinstance(self.find(function), Unclear):
+            if is_unclear(self.find(function)):
                 return self.wrong(written)
             assumed = self._assumed(function, self.scope)
             if assumed is not None:

@@ -31,6 +31,7 @@ from streams_orchestration.spl.typing.scopes import (
     StreamName,
     TypeName,
     Unclear,
+    is_unclear,
     member_of,
 )
 from streams_orchestration.spl.typing.typed import Constant, Mistake, Source, Span
@@ -169,7 +170,7 @@ class Naming:
         if type_ is None:
             if meaning is None:
                 self.report("CDISP0053E", f"there is no type {name}", name)
-            elif not isinstance(meaning, Unclear):
+            elif not is_unclear(meaning):
                 self.report("CDISP0050E", f"{name} is no type", name)
         return UNKNOWN if type_ is None else type_
 

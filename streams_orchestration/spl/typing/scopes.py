@@ -24,7 +24,7 @@ from streams_orchestration.spl.functions.signatures import (
     logic_function,
 )
 from streams_orchestration.spl.language import tree
-from streams_orchestration.spl.types.types import Enumeration, Tuple, Type
+from streams_orchestration.spl.types.types import UNKNOWN, Enumeration, Tuple, Type
 from streams_orchestration.spl.typing.typed import Call, Expression, Source
 
 # --- meanings of names
@@ -169,6 +169,11 @@ Meaning = (
     | OtherName
     | Unclear
 )
+
+
+def is_unclear(meaning: Meaning | None) -> bool:
+    """Return True for a name whose meaning depends on a mistake elsewhere, or on an actual that is not known."""
+    return isinstance(meaning, Unclear) or (isinstance(meaning, VariableName) and meaning.type == UNKNOWN)
 
 
 # --- scopes
