@@ -79,7 +79,7 @@ class ColumnOrigins:
             if self._pe_of[connection.source] == self._pe_of[operator]:
                 origins = self.of_output(connection.source, connection.source_port)
             else:
-                origins = self._same(connection.source, connection.source_port, self._stream(connection))
+                origins = self._as_origins(connection.source, connection.source_port, self._stream(connection))
             for column, origin in origins.items():
                 by_column[column].append(origin)
         return {column: _union(origins) for column, origins in by_column.items()}
@@ -120,7 +120,7 @@ class ColumnOrigins:
     def _origins(self, operator: int, port: int) -> Origins:
         model = self._models[operator]
         if not model.inputs:
-            return self._same(operator, port, f"sources/{self._physical.operators[operator].name}")
+            return self._as_origins(operator, port, f"sources/{self._physical.operators[operator].name}")
         if model.name in self._queries:
             return self._of_query(operator, port)
         if not model.standard:
@@ -139,7 +139,7 @@ class ColumnOrigins:
             )
             for column, uses in sources.items()
         }
-        return _known({**by_column, **_taken(model, columns)})
+        return _known({**by_column, **_looked_up(model, columns)})
 
     def _port_type(self, operator: int, port: int) -> Port:
         """Return the tuple type of an input port; it has no attributes where no schema is known."""
@@ -159,7 +159,7 @@ class ColumnOrigins:
             by_column[column] = Origin(columns, made.whole_rows or origin.whole_rows)
         return _known(by_column)
 
-    def _same(self, operator: int, port: int, node: str) -> Origins:
+    def _as_origins(self, operator: int, port: int, node: str) -> Origins:
         return {column: Origin({(node, column): frozenset({IDENTITY})}) for column in self._columns(operator, port)}
 
     def _columns(self, operator: int, port: int) -> tuple[str, ...]:
@@ -170,7 +170,7 @@ class ColumnOrigins:
         return f"streams/{self._physical.operators[connection.source].streams[connection.source_port]}"
 
 
-def _taken(model: LogicalOperator, columns: Collection[str]) -> Origins:
+def _looked_up(model: LogicalOperator, columns: Collection[str]) -> Origins:
     """Return the origins of the attributes that a Lookup takes from its table."""
     taken: Mapping[str, Any] = model.parameters.get("take") or {} if short_kind(model.kind) == "Lookup" else {}
     table = reference_node(model.name, "table")

@@ -90,7 +90,7 @@ def column_sources(
     taken: Mapping[str, Any] = parameters.get("take") or {} if kind == "Lookup" else {}
     types = types_of(kind, ports)
     return {
-        column: _made(assigned[column], kind, scope, types)
+        column: _uses_in(assigned[column], kind, scope, types)
         if column in assigned
         else dict.fromkeys(() if column in taken else sorted(scope.get(column, ())), frozenset({IDENTITY}))
         for column in columns
@@ -164,7 +164,7 @@ def _assigned(parameters: Mapping[str, Any], output: int) -> dict[str, str]:
     return {name: str(text) for name, text in ports[output].items()} if output < len(ports) else {}
 
 
-def _made(text: str, kind: str, scope: Mapping[str, Sources], types: Port) -> Uses[Pair]:
+def _uses_in(text: str, kind: str, scope: Mapping[str, Sources], types: Port) -> Uses[Pair]:
     """Return the attributes that an expression, or the arguments of an output function, use, and how."""
     try:
         call = outer_call(text) if kind == "Aggregate" else None

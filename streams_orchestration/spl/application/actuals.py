@@ -80,7 +80,7 @@ def named_operator(name: tree.Name, scope: Scope, names: FileNames) -> tuple[Fil
     return names, name
 
 
-def say_where(mistakes: list[Mistake], first: int, source: Source, within: str) -> None:
+def add_invocation(mistakes: list[Mistake], first: int, source: Source, within: str) -> None:
     """Add the invocation of a composite to the mistakes in the composite's file, from index `first` in the list on."""
     for at, each in enumerate(mistakes[first:], first):
         if not each.within and each.span.source is source:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.model.document import LocatedMapping
-from streams_orchestration.spl.application.actuals import check_actual, named_operator, say_where
+from streams_orchestration.spl.application.actuals import add_invocation, check_actual, named_operator
 from streams_orchestration.spl.application.adapting import adapted
 from streams_orchestration.spl.application.annotations import annotations_of, configs_of, host_pools, mistake_reporter
 from streams_orchestration.spl.application.bodies import Bodies
@@ -76,7 +76,7 @@ class _Body:
             if formal.default is not None and formal.name.name not in self.known:
                 self.known[formal.name.name] = self._actual(formal, formal.default, self.source, self.scope)
         for port, type_ in zip(self.composite.inputs, inputs, strict=False):
-            self.known.heads[port.name.name] = lambda port=port, type_=type_: self._come(port, type_)
+            self.known.pending[port.name.name] = lambda port=port, type_=type_: self._input_type(port, type_)
         self._declare_streams()
         for definition in self.composite.types:
             type_ = type_of(definition.type, self.scope, self.source, self.mistakes)
@@ -84,7 +84,7 @@ class _Body:
         for port in self.composite.inputs:
             self.known.get(port.name.name)
 
-    def _come(self, port: Any, type_: Tuple) -> Tuple:
+    def _input_type(self, port: Any, type_: Tuple) -> Tuple:
         """Return the type of a composite's input port; record a fault if the connected stream has another type."""
         own = type_ if port.type is None else self._tuple(port.type)
         if port.type is not None and own != type_ and UNKNOWN_TUPLE not in (own, type_):
@@ -100,15 +100,15 @@ class _Body:
                 if name in seen:
                     self.report("CDISP0029E", f"the stream {name} is defined twice", output.stream)
                 seen.add(name)
-                self.known.heads[name] = lambda of=invocation, written=output.type: self._head(of, written)
+                self.known.pending[name] = lambda of=invocation, written=output.type: self._output_type(of, written)
 
-    def _head(self, invocation: Invocation, written: tree.Type) -> Tuple:
+    def _output_type(self, invocation: Invocation, written: tree.Type) -> Tuple:
         """Return the type of an output stream, whose declaration may name aliases of the invocation's input ports."""
         aliases = StreamNames()
         for port in invocation.inputs:
             if port.alias is not None:
-                aliases.heads[port.alias.name] = lambda stream=port.streams[0]: self._stream(stream)
-        return self._tuple(written, Scope(self.scope, aliases, self.names) if aliases.heads else self.scope)
+                aliases.pending[port.alias.name] = lambda stream=port.streams[0]: self._stream(stream)
+        return self._tuple(written, Scope(self.scope, aliases, self.names) if aliases.pending else self.scope)
 
     def _stream(self, stream: tree.Name) -> Tuple:
         meaning = self.scope.find(stream.name, stream.namespace)
@@ -291,7 +291,7 @@ class _Body:
         content = body.body()
         self.expansion.intrinsics.leave()
         at = Span(self.source, invocation.operator.first, invocation.operator.last)
-        say_where(self.mistakes, before, body.source, f"in {name}, invoked at {at}")
+        add_invocation(self.mistakes, before, body.source, f"in {name}, invoked at {at}")
         for port, formal in zip(invocation.inputs, composite.inputs, strict=False):
             if formal.name.name in body.unsuitable:
                 self.report("CDISP0457E", body.unsuitable[formal.name.name], port.streams[0])

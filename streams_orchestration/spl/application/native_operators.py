@@ -1,6 +1,6 @@
 """Declarations of native operators, as entries of `operators` in a document.
 
-The model in the toolkit determines the ports of an operator, and the companion names its Python class.
+The model in the toolkit gives the properties of an operator's ports, and the companion names its Python class.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class NativeOperators:
     ) -> None:
         """Declare the native operator of an invocation; an operator without a Python class is reported once.
 
-        The ports come from the model; without a model, from the invocation with the most ports.
+        It has as many ports as the invocation with the most, and their properties come from the model.
         """
         given = self.given.get(kind)
         made = _declaration(invocation, model, given, source)

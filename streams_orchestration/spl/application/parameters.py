@@ -35,7 +35,7 @@ from streams_orchestration.spl.models.invocations import (
     with_assumed_functions,
 )
 from streams_orchestration.spl.models.operators import SplOperatorModel
-from streams_orchestration.spl.types.columns import unsaid
+from streams_orchestration.spl.types.columns import beyond_column
 from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing.canonical import canonical_function, canonical_text
 from streams_orchestration.spl.typing.checking import check_expression
@@ -148,7 +148,7 @@ class ParameterWriter:
         """Return the names and SPL types of ports that the columns of the streams do not determine."""
         found: dict[str, Any] = {}
         for side, ports, least in (("inputs", self.inputs, 0), ("outputs", self.outputs, 2)):
-            types = {port.label: unsaid(port.type) for port in ports}
+            types = {port.label: beyond_column(port.type) for port in ports}
             if any(each.attributes for each in types.values()) or (least and len(ports) >= least):
                 found[side] = {label: str(each) if each.attributes else "" for label, each in types.items()}
         return found
@@ -268,7 +268,7 @@ class ParameterWriter:
         except ValueError:
             untyped = self._untyped_natives()
             return {"spl": checked.span.text, "at": str(checked.span), "functions": untyped} if untyped else None
-        types = {port.label: str(type_) for port in self.inputs if (type_ := _unsaid_reads(checked, port)).attributes}
+        types = {port.label: str(type_) for port in self.inputs if (type_ := _beyond_column(checked, port)).attributes}
         if self.native:
             types = {port.label: types.get(port.label, "") for port in self.inputs if _reads(checked, port)}
         functions, constants, called = ([], {}, []) if self.with_logic else self._used([checked])
@@ -364,13 +364,13 @@ def _reads(checked: Expression, port: Port) -> bool:
     return any(isinstance(each, PortTuple | PortAttribute) and each.port == port.label for each in parts_of(checked))
 
 
-def _unsaid_reads(checked: Expression, port: Port) -> Tuple:
+def _beyond_column(checked: Expression, port: Port) -> Tuple:
     """Return the attributes of a port that an expression reads, but whose SPL types their columns do not determine."""
     parts = list(parts_of(checked))
     if any(isinstance(each, PortTuple) and each.port == port.label for each in parts):
-        return unsaid(port.type)
+        return beyond_column(port.type)
     read = {each.name for each in parts if isinstance(each, PortAttribute) and each.port == port.label}
-    return unsaid(Tuple(tuple(each for each in port.type.attributes if each.name in read)))
+    return beyond_column(Tuple(tuple(each for each in port.type.attributes if each.name in read)))
 
 
 def _natives(node: Node) -> list[Signature]:

@@ -25,14 +25,14 @@ class StreamNames(dict[str, Meaning]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.heads: dict[str, Callable[[], Tuple]] = {}
+        self.pending: dict[str, Callable[[], Tuple]] = {}
 
     def get(self, name: str, default: Any = None) -> Any:  # type: ignore[override]
-        """Return the meaning of a name; for a stream in `heads`, compute its type first."""
-        head = self.heads.pop(name, None)
-        if head is not None:
+        """Return the meaning of a name; for a stream in `pending`, compute its type first."""
+        compute = self.pending.pop(name, None)
+        if compute is not None:
             self[name] = StreamName(UNKNOWN_TUPLE)  # for a type that refers to itself
-            self[name] = StreamName(head())
+            self[name] = StreamName(compute())
         return super().get(name, default)
 
 

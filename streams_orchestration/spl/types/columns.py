@@ -95,36 +95,36 @@ def column_of(type_: Type) -> str:
     raise NoColumnError(message)
 
 
-def said_by_column(type_: Type) -> Type:
+def type_of_column(type_: Type) -> Type:
     """Return the SPL type that is assumed for a column if only the column's type is known.
 
     >>> from streams_orchestration.spl.types.written import type_of_text
-    >>> str(said_by_column(type_of_text("tuple<optional<int32> n, set<enum{red, green}> colours>")))
+    >>> str(type_of_column(type_of_text("tuple<optional<int32> n, set<enum{red, green}> colours>")))
     'tuple<int32 n, list<rstring> colours>'
     """
     match type_:
         case Optional(content=content):
-            return said_by_column(content)
+            return type_of_column(content)
         case Tuple(attributes=attributes):
-            return Tuple(tuple(TupleAttribute(each.name, said_by_column(each.type)) for each in attributes))
+            return Tuple(tuple(TupleAttribute(each.name, type_of_column(each.type)) for each in attributes))
         case Collection(kind="map", elements=elements):
-            return Collection("map", tuple(map(said_by_column, elements)))
+            return Collection("map", tuple(map(type_of_column, elements)))
         case Collection(elements=elements):
-            return Collection("list", tuple(map(said_by_column, elements)))
+            return Collection("list", tuple(map(type_of_column, elements)))
         case BoundedString() | Enumeration() | Primitive(name="ustring" | "xml"):
             return RSTRING
         case _:
             return type_
 
 
-def unsaid(type_: Tuple) -> Tuple:
+def beyond_column(type_: Tuple) -> Tuple:
     """Return the attributes of a tuple type whose SPL types cannot be derived from their columns.
 
     >>> from streams_orchestration.spl.types.written import type_of_text
-    >>> str(unsaid(type_of_text("tuple<int32 n, set<int32> numbers>")))
+    >>> str(beyond_column(type_of_text("tuple<int32 n, set<int32> numbers>")))
     'tuple<set<int32> numbers>'
     """
-    return Tuple(tuple(each for each in type_.attributes if said_by_column(each.type) != each.type))
+    return Tuple(tuple(each for each in type_.attributes if type_of_column(each.type) != each.type))
 
 
 def _quoted(name: str) -> str:
