@@ -78,7 +78,7 @@ DraftSource = DraftOutput | str
 
 @dataclass(eq=False)
 class DraftNode:
-    """An invocation."""
+    """An invocation of an operator or a composite, while the application is built."""
 
     graph: DraftGraph
     operator: str | Definition

@@ -179,7 +179,7 @@ class Stream(Invoked):
         self, function: Function | Expressions, schema: SchemaLike | None = None, *, name: str | None = None,
         uid: str | None = None, **parameters: Any,
     ) -> Stream:  # fmt: skip
-        """Return the stream of a function's or of expressions' results for this stream's tuples.
+        """Return the stream of the results that a function or expressions give for the tuples of this stream.
 
         Args:
             function: an operator's class, a function decorated with `@operator`, a mapping of attributes to
@@ -333,7 +333,7 @@ class Stream(Invoked):
 Outputs = int | Sequence[str | tuple[str | None, SchemaLike | None]]
 """The number of output streams, or a list with the name, or name and schema, of each."""
 Refinement = Literal["accumulating", "discarding", "retracting"]
-"""The content of a firing of a pane that has fired before."""
+"""The tuples that a pane of event time gives when it fires again."""
 Input = Stream | str | DraftPort | Sequence[Stream | str]
 """The input of one port: a stream, the name of a stream that is added later, several of these, or a `port`."""
 

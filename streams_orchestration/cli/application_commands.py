@@ -57,12 +57,11 @@ def run() -> None:
     """Compile an application, run it to its end, show the result.
 
     Ctrl-C stops the application cleanly, and the next run goes on from there. A region or PE that fails is reset to its
-    last complete epoch. An application that is complete goes on if there is more input.
-    With --available-now each source is asked once where its input ends, and the run stops when everything up to there
-    is delivered. Windows stay open, and state is kept, so a schedule can repeat this run.
-    With --from the application begins with the state of a savepoint. It is refused if a state does not fit, unless
-    --drop-state allows that state to be lost. Compiler options that are left out have their deployed values, unless the
-    application starts anew.
+    last complete epoch. An application that is complete goes on if there is more input. With --available-now each
+    source is asked once where its input ends, and the run stops when everything up to there is delivered. Windows stay
+    open, and state is kept, so a schedule can repeat this run. With --from the application begins with the state of a
+    savepoint. The start is refused if a state does not fit, unless --drop-state allows that state to be lost. Compiler
+    options that are left out have their deployed values, unless the application starts anew.
     """
 
 
@@ -77,9 +76,9 @@ def run() -> None:
 def deploy() -> None:
     """Compile an application and start it in the background.
 
-    With --from the application begins with the state of a savepoint. It is refused if a state does not fit, unless
-    --drop-state allows that state to be lost. Compiler options that are left out have their deployed values, unless the
-    application starts anew.
+    With --from the application begins with the state of a savepoint. The start is refused if a state does not fit,
+    unless --drop-state allows that state to be lost. Compiler options that are left out have their deployed values,
+    unless the application starts anew.
     """
 
 

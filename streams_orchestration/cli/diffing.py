@@ -37,7 +37,7 @@ def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_:
 
 
 def _table(comparison: Comparison) -> RenderableType:
-    """Return a table of a width change: its effects on a redeploy or, if the spec only compiles, in Streams."""
+    """Return a table of a width change: its effects on a redeploy, or on a job of Streams if the spec only compiles."""
     change = comparison.change
     if not change.widths:
         return Text("No width changes.")

@@ -33,7 +33,7 @@ def savepoint() -> None:
 @document_option
 @loaded(f"{WORK}:create")
 def create() -> None:
-    """Take a savepoint of an application, which pauses for a moment and runs on.
+    """Take a savepoint of an application, which pauses for a moment and then continues.
 
     Without NAME the savepoint is named after the current time. An application that was stopped within an epoch is
     started until it reaches a cut, without taking new input.

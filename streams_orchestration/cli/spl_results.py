@@ -41,7 +41,7 @@ def _values(kind: pl.DataType, column: pl.Series) -> list[Any]:
 
 
 def _nanoseconds(column: pl.Series) -> pl.Series:
-    """Return timestamps as nanoseconds since 1970, which no type of Python has."""
+    """Return timestamps as integers: nanoseconds since 1970, since Python's own type has only microseconds."""
     return column.dt.timestamp("ns") if isinstance(column.dtype, pl.Datetime) else column
 
 

@@ -32,7 +32,10 @@ class SafeConsole(Console):
         return super().render_str(printable(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render with control characters made visible; a `Text` is changed before its layout, so it fits."""
+        """Render with control characters made visible.
+
+        They are replaced before the layout, so that the text fits its width.
+        """
         renderable = printable_text(renderable) if isinstance(renderable, Text) else renderable
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=printable(segment.text))

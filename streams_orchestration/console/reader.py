@@ -65,7 +65,7 @@ class SnapshotReader:
         return names if self.only is None else tuple(name for name in names if name == self.only)
 
     def require(self, application: str) -> None:
-        """Raise an error if the console shows another application only.
+        """Raise an error if this console does not show an application.
 
         Raises:
             NotDeployedError: the console does not show this application.

@@ -34,7 +34,7 @@ class StagesOutOfStepError(api.StreamsRuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class StageDocument:
-    """One stored stage."""
+    """The stored document of one compilation stage."""
 
     application: str
     stage: str

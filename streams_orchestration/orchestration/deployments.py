@@ -27,7 +27,9 @@ def deploy_compiled(
     drop: Collection[str] = (),
     available_now: bool = False,
 ) -> api.BroughtUp:
-    """Write a compiled application to the catalog as the wanted one of its name; see `runtime.bringing_up.bring_up`.
+    """Write a compiled application to the catalog as the wanted plan under its name.
+
+    See `runtime.bringing_up.bring_up`.
 
     Args:
         home: the state directory.

@@ -37,7 +37,7 @@ With these tags, `dagster.yaml` limits such runs to one at a time, so that they 
 
 
 def job_tags(application: str) -> dict[str, str]:
-    """Return the tags of every job of an application."""
+    """Return the tags that all jobs of an application have."""
     return {APPLICATION_TAG: application, dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_RUNTIME)}
 
 

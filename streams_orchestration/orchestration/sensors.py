@@ -112,7 +112,7 @@ def failed_units_sensor(
 
 @dataclass(slots=True)
 class _Tick:
-    """One evaluation of the sensor."""
+    """One evaluation of the sensor, and the events and runs that result from it."""
 
     context: dg.SensorEvaluationContext
     home: api.Home

@@ -18,7 +18,8 @@ TROUBLED_SECONDS, AMISS_SECONDS = 1.0, 5.0
 application with a failed check.
 """
 FAILING = "FAILING"
-"""The state in a memory of an application that has lost a host, or of which a unit needs a reset or is being reset."""
+"""The value of `Memory.state` for an application that has lost a host, or with a unit that needs or undergoes a reset.
+"""
 SLOW_INTERVAL, SETTLED_SECONDS = 600.0, 3600.0
 """Seconds between two records of PEs, streams and sinks, once the state has not changed for `SETTLED_SECONDS`."""
 
@@ -79,7 +80,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The outcome of one look."""
+    """The outcome of one look at an application: the resets to begin, and the progress to record."""
 
     resets: tuple[api.ResetRequest, ...]
     exhausted: tuple[api.UnitFailure, ...]
@@ -93,7 +94,7 @@ class Look:
     checks: tuple[Judgement, ...]
     """Checks whose outcome has changed."""
     judged: tuple[Judgement, ...]
-    """All checks."""
+    """The results of all checks."""
     memory: Memory
 
 

@@ -62,7 +62,7 @@ class StateDirectoryPlaceError(StateDirectoryError):
 
 
 class StorageSettingError(StreamsRuntimeError):
-    """STREAMS_STORAGE or a setting of its access cannot be used, or the catalog's files are elsewhere."""
+    """STREAMS_STORAGE or a setting of its access cannot be used, or the catalog's files are in another storage."""
 
     def __init__(self, reason: str, remedy: str = "Correct the variable, or unset it.") -> None:
         super().__init__(f"{reason}. {remedy}")

@@ -27,7 +27,7 @@ class Row:
     """Processors that are kept busy."""
     cpu_seconds: float | None = None
     rate: float | None = None
-    """Tuples a second."""
+    """Tuples per second."""
     tuples: int | None = None
     lag: int | None = None
     """Tuples that wait to be read."""

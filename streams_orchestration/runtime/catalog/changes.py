@@ -15,7 +15,7 @@ from typing import Any
 from streams_orchestration import world
 
 ANYTHING = ""
-"""Stands for the name of the changed unit if that is not known, or if several units have changed."""
+"""Stands in place of a unit's name if it is not known which unit has changed, or if several units have changed."""
 REOPEN_SECONDS = 1.0
 """Seconds between two attempts to open a bell; meanwhile waiting threads poll the catalog."""
 
@@ -242,7 +242,7 @@ class LookingBell(Bell):
         self._last = value()
 
     def wait(self) -> None:
-        """Wait for the time between two looks."""
+        """Wait until the next look at the value is due."""
         self._interrupted.wait(self._seconds)
 
     def interrupt(self) -> None:

@@ -23,7 +23,7 @@ def is_held(until: float | None) -> bool:
 
 
 def held() -> ColumnElement[bool]:
-    """Return the condition on rows of units that are held."""
+    """Return the SQL condition that selects the rows of units that are held."""
     return tables.unit.c.held_until > clock.now()
 
 

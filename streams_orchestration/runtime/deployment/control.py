@@ -43,9 +43,9 @@ POLL_SECONDS = 0.1
 STOP_SECONDS = 30.0
 """Default seconds that `cancel` gives hosts to end by themselves."""
 FAILING_SECONDS = 3.0
-"""Seconds that a unit may need a reset while its application starts. After that, the start has failed."""
+"""Seconds for which a unit may be in need of a reset while its application starts. After that, the start has failed."""
 HEALING_SECONDS = 12.0
-"""Seconds that a unit may need a reset while others reset it: two looks of Dagster's sensor."""
+"""Seconds for which a unit may be in need of a reset while others reset it: two looks of Dagster's sensor."""
 
 
 def launch(
@@ -237,7 +237,10 @@ def _wait_for_machine(connection: Connection, host: HostRow, reason: str) -> Non
 
 
 def _lost(connection: Connection, application: str) -> list[str]:
-    """Mark the units of dead hosts as failed, and return them. They refuse commits that these hosts had begun."""
+    """Mark the units of dead hosts as failed, and return them.
+
+    A failed unit refuses the commits that its dead hosts had begun.
+    """
     h, p, u = tables.host, tables.pe, tables.unit
     lost: list[str] = []
     hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.pid.is_not(None)))

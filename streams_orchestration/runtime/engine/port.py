@@ -130,7 +130,7 @@ class Query(Protocol):
 class Engine(Protocol):
     """The engine that runs the queries of one host.
 
-    It starts when it is created, while the host does something else.
+    It starts in the background when the object is created.
     """
 
     def wait(self) -> str:

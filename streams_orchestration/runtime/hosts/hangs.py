@@ -1,6 +1,6 @@
 """Detection of hangs: an engine that does not answer, and workers that make no progress in a task.
 
-Workers that hang are killed here. Processes stopped by a signal are a matter of `stalls`.
+Workers that hang are killed here. The class `Stalls` in `heart` handles processes that a signal has stopped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ log = logging.getLogger("streams.hangs")
 
 
 class EnginePing:
-    """A repeated call on a thread of its own, so that a caller can see that the call does not return.
+    """A repeated request to the engine on a thread of its own, so that the host notices if no answer comes.
 
     Time is counted in calls of `beat`, not in seconds: if the whole machine was paused, the engine still has its full
     time to answer.

@@ -45,7 +45,7 @@ from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration.runtime.units.watch import PeOfUnit, changes_soon, observe
 
 TICK_SECONDS = 0.1
-"""Least seconds between two turns, however often the catalog changes."""
+"""Least seconds between two turns of the main loop, however often the catalog changes."""
 NEIGHBOURS_SECONDS = 0.5
 """Seconds between two checks that the other hosts of the application live; each only calls the operating system."""
 OBSERVE_SECONDS = 0.5
@@ -53,7 +53,7 @@ OBSERVE_SECONDS = 0.5
 SURVEY_SECONDS = 10.0
 """Seconds between two looks at the units without a PE on this host, in case none of their own hosts lives."""
 LOOK_SECONDS = 5.0
-"""The most seconds between two turns: a turn without an event, for safety."""
+"""The most seconds between two turns of the main loop: it also turns without an event, for safety."""
 GARBAGE_SECONDS = 5.0
 """Least seconds between two collections of garbage."""
 CUT_BEATS = 2
@@ -328,7 +328,7 @@ class Host:
             log.info("start-up took %s", self.start_up)
 
     def _done(self) -> bool:
-        """Return True if the host's PEs made their final commits, and the units that it times are complete.
+        """Return True if the host's PEs made their final commits, and the units whose epochs it triggers are complete.
 
         A host does not end while a redeploy holds units, since the new plan may give the host work. If the redeploy has
         died, its hold expires. Only then is it safe to remove the states that the redeploy has written.

@@ -59,7 +59,7 @@ class About:
     application: str
     description: str
     flows: Flows | None
-    """None if the deployed application cannot be read here."""
+    """The datasets that the application reads and writes; None if the deployed application cannot be read here."""
 
 
 def flows_of(home: Home, base: str, compilation: Compilation, programs: Iterable[PeProgram]) -> Flows:

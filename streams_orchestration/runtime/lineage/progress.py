@@ -31,10 +31,10 @@ class Sent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunMoment:
-    """An application at one moment."""
+    """The facts about an application at one moment, from which the next event follows."""
 
     state: Literal["RUNNING", "ENDING", "COMPLETE", "ABORT"]
-    """ENDING: the application is not wanted any more, but its hosts have not ended yet."""
+    """The state; ENDING says that the application is not wanted any more, but its hosts have not ended yet."""
     started_at: float
     failure: str | None
     """The reason in words why a unit is not reset any more; None while all units run or are being reset."""

@@ -45,9 +45,9 @@ from streams_orchestration.runtime.units.wishes import read_wish
 RENEW_SECONDS = 2.0
 """Seconds between two renewals of the lease."""
 LOOK_SECONDS = 0.25
-"""Seconds between two looks at the processes of hosts, and the least between two turns."""
+"""Seconds between two looks at the processes of hosts, and the least seconds between two turns of the agent's loop."""
 TURN_SECONDS = 2.0
-"""Seconds between two turns while nothing changes in the catalog and no host ends."""
+"""Seconds between two turns of the agent's loop while nothing changes in the catalog and no host ends."""
 ORPHANS_SECONDS = 2.0
 LEFTOVERS_SECONDS = 20.0
 """Least seconds between two looks for files left on the disk by hosts that run elsewhere now."""

@@ -185,7 +185,10 @@ class _Search:
         return best or {}, fewest if best is not None else wrong
 
     def _ways(self, host: int, moves: int) -> Iterator[str]:
-        """Return the machines to try for a host, the best one first, and only one of each empty kind."""
+        """Return the machines to try for a host, the best first.
+
+        Of the machines of one kind without a placed host, only one is returned.
+        """
         tried = dict[object, str]()
         for name in sorted(self._candidates(host), key=lambda each: self._order(host, each)):
             if moves or not self._leaves(host, name):

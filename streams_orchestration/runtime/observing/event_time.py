@@ -78,7 +78,7 @@ class EventTimeInputs:
     producers: Mapping[str, str]
     """Stream -> the operator that sends it, for each event-time connection."""
     imports: tuple[str, ...] = ()
-    """The Imports that bring it watermarks (EV48)."""
+    """The Imports that bring the operator watermarks (EV48)."""
     drifting: EventTimeRole | None = None
     """The role of a source whose drift is limited (EV65); None for other operators."""
 

@@ -21,7 +21,7 @@ class ConnectionStatus:
     name: str
     """Name of the Import."""
     pe: int
-    """PE that reads it."""
+    """The PE that reads the exported stream."""
     waited: bool
     """True if the exporter waits for the reader: the Export is so configured, and the importing PE exists."""
     lag_segments: int

@@ -29,7 +29,7 @@ def observed_status(home: Home, application: str, catalog: Catalog | None = None
     """Record what has happened to the units of an application, and return its status.
 
     If a unit lacks a file of its cut, this function checks if the file is back: the unit's hosts do not check that
-    while it does not work.
+    while the unit does not work.
 
     Args:
         home: the state directory.

@@ -43,8 +43,6 @@ class Position:
 
     A reset keeps them, so that a replay decides the same (EV51). A plan drops the decisions of complete epochs, which
     are never replayed.
-
-    A reset keeps them. A plan drops those of complete epochs, which no reset takes back.
     """
     watermarks: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """Operator without output ports -> its event-time connections, by name -> their watermarks in microseconds (EV67).

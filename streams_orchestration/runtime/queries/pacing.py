@@ -1,4 +1,6 @@
-"""Pacing: how many tuples the next batch may take, so that it needs a part of the period, judged by earlier batches.
+"""Pacing: limits the tuples of the next batch, so that it lasts for a part of the period.
+
+Earlier batches show the pace.
 
 Every batch has a fixed cost, so batches are large when many tuples wait. But an epoch cannot close within a batch, and
 a batch is in memory. Results do not depend on the sizes of batches, since the offsets record what was read.
@@ -25,7 +27,7 @@ REMEMBERED = 6
 PART = 1 / 3
 """The largest part of the period that a batch should take."""
 BYTES = 256 << 20
-"""The aim for the bytes of the incoming tuples of a batch."""
+"""The number of bytes of incoming tuples that a batch aims at."""
 
 
 class Pace:

@@ -1,8 +1,8 @@
 """Plans the next batch of a PE: what it reads, and whether it ends the epoch.
 
 The barriers are aligned: a batch never crosses the boundary of an epoch, and a PE ends an epoch once all streams of its
-region have delivered theirs. A PE that starts a region ends the epoch when the trigger says so, so sources need not
-stop.
+region have delivered their tuples of that epoch. A PE that starts a region ends the epoch when the trigger says so, so
+sources need not stop.
 """
 
 from __future__ import annotations

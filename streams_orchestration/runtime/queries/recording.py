@@ -74,7 +74,7 @@ class Total:
     """The total of a PE before a batch."""
 
     since: float
-    """The time since which is counted, in unix seconds."""
+    """The time at which counting began, in unix seconds."""
     sampled_at: float
     """Unix seconds of the newest total in the ring."""
     counts: Counts

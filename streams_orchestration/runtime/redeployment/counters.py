@@ -73,7 +73,7 @@ def _queues(counts: Counts) -> list[tuple[str, str]]:
 
 
 def read_counters(connection: Connection, application: str, pes: Collection[int]) -> Counters:
-    """Read the counters of some PEs."""
+    """Read the counters of some PEs, before a redeploy replaces them."""
     p, m = tables.pe, tables.pe_metrics
     rows = PeRow.all(connection, select(p).where(p.c.application == application, p.c.id.in_(pes)))
     totals = connection.execute(select(m).where(m.c.application == application, m.c.pe.in_(pes))).all()

@@ -197,8 +197,8 @@ class PlanChange:
     def _rehearse(self) -> None:
         """Carry the current states over and discard the result, before any unit is held.
 
-        So a state that does not fit, or a full disk, is found without a pause. The code that divides states is then
-        loaded.
+        So a state that does not fit, or a full disk, is found without a pause. This also loads the code that divides
+        states.
         """
         carrier, _ = self._carrier()
         try:

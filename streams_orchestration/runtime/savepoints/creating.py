@@ -1,4 +1,4 @@
-"""Taking a savepoint: the application is held at a cut while its state files are copied, and then runs on."""
+"""Taking a savepoint: the application is held at a cut while its state files are copied, and then continues."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ COPIES = 8
 
 @dataclass(frozen=True)
 class Created:
-    """A new savepoint."""
+    """A new savepoint, and the time for which the application was held for it."""
 
     manifest: Manifest
     place: SavepointPlace

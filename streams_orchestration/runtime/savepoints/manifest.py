@@ -21,7 +21,7 @@ SCHEMA_VERSION = 1
 MANIFEST = "manifest.json"
 PLAN = "plan.json"
 MANIFEST_BYTES = 256 << 20
-"""The size of the largest manifest in bytes."""
+"""The largest size of a manifest that is read, in bytes."""
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
 """Pattern for the name of a savepoint."""
 

@@ -24,7 +24,7 @@ _k = tables.stream_connection
 
 
 def refuse_shared_targets(home: Home, catalog: Catalog, after: Compilation, manifest: Manifest) -> None:
-    """Raise SavepointError if a sink's target belongs to another application, which includes the cloned one."""
+    """Raise SavepointError if a sink's target belongs to another application, such as the one that was cloned."""
     application, s = after.logical.application, tables.sink
     taken: dict[str, str] = {}
     if manifest.application != application:  # elsewhere a reference to the environment may mean another place

@@ -38,7 +38,7 @@ from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.storage.waiting import path_of, remove_abandoned, take_away, taken
 
 ADDRESSES = "%://%"
-"""Final names in object stores, which their sinks publish themselves (`gathering.py`)."""
+"""The SQL pattern of final names in object stores; a sink publishes such files itself (`gathering.py`)."""
 
 # made once: making a statement takes longer than running it
 _f, _s, _p, _u = tables.sink_file, tables.sink, tables.pe, tables.unit

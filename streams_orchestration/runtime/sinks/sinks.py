@@ -299,7 +299,7 @@ def _visible_epoch(shown: int, first_waiting: int | None) -> int:
 
 
 def _complete_until(cuts: Sequence[Any], sink: SinkRow, epoch: int) -> int | None:
-    """Return the least watermark of a sink's connections at the end of an epoch; None if it has none.
+    """Return the least watermark of a sink's connections at the end of an epoch; None if the sink has no watermark.
 
     Args:
         cuts: PE, epoch and position of the commits that end epochs, in order.
@@ -311,7 +311,10 @@ def _complete_until(cuts: Sequence[Any], sink: SinkRow, epoch: int) -> int | Non
 
 
 def _least_watermark(position: StoredPosition, operator: str) -> int | None:
-    """Return the least watermark of a sink's connections at a position in microseconds; None if one has none."""
+    """Return the least watermark of a sink's connections at a position in microseconds.
+
+    The result is None if a connection has no watermark.
+    """
     least = min(position.get("watermarks", {}).get(operator, {}).values(), default=IDLE)
     return None if least == IDLE else least
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 HERE = "here:"
-"""Prefix of the address of a file that only processes of one machine read, and that a reset makes again."""
+"""Prefix of the address of a file that only processes of one machine read; after a reset, the file is written again."""
 
 log = logging.getLogger("streams.files")
 
@@ -154,7 +154,7 @@ class Store:
         link_or_copy(path, target)
 
     def copy(self, source: str, target: str) -> None:
-        """Give an unchanging file a second address, under which it outlives the first."""
+        """Give an unchanging file a second address, under which the file survives the removal of the first."""
         self.keep(self._local(source), target)
 
     def fetch(self, address: str, path: Path) -> None:

@@ -77,7 +77,7 @@ def hand_over(store: Store, path: Path, directory: str) -> str:
 
 
 def path_of(store: Store, pending: str) -> Path:
-    """Return the local path of a waiting file, which need not exist there."""
+    """Return the path of a waiting file on this machine; the file need not be there."""
     if Path(pending).is_absolute():
         return Path(pending)
     return Path(store.here, *Path(pending).parts[_DEPTH:])

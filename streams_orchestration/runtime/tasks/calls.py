@@ -1,4 +1,4 @@
-"""Calls into operators: the time is charged to the called operator, and its exceptions name it and its place."""
+"""Calls into operators: processor time is added to the called operator's account, and exceptions name the operator."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Sender(Protocol):
     """Sends the items of one task to one input port of a later level in one batch; the engine transports them."""
 
     def send(self, item: Item) -> None:
-        """Add an item."""
+        """Add an item to the payload."""
         ...
 
     def payload(self) -> tuple[bytes, int]:

@@ -51,7 +51,7 @@ class ImportingPe:
     cut: int
     """The number of the next segment to read at the cut to which its unit would go back."""
     waited: bool
-    """True if the exporter waits for it."""
+    """True if the exporter waits for this PE."""
     uncommitted: bool
     """True if it also reads segments of epochs that are not complete."""
     present: bool

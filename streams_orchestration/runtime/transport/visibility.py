@@ -26,11 +26,11 @@ class Producer:
     """The position of the PE that writes a stream."""
 
     epoch: int
-    """The open epoch."""
+    """The open epoch of the PE."""
     final: bool
     """True if the PE has made its last commit."""
     completed: int
-    """The last complete epoch of its unit that the reader sees."""
+    """The last complete epoch of the producer's unit that the reader sees."""
 
     @property
     def ended(self) -> bool:
@@ -52,7 +52,7 @@ def producer_of(connection: Connection, application: str, pe: int, *, on_trial: 
 
 
 def completed_of(connection: Connection, application: str, pe: int) -> int | None:
-    """Return the last complete epoch of a PE's region that is visible to others; None if the PE does not exist."""
+    """Return the last complete epoch of a PE's region that is visible outside; None if the PE does not exist."""
     p, u = tables.pe, tables.unit
     return connection.scalar(
         select(tables.SHOWN_EPOCH)

@@ -20,8 +20,8 @@ def end_bounded_run(catalog: Catalog, application: str, programs: Sequence[PePro
     """Bring an application whose sources have read the whole input of a bounded run to its cut, and stop it there.
 
     Any process calls this again and again. Every call is a step; it does nothing if the application has no bounded run,
-    or a source has more input. The application stops once all units stand at cuts, no stream has unread tuples, and
-    every output is delivered.
+    or a source has more input. The application stops once all units are at cuts, no stream has unread tuples, and every
+    output is delivered.
 
     Args:
         catalog: the catalog of the application.
@@ -91,7 +91,7 @@ def _end_driven_epochs(catalog: Catalog, application: str, units: Collection[str
 
 
 def _stop(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str], run: str) -> bool:
-    """Stop the application if all its input is still processed; return True if it was stopped."""
+    """Stop the application if all its input is still found to be processed; return True if it was stopped."""
     a, u = tables.application, tables.unit
     this = (a.c.name == application, a.c.bounded == run, a.c.wanted == "RUNNING")
     with catalog.write() as connection:

@@ -29,7 +29,9 @@ BATCHES = 64
 
 
 class Garbage:
-    """Collects the garbage of an application's units, for each when its cut has moved or it has made many batches.
+    """Collects the garbage of units of an application.
+
+    A unit is due when its cut has moved or its PEs have made many batches.
 
     Args:
         catalog: the catalog of the application.

@@ -49,8 +49,9 @@ class Healing:
     met: tuple[UnitFailure, ...]
     """Failures that did not exist at the last look."""
     resets: tuple[ResetRequest, ...]
-    """Resets, those of units with all hosts present first; these begin at once, the others after their hosts have
-    started."""
+    """The resets to request: first those of units with all hosts present, which begin at once, then those that wait for
+    hosts.
+    """
     exhausted: tuple[UnitFailure, ...]
     """Failures of units that are not reset any more."""
     known: dict[str, Known]

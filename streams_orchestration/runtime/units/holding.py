@@ -18,7 +18,7 @@ from streams_orchestration.runtime.units.watch import observe
 def hold(catalog: Catalog, application: str, units: Collection[str], *, anew: bool = True) -> None:
     """Hold units for `HOLD_SECONDS`: their sources and foreign inputs deliver nothing new.
 
-    Units that are at a cut stay there. A temporary run of the application is prolonged for as long.
+    Units that are at a cut stay there. A temporary run of the application is prolonged by the same time.
 
     Args:
         catalog: the catalog.

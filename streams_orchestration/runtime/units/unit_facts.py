@@ -62,7 +62,7 @@ class Health:
     up: bool = True
     """True if every host of the unit is present, so that a reset may begin (B12)."""
     missing: bool = False
-    """True if a host that a new plan has entered was not started in time; this troubles no query that runs."""
+    """True if a host that a new plan has entered was not started in time; running queries are not affected."""
     ahead: bool = False
     """True if a time of a host lies in the future, since the clock was set back."""
 

@@ -186,7 +186,7 @@ class SparkEngine:
     def _give_up_executors(self) -> None:
         """Keep tasks of new queries from lost executors and their Python workers, which may live on for a while.
 
-        An executor that only the connections to its workers show to be lost is given up before Spark notices.
+        If the connections to an executor's workers show that it is lost, it is given up before Spark notices.
         """
         context = self._context._jsc.sc()
         with contextlib.suppress(Exception):  # of the JVM: the query says what is wrong

@@ -18,7 +18,7 @@ from streams_orchestration.runtime.engine.spark.owners import LOST, Owners, rece
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 HELD = b"held:"
-"""Begins the text that a row carries in place of a held payload; no Arrow IPC stream begins like this."""
+"""Prefix of the text that a row carries in place of a held payload; no Arrow IPC stream begins with it."""
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ def _process_of(address: str) -> int | None:
 
 
 def reachable(address: str, space: str) -> bool:
-    """Return True if an address is that of a living process that can be connected to, in any process space."""
+    """Return True if a living process accepts connections at an address, in whatever process namespace it is."""
     if address.startswith(f"{TCP}://"):
         return True
     pid = pid_of(address)

@@ -1,8 +1,9 @@
 """Owners of tasks: the worker process that runs a task keeps its operators and open files from batch to batch.
 
 Spark gives a task to any idle worker, which passes it on to the owner over a socket. A task without an owner gets the
-worker that owns the fewest tasks: first of the same level, since these run at the same time, then of the whole host. An
-owner that has ended is replaced; the operators are restored there as after a reset.
+worker that owns the fewest tasks of the same level, since these run at the same time. Among equal workers, the one that
+owns the fewest tasks of all levels is chosen. An owner that has ended is replaced; the operators are restored there as
+after a reset.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ Work = Callable[[Any], Any]
 
 
 class SilentOwnerError(StreamsRuntimeError):
-    """The machine of an owner is silent."""
+    """The machine of an owner sends no data any more."""
 
     def __init__(self, connection: OwnerConnection) -> None:
         super().__init__(LOST)

@@ -64,7 +64,7 @@ class Pe:
 
 @dataclass(frozen=True, slots=True)
 class ReachedTime:
-    """The watermark of an operator."""
+    """The watermark of an operator, and its age."""
 
     watermark: float
     """Unix seconds of event time."""

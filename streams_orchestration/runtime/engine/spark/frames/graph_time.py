@@ -194,7 +194,8 @@ class QueryTime:
         self._ended = False
         """True if the planned batch is the last one."""
         self.rises = False
-        """True if the planned batch has rows that advance Spark's watermark, which the next batch has."""
+        """True if the planned batch has rows that advance Spark's watermark, so that the next batch has a higher one.
+        """
 
     def enter(
         self, plan: BatchPlan, watermark: int | None, delays: Mapping[str, OutputDelay], *, ended: bool

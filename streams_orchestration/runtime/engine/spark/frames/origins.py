@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 INPUT_ALIAS = "streams_input_"
 """Prefix of the alias of an input port's view, before the port's number; the walk ends at such an alias."""
 PASSING = frozenset({"EventTimeWatermark", "Filter", "Join", "SubqueryAlias", "View"})
-"""Nodes that pass on the columns below them; for other nodes the columns are compared, with a call for each."""
+"""Plan nodes that pass on the columns of the nodes below. For other nodes, the columns are compared one by one."""
 SUBQUERIES = frozenset({"Exists", "LateralSubquery", "ListQuery", "ScalarSubquery"})
 """Expressions that contain a plan."""
 

@@ -17,7 +17,7 @@ MILLISECOND = 1_000
 _HAS_WATERMARK, _IS_SESSION = "spark.watermarkDelayMs", "spark.sessionWindow"
 """Keys in the metadata of columns: for a column by which Spark removes state, and for a session window."""
 _FAR = 10**12
-"""A watermark in milliseconds, from which Spark computes the times that a join still waits for."""
+"""An arbitrary watermark in milliseconds; Spark computes for it down to which time a join keeps its state."""
 
 
 class UnknownDelayError(ValueError):
@@ -29,7 +29,7 @@ class OutputDelay:
     """The delay of the results at an output port of a query."""
 
     waits: bool = False
-    """True if results may wait for Spark's watermark; it follows the input's with the next batch."""
+    """True if results may wait for Spark's watermark; that watermark follows the input's watermark one batch later."""
     microseconds: int | None = 0
     """The time by which results may be behind the watermark; None if it is unknown."""
 

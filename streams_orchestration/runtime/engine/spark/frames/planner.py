@@ -77,7 +77,7 @@ class FramePlanner(Planner):
         """True once Spark was given the event times of all inputs again, after the query began."""
         self._notes = ProgressNote(self.scratch.path)
         self._late_rows = 0
-        """The number of late rows that were counted before."""
+        """The number of late rows that earlier batches have counted."""
         self._flushing = False
         """True if the planned batch has the marker that closes all windows."""
         self._time = QueryTime(program, self.scratch.launched.directories)

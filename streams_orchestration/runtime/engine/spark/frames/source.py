@@ -44,7 +44,9 @@ class PortSource(DataSource):
 
 
 class PortReader(_SimpleStreamReaderWrapper):
-    """A reader of a query's port. The first one that Spark calls plans and commits; `read` runs in Spark's workers.
+    """A reader of a query's port.
+
+    The first reader that Spark calls plans and commits the batches; `read` runs in Spark's workers.
 
     Spark takes the rows of a batch from `getCache` together with its one partition, if the rows are few. If Spark loses
     these rows, it reads the partition.
