@@ -75,7 +75,8 @@ def compiled_and_reported(read: ReadSpec, options: Options) -> Compilation:
 def as_it_runs(compilation: Compilation) -> Compilation:
     """Return the compilation with the PE numbers of the deployed application, as `streams status` shows them.
 
-    It also gets the columns of queries that Spark found there. If the application is not deployed, nothing changes.
+    The result also has the columns of queries that Spark found at the deployment. If the application is not deployed,
+    nothing changes.
     """
     from streams_orchestration.compiler.redeployment.numbered import as_deployed
 

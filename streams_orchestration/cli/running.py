@@ -95,7 +95,10 @@ def _is_complete(home: api.Home, application: str, identity: str) -> bool:
 
 
 def _is_over(home: api.Home, name: str, before: api.ApplicationStatus, again: str) -> bool:
-    """Return True if nothing of the deployed application is left to run; else say from where it goes on."""
+    """Return True if nothing of the deployed application is left to run.
+
+    Otherwise print the point from which it continues.
+    """
     if before.state == "COMPLETED" and not _has_more(home, name):
         note(f"{name} was complete already. `{again} --fresh` computes it anew.")
         return True

@@ -22,7 +22,10 @@ def nothing_kept(_application: str) -> None:
 
 
 def deployed_options(home: api.Home, application: str) -> Options | None:
-    """Return the options with which an application is deployed; None if it is not deployed, or cannot be read now."""
+    """Return the options with which an application is deployed.
+
+    None if it is not deployed, or its options cannot be read.
+    """
     deployed = api.deployed_if_any(home, application)
     return None if deployed is None else options_of(deployed)
 

@@ -51,14 +51,14 @@ class BroughtUp:
     redeployment: Redeployment | None = None
     """The effects of the new plan on the deployed one; None if there was no deployed plan to replace."""
     restored: Restored | None = None
-    """The savepoint that the application began from; None without one."""
+    """The savepoint that the application began from; None if it began without a savepoint."""
 
 
 def bring_up(home: Home, wanted: Deployable, request: Request = GO_ON) -> BroughtUp:
     """Write an application into the catalog as the one to run under its name; `launch` then starts its hosts.
 
     The start lock is held from the first look at what is deployed to the last write, so no other process changes it in
-    between. Repeating a call that has succeeded changes nothing, unless it is `fresh`.
+    between. Repeating a call that has succeeded changes nothing, unless the request is `fresh`.
 
     Args:
         home: the state directory; it is made if it is missing.

@@ -343,6 +343,8 @@ lineage_run = Table(
 )  # fmt: skip
 """An application's last run for OpenLineage.
 
+`event` is the last event sent, or empty; `rows` has the sinks' rows before it.
+
 `event` is the last event sent, or empty; `rows` has counts of earlier sinks.
 """
 

@@ -237,10 +237,7 @@ def _wait_for_machine(connection: Connection, host: HostRow, reason: str) -> Non
 
 
 def _lost(connection: Connection, application: str) -> list[str]:
-    """Mark the units of dead hosts as failed, and return them.
-
-    A failed unit refuses the commits that its dead hosts had begun.
-    """
+    """Mark the units of dead hosts as failed, so that they refuse commits of these hosts; return the units."""
     h, p, u = tables.host, tables.pe, tables.unit
     lost: list[str] = []
     hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.pid.is_not(None)))

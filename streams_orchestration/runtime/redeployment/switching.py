@@ -166,7 +166,7 @@ def _remove(
 def _is_finished(pes: Iterable[DeployedPe], formers: Mapping[str, str], finished: frozenset[str]) -> bool:
     """Return True if all carried-over operators of a unit made their last commit, and the unit has no new sources.
 
-    New operators in the unit have no input then.
+    New operators in such a unit get no input.
     """
     former = {formers.get(each.name) for pe in pes for each in pe.program.operators.values()} - {None}
     sources = {name for pe in pes for name in pe.initial}

@@ -27,7 +27,7 @@ class TimeFiles:
         self._plain = b""
 
     def _chain(self) -> list[Path]:
-        """Return the files in their order."""
+        """Return the files from the oldest to the newest: the whole state, then the changes."""
         return sorted(self._directory.glob("*.state"), key=lambda path: int(path.stem))
 
     def load(self, operator: str) -> dict[str, Any]:
