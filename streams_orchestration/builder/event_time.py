@@ -141,7 +141,10 @@ def import_use(parameters: Mapping[str, Any]) -> Use:
 
 
 def event_time_of(stream: DraftSource) -> str | None:
-    """Return the event-time attribute of the nearest annotation or Import in front of a stream; None without one."""
+    """Return the event-time attribute of the nearest annotation or Import in front of a stream.
+
+    None if there is no event time.
+    """
     seen, waiting = {id(stream)}, [stream]
     for each in waiting:
         node = None if isinstance(each, str) else each.node

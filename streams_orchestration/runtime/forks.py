@@ -1,8 +1,9 @@
 """Closes inherited descriptors in child processes that a user's code forks from this process.
 
-Such a child inherits every descriptor of its worker. While it lived, the sockets of a worker that has ended would stay
-open, and processes that wait for the worker's end would wait for ever. So the child closes the descriptors that are
-registered here. Their numbers then refer to the null device, so that no file which the child opens gets one of them.
+Such a child inherits every descriptor of its worker. As long as the child lives, the sockets of a worker that has ended
+would stay open, and processes that wait for the worker's end would wait for ever. So the child closes the descriptors
+that are registered here. Their numbers then refer to the null device, so that no file which the child opens gets one of
+them.
 """
 
 from __future__ import annotations

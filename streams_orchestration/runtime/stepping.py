@@ -66,7 +66,7 @@ class SteppedApplication:
     source_limit: int = 1000
     """Approximate number of tuples that a source produces in a batch."""
     engine: Callable[[], Engine] | None = None
-    """Returns the engine for PEs that are Spark queries; None if there are none."""
+    """Returns the engine for PEs that are Spark queries; None if there are no such PEs."""
     begins: RunKind = ENDLESS
     """The kind of run that begins."""
     results: list[TaskResult] = field(default_factory=list[TaskResult])

@@ -343,9 +343,7 @@ lineage_run = Table(
 )  # fmt: skip
 """An application's last run for OpenLineage.
 
-`event` is the last event sent, or empty; `rows` has the sinks' rows before it.
-
-`event` is the last event sent, or empty; `rows` has counts of earlier sinks.
+`event` is the last event sent, or empty; `rows` has the numbers of rows that the sinks had published before the run.
 """
 
 pe_metrics = Table(

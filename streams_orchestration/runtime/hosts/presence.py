@@ -95,7 +95,10 @@ class Presence:
         return row
 
     def wanted(self) -> bool:
-        """Return True if the host is wanted and its application is wanted to run; False if the catalog is away."""
+        """Return True if the host is wanted and its application is wanted to run.
+
+        False if the catalog cannot be reached.
+        """
         try:
             return self.row().wanted == "RUNNING"
         except StreamsRuntimeError:

@@ -53,7 +53,7 @@ class PeView:
     final_epoch: int | None
     streams: dict[str, StreamView] = field(default_factory=dict[str, StreamView])
     period: float | None = None
-    """The period of the region in seconds; None without one."""
+    """The period of the region in seconds; None for a region without a period, and outside of regions."""
     completed_epoch: int = 0
     imported: tuple[InputStream, ...] = ()
     """The streams of other applications to which the PE's Imports are connected now."""

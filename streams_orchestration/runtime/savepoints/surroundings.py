@@ -80,7 +80,7 @@ def enter_directories(connection: Connection, application: str, unmarked: Mappin
 def _saved_sinks(
     home: Home, after: Compilation, manifest: Manifest
 ) -> Iterator[tuple[str, tuple[File, ...], SavedSink | None]]:
-    """Yield the target and published files of every sink, with the sink of the savepoint; None without one."""
+    """Yield the target and published files of every sink, with the saved sink, or None if it was not saved."""
     known: dict[str, SavedSink] = {}
     if manifest.application == after.logical.application:
         known = {sink.operator: sink for sink in manifest.sinks} | {sink.place: sink for sink in manifest.sinks}

@@ -58,7 +58,7 @@ class SinkDirectories:
         return type(self._sink).marks(self._sink.parameters)
 
     def watermark(self) -> int | None:
-        """Return the watermark of this channel at its last visible epoch in microseconds; None without one."""
+        """Return the watermark of this channel at its last visible epoch in microseconds; None without a watermark."""
         with self._catalog.read() as connection:
             reached = self._reached(connection).get(self._sink.context.name)
         return None if reached is None else reached.watermark
@@ -130,7 +130,10 @@ class SinkDirectories:
         return reached
 
     def _at(self, connection: Connection, operator: str, pe: int, shown: int) -> int | None:
-        """Return the watermark of a channel in microseconds at the end of its last visible epoch; None without one."""
+        """Return the watermark of a channel in microseconds at the end of its last visible epoch.
+
+        None without a watermark.
+        """
         cut: StoredPosition | None = connection.scalar(
             select(_c.c.position)
             .where(_c.c.application == self._application, _c.c.pe == pe, _c.c.boundary, _c.c.epoch <= shown)

@@ -57,7 +57,7 @@ class Gatherer:
         """Name of a pending file -> the time when its epoch was first seen to be complete."""
         self._directories = SinkDirectories(catalog, application, sink)
         self._watermark: int | None = None
-        """The watermark of the sink's channel at the last look; None without one."""
+        """The watermark of the sink's channel at the last look; None if it had no watermark."""
         self._token: str | None = None
         """The mark by which the catalog knows this object as the only one that may name merged files; None before a
         sweep."""

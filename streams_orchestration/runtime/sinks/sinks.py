@@ -45,7 +45,7 @@ class SinkStatus:
     late: int = 0
     """Number of `waiting` outputs that could be visible already: their epoch is complete."""
     error: str | None = None
-    """The reason why late outputs cannot become visible; None without one. Attempts are repeated."""
+    """The reason why late outputs cannot become visible; None if there are no late outputs. Attempts are repeated."""
     failed_at: float | None = None
     """The time of the failure in unix seconds."""
     uncommitted_rows: int = 0
@@ -66,7 +66,7 @@ class SinkStatus:
 
     @property
     def complete_until(self) -> float | None:
-        """The watermark in unix seconds; None without one, or if its streams have ended."""
+        """The watermark in unix seconds; None without a watermark, or if the sink's streams have ended."""
         return None if self.watermark is None or self.watermark == END else self.watermark / 1e6
 
     @property

@@ -38,7 +38,7 @@ class Floors:
     """The watermarks of the old channels, and the splitters that sent each tuple into one of these channels."""
 
     watermarks: tuple[int, ...]
-    """The different watermarks of old channels in ticks; `IDLE` for channels without one."""
+    """The different watermarks of old channels in ticks; `IDLE` for channels without a watermark."""
     groups: tuple[int, ...]
     """For each old channel, the position of its watermark in `watermarks`."""
     ports: tuple[tuple[tuple[int, tuple[str, ...]], ...], ...]

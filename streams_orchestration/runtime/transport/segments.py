@@ -113,7 +113,7 @@ def decode(data: pa.Buffer | bytes | pa.NativeFile) -> Iterator[Item]:
 
 
 def _metadata(item: TupleBatch) -> dict[bytes, bytes] | None:
-    """Return the metadata of a record batch; None without any."""
+    """Return the metadata of a record batch; None if it has no metadata."""
     metadata: dict[bytes, bytes] = {}
     if item.origin:
         metadata[_ORIGIN] = item.origin.encode()

@@ -78,7 +78,7 @@ class RegionRecord:
     dirty: bool = False
     """True if something happened before the first start that only a reset can repair."""
     timer: Timer | None = None
-    """The kind of the current timer; None without one. There is at most one timer."""
+    """The kind of the current timer; None if no timer runs. There is at most one timer."""
     deadline: float | None = None
     """Unix seconds at which the timer fires; None without a timer."""
     number: int = 0
@@ -88,7 +88,7 @@ class RegionRecord:
     began: float = 0.0
     """The time at which the current drain or reset attempt began."""
     cause: str | None = None
-    """The reason why the region is unhealthy or is being reset; None without one."""
+    """The reason why the region is unhealthy or is being reset; None if it is neither."""
     kind: str = ""
     """The kind of the cause, which does not depend on its text."""
     give_up_at: float | None = None
