@@ -99,7 +99,10 @@ Stages = Progress | Compilation
 
 
 class CompileError(ApplicationError):
-    """The application could be read, but has errors. `done` holds the stages that could be computed all the same."""
+    """The application could be read, but has errors.
+
+    `done` holds the results of the stages that could be computed all the same.
+    """
 
     def __init__(self, diagnostics: Iterable[Diagnostic], done: Progress) -> None:
         super().__init__(diagnostics)

@@ -72,7 +72,10 @@ class Dataflow:
         return self.nodes[node].send + penalty, receipts * (self.nodes[node].receive + penalty)
 
     def fan_price(self, node: int) -> tuple[float, float]:
-        """Return the load of sending a node's stream once, and the load of receiving it once, by its costliest tee."""
+        """Return the load of sending a node's stream once, and the load of receiving it once.
+
+        Of several tees the costliest counts.
+        """
         tees = [self.nodes[tee] for tee in self.tees(node)]
         penalty = self.params.penalty
         send = 0.0 if self.nodes[node].operation.sent else max((tee.send for tee in tees), default=0.0)

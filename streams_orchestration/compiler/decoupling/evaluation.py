@@ -161,8 +161,8 @@ def _sends(
 ) -> Iterator[tuple[tuple[float, float], int, dict[int, list[int]]]]:
     """Yield each send to other machines: the loads of sending and of receiving it once, the sender, and the receivers.
 
-    Each receiving machine comes with a node for every receipt: the tee that is written in the application, or else the
-    producer. The first node names the send.
+    The receivers are a mapping from a machine to one node for each time that the machine receives the stream. This node
+    is the tee, if the application declares it, or else the producer. The first node of a machine names the send.
     """
     for number, node in enumerate(flow.nodes):
         if node.kind not in (*SINKS, "tee", "net_self") and outputs[number] != executes[number]:

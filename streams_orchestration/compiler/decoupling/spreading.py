@@ -1,4 +1,4 @@
-"""A lower bound from distances: the neighbours of an operator do not all fit on its machine, so sends must be paid."""
+"""A lower bound on the objective: close operators do not all fit on one machine, so some sends must be paid."""
 
 from __future__ import annotations
 

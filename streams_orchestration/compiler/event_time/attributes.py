@@ -27,7 +27,7 @@ class TimeAttribute(NamedTuple):
 
     @property
     def ticks(self) -> int:
-        """The number of ticks in a second. A timestamp has microseconds, whatever its resolution says."""
+        """The number of ticks in a second. A timestamp always counts microseconds."""
         return _TICKS["Microseconds" if self.type in TIMESTAMPS else self.resolution]
 
     def __str__(self) -> str:

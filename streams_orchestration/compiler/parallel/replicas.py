@@ -24,7 +24,8 @@ class Replicas:
     """The physical operator of every replica.
 
     An original keeps its index and is channel 0 everywhere; a clone takes the next free index. Inner regions are
-    expanded before outer ones. A cloned composite brings its composites before its primitive operators.
+    expanded before outer ones. When a composite is cloned, the composites in it get their indexes before its primitive
+    operators.
     """
 
     def __init__(self, graph: LogicalGraph) -> None:

@@ -13,7 +13,8 @@ class RegionStarts:
     """The starts and barriers of regions, before regions grow."""
 
     created: tuple[ConsistentAnnotation, ...]
-    """The `@consistent` annotations in the order of creation (A14); their position is the region's first number."""
+    """The `@consistent` annotations, each of which creates a region (A14). Until regions are merged, a region's number
+    is its annotation's position here."""
     starts: Mapping[int, int]
     """Start operator -> the region created for it."""
     barriers: frozenset[int]

@@ -158,17 +158,17 @@ class _Texts(dict[Any, str]):
 
 
 class Nullable:
-    """A cell that writes null for a tuple with a negative first item, and other tuples as another cell does."""
+    """A cell that writes null for a tuple with a negative first item, and writes other tuples with a given cell."""
 
     def __init__(self, cell: Cell) -> None:
         self._cell = cell
 
     def document(self, value: Sequence[int]) -> Any:
-        """Return the JSON form of the other cell, or None for a tuple with a negative first item."""
+        """Return the JSON form that the given cell has for a tuple; None if the tuple's first item is negative."""
         return None if value[0] < 0 else self._cell.document(value)
 
     def encoder(self) -> Encoder:
-        """Return the encoder of the other cell, with null for a tuple with a negative first item."""
+        """Return the given cell's encoder, changed to write null for a tuple with a negative first item."""
         encode = self._cell.encoder()
         return lambda value: "null" if value[0] < 0 else encode(value)
 

@@ -67,7 +67,7 @@ class _Drivers:
         return frozenset()
 
     def _leaving(self, producer: int) -> frozenset[_Origin]:
-        """Return the threads that call on downstream from an operator."""
+        """Return the origins of the threads that submit the output tuples of an operator."""
         result: set[_Origin] = set()
         stack = [producer]
         seen = {producer}

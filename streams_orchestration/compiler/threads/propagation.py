@@ -102,7 +102,7 @@ def _own_threads(
     own: list[tuple[int, int]] = []
     behind: dict[int, tuple[int, int]] = {}
     apart = {operator for operator, _ in (*origins.queued, *origins.remote)}
-    """Replicas whose threads may differ from those of their siblings."""
+    """Replicas whose number of threads may differ from the other replicas of the same operator."""
     usual: dict[int, int] = {}
     for operator, pe in zip(physical.operators, fusion.pe_of, strict=True):
         index, model = operator.index, operator.logical

@@ -58,7 +58,8 @@ def plan_threads(
     entering = count_threads(logical, physical, fusion, origins)
     operators: list[OperatorThreads] = []
     made: dict[tuple[int, int], OperatorThreads] = {}
-    """Results for replicas of one operator with equally many threads."""
+    """(logical operator, number of entering threads) -> the thread facts of a replica. Replicas with the same key share
+    them."""
     for operator, threads in zip(physical.operators, entering.operators, strict=True):
         key = operator.logical, threads
         if key not in made:

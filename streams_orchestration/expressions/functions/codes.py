@@ -1,4 +1,4 @@
-"""Functions of texts: edit distances, phonetic codes, masks, and the encoding of texts in addresses."""
+"""Functions of texts: edit distances, phonetic codes, masks, and the percent-encoding of texts in URLs."""
 
 from __future__ import annotations
 

@@ -356,7 +356,10 @@ class ParameterWriter:
 
 
 def _is_no_value(meaning: Meaning | None) -> bool:
-    """Return True for a word, and for a type, which an operator may take that is a composite of a missing toolkit."""
+    """Return True if a name denotes no value: an unknown name, or a type.
+
+    A composite of a missing toolkit may accept both as parameters.
+    """
     return meaning is None or isinstance(meaning, TypeName)
 
 

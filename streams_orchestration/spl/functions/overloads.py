@@ -106,7 +106,7 @@ _CLASSES: dict[str, Callable[[Type], bool]] = {
 
 @dataclass(slots=True)
 class _Binding:
-    """The assignment of types to type parameters, and of bounds to letters, while one overload is matched."""
+    """The values of an overload's type and bound parameters that the arguments matched so far determine."""
 
     classes: dict[str, str]
     exact: bool

@@ -1,4 +1,4 @@
-"""Conversion of SPL values to Python values for functions of users, and back.
+"""Conversion of SPL values to Python values for users' Python functions, and back.
 
 A list becomes a list, a tuple a dictionary, a timestamp a `pandas.Timestamp` in UTC, null None. A set becomes a set and
 a map a dictionary; if their elements or keys are compound, a list of the elements, or of pairs.
