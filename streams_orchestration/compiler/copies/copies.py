@@ -147,8 +147,8 @@ def _ways_by_port(
 ) -> Iterator[list[_Way | bool]]:
     """Yield a list for every output port with consumers.
 
-    Its first item is True if the port gives its tuples away, and the others are the ways to the consumers. Connections
-    that end in a queue are appended to `enqueued`.
+    Its first item is True if the port is mutable: a consumer may change its tuples without a copy. The others are the
+    ways to the consumers. Connections that end in a queue are appended to `enqueued`.
     """
     gives = [tuple(port.mutable for port in model.outputs) for model in logical.operators]
     ways = [tuple(_ways(port, faithful=options.faithful) for port in model.inputs) for model in logical.operators]

@@ -87,9 +87,9 @@ class Evaluation:
     counts: tuple[int, ...]
     """The number of machines in each group; without a budget, 1 for each used machine."""
     worst: float
-    """The largest load of a single machine."""
+    """The largest load of a single machine; the machines of a group share its load equally."""
     total: float
-    """The sum over groups of the load of a single machine."""
+    """The sum over all groups of the load of each of the group's machines, which share the group's load equally."""
     objective: float
     """The largest load plus the weighted sum of loads (rule Q9)."""
     networks: tuple[AddedNetwork, ...]

@@ -197,7 +197,10 @@ class Formulation:
         return singles
 
     def _bound_paths(self, budget: int) -> None:
-        """Add potentials that grow by one at every added hop and stay within the latency budget (rule Q11)."""
+        """Bound the added hops of every path by the latency budget (rule Q11).
+
+        A variable of each node is at least the number of hops on the paths to it.
+        """
         contraction = self._contraction
         cuts: dict[tuple[int, int], pulp.LpVariable] = {}
         potentials = [self._variable(f"p{number}", most=budget) for number in range(len(contraction.flow.nodes))]

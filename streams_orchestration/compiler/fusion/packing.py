@@ -48,7 +48,8 @@ class Frontier:
     def pop(self) -> int | None:
         """Remove and return the first unit that is still without a container; None if there is none.
 
-        The traffic of a unit with the container only grows. So its older entries come out later, and are skipped.
+        A unit is added again whenever its traffic with the container has grown. Its older entries, with less traffic,
+        come out later and are skipped.
         """
         while self._amounts:
             downstream, upstream = self._stacks[-self._amounts[0]]

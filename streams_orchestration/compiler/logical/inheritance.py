@@ -21,7 +21,7 @@ from streams_orchestration.model.placement import Config, Placement, ThreadedPor
 
 @dataclass(frozen=True, slots=True)
 class _Introduced:
-    """A config, the operator or composite that has it, and the number of parallel regions around and including that."""
+    """A config, the operator or composite that has it, and its parallel regions, counted with its own."""
 
     config: Config
     introducer: str

@@ -38,13 +38,13 @@ class MeasuredCosts:
     processors: int | None = None
     """The number of processors of the machine on which the profile was measured."""
     surroundings: float = 0.0
-    """The number of processors that the work around each PE keeps busy at any rate: Spark, planning and commits."""
+    """The number of processors that Spark, planning and commits keep busy for each PE, whatever the rate of tuples."""
 
     def headroom(self, loads: Sequence[float]) -> float:
         """Return the factor by which the rates can grow if PEs have these loads, in percent of a processor.
 
         The factor is limited by the busiest PE and by the processors of the machine. Spark, planning and commits use
-        some processors at any rate, but at least a tenth of the processors is left for tasks.
+        some processors whatever the rates, but at least a tenth of the processors is left for tasks.
         """
         busiest = 100.0 / max(loads)
         if self.processors is None:

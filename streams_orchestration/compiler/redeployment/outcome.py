@@ -87,7 +87,7 @@ class RouteLevel(NamedTuple):
 
 
 class StateRouting(NamedTuple):
-    """The splitters on the way to every input port that choose among several replicas, outermost first."""
+    """For each input port, the splitters before it that choose among several replicas, outermost first."""
 
     ports: tuple[tuple[RouteLevel, ...], ...]
     width: int

@@ -172,7 +172,10 @@ class Decisions:
         return self._carried(pairs, kind)
 
     def _carried(self, pairs: Sequence[tuple[str, str]], kind: type[Operator]) -> Decided:
-        """Return the decision that the state of each replica continues unchanged, moved if its place changes."""
+        """Return the decision that the new replicas continue the states of the old ones.
+
+        A state moves if its PE or host changes.
+        """
         source = issubclass(kind, SourceOperator)
         actions = [
             self._placed(former, name)._replace(

@@ -60,7 +60,10 @@ BOOLEAN: Cell = Plain({False: "false", True: "true"}.__getitem__)
 
 
 class Numbered:
-    """A cell whose value is an index into a list of values of another cell; each listed value is encoded once."""
+    """A cell whose value is an index into a list.
+
+    A given cell writes the listed values, each of which is encoded once.
+    """
 
     def __init__(self, cell: Cell, rows: Sequence[Any], pick: Callable[[Any], Any] | None = None) -> None:
         """Keep the listed values, or rows from which `pick` takes the values."""
@@ -70,7 +73,7 @@ class Numbered:
         self._texts: list[str] = []
 
     def document(self, value: int) -> Any:
-        """Return the listed value at an index, in the JSON form of the other cell."""
+        """Return the listed value at an index, in the JSON form that the given cell has for it."""
         row = self._rows[value]
         return self._cell.document(self._pick(row) if self._pick else row)
 

@@ -356,10 +356,7 @@ class ParameterWriter:
 
 
 def _is_no_value(meaning: Meaning | None) -> bool:
-    """Return True if a name denotes no value: an unknown name, or a type.
-
-    A composite of a missing toolkit may accept both as parameters.
-    """
+    """Return True for an unknown name or a type; a composite of a missing toolkit may accept both as parameters."""
     return meaning is None or isinstance(meaning, TypeName)
 
 

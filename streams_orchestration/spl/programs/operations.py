@@ -99,7 +99,10 @@ def member(container: Type) -> Operation:
 
 
 def _mapped(symbol: str, left: Type, right: Type) -> Operation | None:
-    """Return a function that applies an operator to each element, if one operand is a collection of the other."""
+    """Return a function that applies an operator to each element of one operand and to the other operand.
+
+    The result is None if neither operand is a list or map whose values have the other operand's type.
+    """
     if isinstance(right, Collection) and right.elements[-1] == left:
         inner = operation(symbol, left, right.elements[-1])
         if right.kind == "map":
