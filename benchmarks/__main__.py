@@ -21,6 +21,7 @@ NAMES = (
         "event_time",
         "event_time_operators",
         "event_time_state",
+        "event_time_growth",
         "microbatch",
         "metrics",
         "chain",
@@ -29,7 +30,7 @@ NAMES = (
         "transport",
     ),
     *("frames", "nexmark", "kafka", "kafka_latency", "lakes", "catalog", "console", "lineage"),
-    *("start", "latency", "region_cost", "recovery", "redeploy", "placements", "idle"),
+    *("start", "latency", "event_time_latency", "region_cost", "recovery", "redeploy", "placements", "idle"),
     *("standby", "hosts_apart", "cluster"),
 )
 OTHERS = ("flights_long", "flights_parquet", "soak")
