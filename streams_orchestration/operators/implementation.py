@@ -118,6 +118,12 @@ def timers_of(operator: Operator) -> Timers | None:
     return getattr(operator, "timers", None)
 
 
+def timer_count(operator: Operator) -> int | None:
+    """Return the number of an operator's timers that are set; None for an operator without timers."""
+    timers = getattr(operator, "own_timers", None) if timers_of(operator) is None else timers_of(operator)
+    return None if timers is None else len(timers)
+
+
 def _check_timers(operator: Operator) -> None:
     """Raise ResultError if the timers of an operator would never fire."""
     role = operator.context.event_time

@@ -103,6 +103,8 @@ class Custom(Operator):
     unsupported = REFUSED["Custom"]
     stateful = True
     free_parameters = frozenset(("state", "spl"))
+    own_timers: CustomTimers | None = None
+    """The timers that the functions set; None without any."""
 
     @classmethod
     def mentions(cls, parameters: CustomParameters) -> Mentions:
@@ -177,7 +179,7 @@ class Custom(Operator):
             self.logic.reset()
             return
         self.state: dict[str, Any] = copy.deepcopy(self.parameters.state)
-        self._timers = CustomTimers(self.event_time) if self.has_timers and self.event_time is not None else None
+        self.own_timers = CustomTimers(self.event_time) if self.has_timers and self.event_time is not None else None
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Call `function`, or `onTuple` for every tuple."""
@@ -214,8 +216,8 @@ class Custom(Operator):
             outputs.submit()
 
     def _fire(self, watermark: int, outputs: TupleOutputs | None) -> None:
-        if self._timers is not None:
-            for name, key, time in self._timers.expire(watermark):
+        if self.own_timers is not None:
+            for name, key, time in self.own_timers.expire(watermark):
                 self._call("onTimer", outputs, name=name, key=key, time=time)
 
     def _arguments(self, parameter: str, **items: Any) -> dict[str, Any]:
@@ -224,7 +226,7 @@ class Custom(Operator):
         if "watermark" in self.takes[parameter]:
             ticks = self.context.watermark
             known["watermark"] = None if ticks is None or self.event_time is None else self.event_time.to_value(ticks)
-        known["timers"] = self._timers
+        known["timers"] = self.own_timers
         return {name: known[name] for name in self.takes[parameter]}
 
     def _call(self, parameter: str, tuples: TupleOutputs | None = None, **items: Any) -> None:
@@ -264,7 +266,7 @@ class Custom(Operator):
             return self.logic.checkpoint()
         # an empty state is not stored, but differs here from the parameter's initial content
         state = self.state or ({_EMPTIED: True} if self.parameters.state else {})
-        return state if self._timers is None else {**state, _TIMERS: self._timers.checkpoint()}
+        return state if self.own_timers is None else {**state, _TIMERS: self.own_timers.checkpoint()}
 
     def restore(self, state: State) -> None:
         """Restore the functions' state, and the timers; or the variables of the logic."""
@@ -272,8 +274,8 @@ class Custom(Operator):
             self.logic.restore(state)
             return
         self.state = {name: value for name, value in state.items() if name not in (_EMPTIED, _TIMERS)}
-        if self._timers is not None and _TIMERS in state:
-            self._timers.restore(state[_TIMERS])
+        if self.own_timers is not None and _TIMERS in state:
+            self.own_timers.restore(state[_TIMERS])
 
 
 def _takes(function: Callable[..., Any], *arguments: str) -> bool:

@@ -49,6 +49,10 @@ class CustomTimers(NamedTimers):
         self._soonest: int | None = None
         """The least time that was set since the last flush of the pending changes."""
 
+    def __len__(self) -> int:
+        self._flush()
+        return len(self._stored)
+
     def __getitem__(self, name: str) -> NamedTimers:
         if isinstance(name, str):
             return NamedTimers(self, name)

@@ -12,7 +12,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, SourceOperator
 from streams_orchestration.operators.event_time.calling import call_between
 from streams_orchestration.operators.event_time.decision import IdleDecision
-from streams_orchestration.operators.implementation import timers_of
+from streams_orchestration.operators.implementation import timer_count
 from streams_orchestration.operators.reaching import looks_at_watermark, reach_steps
 from streams_orchestration.operators.sinks.gathering import is_marking
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
@@ -187,8 +187,8 @@ class EventTimeCalls:
         if instance.watermark is not None and value is not None and value != END:
             gauge = instance.operator.context.metrics.gauge("watermark", "event time before which tuples are late")
             gauge.set(value / instance.watermark.role.ticks)
-        if instance.watermark is not None and (timers := timers_of(instance.operator)) is not None:
-            instance.operator.context.metrics.gauge("timers", "timers that are set").set(len(timers))
+        if instance.watermark is not None and (timers := timer_count(instance.operator)) is not None:
+            instance.operator.context.metrics.gauge("timers", "timers that are set").set(timers)
 
     @staticmethod
     def describe(instances: Mapping[str, OperatorInstance], operators: Counts) -> None:

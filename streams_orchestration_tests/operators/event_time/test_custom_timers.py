@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.errors import DataError, ResultError, TupleError
 from streams_orchestration.operators.event_time.role import EventTimeRole
+from streams_orchestration.operators.implementation import timer_count
 from streams_orchestration.operators.standard.custom import Custom
+from streams_orchestration.operators.standard.filter import Filter
 from streams_orchestration.operators.testing import OperatorHarness, Row, same_at_any_division
 from streams_orchestration.operators.watermarks import END, Watermark
 from streams_orchestration_tests.specs import CASES
@@ -46,6 +48,19 @@ def test_worked_case_x1_holds_at_every_division_with_restarts():
     assert done.rows() == [(key, at * 1000) for key, at in case["expect"]["fired"]]
     for cut in range(len(items) + 1):
         assert create().send(items[:cut]).restart().send(items[cut:]).items() == done.items()
+
+
+def test_the_timers_of_a_custom_are_counted():
+    harness = custom(onTuple="timing_out", onTimer="fired", arguments={"after": 10})
+    assert timer_count(harness.operator) == 0
+    harness.send([(1, "a", 0), (2, "b", 0), (3, "a", 0)])
+    assert timer_count(harness.operator) == 2
+    harness.watermark(12)
+    assert timer_count(harness.operator) == 1
+
+
+def test_an_operator_without_timers_has_no_number_of_them():
+    assert timer_count(OperatorHarness(Filter, [TUPLE], [TUPLE]).operator) is None
 
 
 class Account:
