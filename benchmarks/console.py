@@ -117,7 +117,8 @@ class MadeUp(SnapshotReader):
 
 def rows(*, quick: bool = False) -> list[Row]:
     """Nothing where there is no browser."""
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    programs = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
+    chromium = next(filter(None, map(shutil.which, programs)), None)
     if chromium is None or find_spec("playwright") is None:
         return []
     from playwright.sync_api import sync_playwright

@@ -15,11 +15,13 @@ from streams_orchestration_tests.console.conftest import served
 from streams_orchestration_tests.console.deployed import Deployed
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright for Python")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+"""The first one has no user interface of its own, which the others load for each page that nobody sees."""
+CHROMIUM = next(filter(None, map(shutil.which, PROGRAMS)), None)
 AXE = Path(__file__).parents[2] / "streams_orchestration/console/page/node_modules" / "axe-core" / "axe.min.js"
 MARKS = [
     pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium, as `apt-get install chromium` brings it"),
+    pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium, as `make servers` installs it"),
     pytest.mark.xdist_group("browser"),
 ]
 PATIENCE = 60_000
