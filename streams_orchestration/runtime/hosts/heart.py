@@ -118,7 +118,7 @@ class Heart:
                     next_beat = now + HEARTBEAT_SECONDS
                 self._look_for_hangs(tasks, now)
             except Exception:  # this thread must not end: a host without heartbeats would count as dead
-                log.exception("A look after the host's processes failed; the next one follows")
+                log.exception("A check of the host's processes failed; it is repeated soon")
             world.sleep(LOOK_SECONDS)
 
     def _report(self, now: float) -> bool:

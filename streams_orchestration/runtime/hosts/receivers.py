@@ -218,7 +218,7 @@ class Receivers:
         try:
             asyncio.run_coroutine_threadsafe(work, self._loop).result(END_SECONDS)  # type: ignore[arg-type]
         except TimeoutError:
-            log.error("receivers do not end; the new ones begin when they have")
+            log.error("receivers have not ended in time; the new receivers start when they have ended")
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:

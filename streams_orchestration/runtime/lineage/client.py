@@ -69,7 +69,7 @@ def missing_client() -> str | None:
     message = missing_package("the client of OpenLineage", "openlineage.client", "openlineage", "openlineage-python")
     if message is None:
         return None
-    return f"No lineage is sent to {where}: {message}. The application runs without; unset {URL} to send none."
+    return f"No lineage is sent to {where}: {message}. The application runs without lineage; unset {URL} to send none."
 
 
 def import_client() -> None:

@@ -202,7 +202,7 @@ class Reporter:
             flows = flows_of(self._home, row.base, compilation, self._programs) if self._programs else None
             return replace(about, description=compilation.logical.description, flows=flows)
         except Exception as error:  # noqa: BLE001  from reading what another version has stored, or from a user's code
-            log.warning("Events of %s tell of no data: %s", self._application, error)
+            log.warning("Events of %s name no datasets: %s", self._application, error)
             return about
 
     def _run(self) -> None:
@@ -269,6 +269,5 @@ def _client() -> Client | None:
     try:
         return Client()
     except LineageError as error:
-        message = f"No lineage is sent to {where}: {error}. The application runs without; unset {URL} to send none"
-        log.warning(message)
+        log.warning("No lineage is sent to %s: %s. The application runs without lineage; unset %s", where, error, URL)
         return None

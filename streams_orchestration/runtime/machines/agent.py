@@ -103,7 +103,7 @@ class Agent:
             self._rest(mark)
         self._launcher.end()
         Outage(RENEW_SECONDS, log).through(self._leave)
-        log.info("the agent of machine %s has ended; hosts that it has started live on", self._machine.name)
+        log.info("the agent of machine %s has ended; hosts that it has started keep running", self._machine.name)
 
     def end(self) -> None:
         """Make the loop end; the hosts keep running."""

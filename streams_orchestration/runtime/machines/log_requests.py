@@ -66,7 +66,7 @@ def ask_for_logs(
 def _refusal(machine: MachineRow | None, now: float) -> str | None:
     """Return why a machine cannot answer, or None if it can."""
     if machine is None:
-        return "the machine is registered no more"
+        return "the machine is not registered any more"
     if machine.state == "DOWN":
         return "its agent has ended"
     return "its lease has ended, so it is lost" if now > machine.lease_until else None

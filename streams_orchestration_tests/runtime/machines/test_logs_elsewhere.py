@@ -112,7 +112,7 @@ def test_an_agent_that_does_not_answer(
 
 
 def test_a_machine_that_is_registered_no_more(place: Place):
-    with pytest.raises(MachineError, match="logs of app on south cannot be read: the machine is registered no more"):
+    with pytest.raises(MachineError, match="logs of app on south cannot be read: the machine is not registered"):
         ask_for_logs(place.home, "south", place.name, ["host-0"], 2, {})
 
 

@@ -147,7 +147,7 @@ _UNITS = (
     UNIT.gauge("completed_epoch", "number of the last complete epoch", lambda unit: unit.status.completed_epoch),
     UNIT.gauge(
         "last_cut_timestamp_seconds",
-        "when a region has completed an epoch last, unix time; its deployment before the first one",
+        "time of the last complete epoch of a region, unix time; of the deployment before the first epoch",
         _last_cut,
     ),
     UNIT.gauge("period_seconds", "period of a region with periodic epochs", lambda unit: unit.status.period),
@@ -169,7 +169,7 @@ _HOSTS = (
         (*_states(HostState), LOST),
         lambda host: host.shown_state,
     ),
-    HOST.gauge("alive", "1 when the process of the host is there", lambda host: host.alive),
+    HOST.gauge("alive", "1 when the process of the host exists", lambda host: host.alive),
     HOST.gauge("heartbeat_timestamp_seconds", "last heartbeat of the host, unix time", lambda host: host.heartbeat_at),
     HOST.gauge("failed_launches", "launches of the host in a row without coming up", lambda host: host.launches),
 )
@@ -218,12 +218,10 @@ _OPERATORS = (
     OPERATOR.counter("checkpoint_bytes", "bytes written by checkpoints", lambda each: each.checkpoint_bytes),
     OPERATOR.counter("dropped_tuples", "tuples that could not be used and were left out", _known("dropped")),
     OPERATOR.counter("errors", "errors that the operator has dealt with itself", _known("errors")),
-    OPERATOR.counter(
-        "late_taken_tuples", "tuples behind the watermark that were taken all the same", _known(LATE_TAKEN)
-    ),
+    OPERATOR.counter("late_taken_tuples", "late tuples that were processed nevertheless", _known(LATE_TAKEN)),
     OPERATOR.counter(
         "late_dropped_tuples",
-        "tuples too far behind the watermark, which went to the port for them",
+        "tuples too far behind the watermark, which went to the port for late tuples",
         _known(LATE_DROPPED),
     ),
     OPERATOR.counter(
@@ -246,7 +244,9 @@ _OPERATORS = (
     EVENT_TIME.gauge(
         "inputs", "connections that bring watermarks, or partitions of a source", lambda each: each.inputs
     ),
-    EVENT_TIME.gauge("idle_inputs", "the idle ones among them", lambda each: each.idle_inputs),
+    EVENT_TIME.gauge(
+        "idle_inputs", "connections, or partitions of a source, that are idle", lambda each: each.idle_inputs
+    ),
     *(
         family
         for port, verb in ((INPUT, "came in"), (OUTPUT, "went out"))
@@ -263,7 +263,7 @@ _OPERATORS = (
     CUSTOM.gauge("value", "a gauge of the operator's own", lambda each: each.value if each.kind == "gauge" else None),
     SOURCE.gauge("lag_tuples", "tuples that the source could read and has not read yet", _known(LAG_TUPLES)),
     SOURCE.gauge("lag_bytes", "bytes that the source could read and has not read yet", _known(LAG_BYTES)),
-    SOURCE.gauge("lag_seconds", "how far the source is behind in time, as it says itself", _known(LAG_SECONDS)),
+    SOURCE.gauge("lag_seconds", "how far the source is behind in time, as the source reports", _known(LAG_SECONDS)),
 )
 _FLOWS = (
     STREAM.counter("tuples", "tuples written to a stream between PEs", lambda stream: stream.tuples),
