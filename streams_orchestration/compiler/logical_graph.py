@@ -166,8 +166,7 @@ class LogicalOperator:
     uncommitted: bool = False
     """True if readers outside of the operator's region see its output before an epoch is complete (B33)."""
     complete_within: float | None = None
-    """For a sink, the most seconds by which the event time up to which it is complete may lag behind now; None without
-    bound."""
+    """For a sink, the most seconds by which its results may be behind the present (EV67); None without bound."""
     atomic: str | None = None
     submits: tuple[bool, ...] = ()
     """Per input port of a Custom operator: True if its logic submits tuples (rules 39, A35)."""

@@ -83,8 +83,7 @@ class Config(Element):
     visibility: Literal["read_committed", "read_uncommitted"] | None = None
     """Visibility of the output streams outside of the region: after each epoch, or after each batch (B33)."""
     complete_within: Number | None = None
-    """The highest allowed lag of a sink in seconds: from the event time up to which its output is complete, until now
-    (EV67)."""
+    """The most seconds by which the results of a sink may be behind the present (EV67)."""
 
 
 class HostPoolDeclaration(Element):

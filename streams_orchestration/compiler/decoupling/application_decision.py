@@ -24,7 +24,7 @@ from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """A stream from one part to another, which a decision thereby makes cross PEs."""
+    """A stream from one part to another, which crosses PEs if the decision is applied."""
 
     outlet: Outlet
     sender: int

@@ -47,7 +47,7 @@ def violations(flow: Dataflow, outputs: Sequence[int]) -> Iterator[str]:
 
 
 def _exceeds(flow: Dataflow, executes: Sequence[int], outputs: Sequence[int], budget: int) -> bool:
-    """Return True if a path has more added hops than the budget. A loop that is cut has infinitely many (rule Q11)."""
+    """Return True if a path has more added hops than the budget. A cut loop has infinitely many hops (rule Q11)."""
     hops = [0] * len(flow.nodes)
     waiting = list(range(len(flow.nodes)))
     while waiting:

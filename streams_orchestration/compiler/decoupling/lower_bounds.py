@@ -58,7 +58,7 @@ def block_bound(contraction: Contraction, above: float, seconds: float) -> float
 
 
 def block_load(contraction: Contraction, seed: int, seconds: float) -> float:
-    """Return the least possible load of the machine that has a class; 0 if the time is over."""
+    """Return the least possible load of the machine on which the class `seed` is; 0 if the time is over."""
     program = pulp.LpProblem("block", pulp.LpMinimize)
     inside = [program.add_variable(f"i{number}", float(number == seed), 1) for number in range(contraction.size)]
     cost = {variable: weight for variable, weight in zip(inside, contraction.weights, strict=True) if weight}

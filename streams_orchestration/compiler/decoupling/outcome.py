@@ -34,13 +34,13 @@ class Outcome:
     rate_before: float
     """The measured rate before the decision."""
     most_before: float
-    """The highest possible rate before the decision, by processor time."""
+    """The highest possible rate before the decision, computed from processor time."""
     predicted_most: float
     """The highest possible rate that was predicted for the decoupled application."""
     rate: float
     """The measured rate after the decision."""
     measured_most: float
-    """The highest possible rate after the decision, by processor time."""
+    """The highest possible rate after the decision, computed from processor time."""
     pes: tuple[PeOutcome, ...]
 
     @property
@@ -50,12 +50,12 @@ class Outcome:
 
     @property
     def measured_speedup(self) -> float:
-        """The ratio of the highest possible rates, by processor time."""
+        """The ratio of the highest possible rates after and before the decision, computed from processor time."""
         return self.measured_most / self.most_before if self.most_before else 1.0
 
     @property
     def throughput_ratio(self) -> float:
-        """The ratio of the measured rates; sources may have limited them."""
+        """The ratio of the measured rates after and before the decision; sources may have limited the rates."""
         return self.rate / self.rate_before if self.rate_before else 1.0
 
     @property

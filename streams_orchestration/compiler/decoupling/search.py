@@ -185,10 +185,7 @@ class Search:
         return self._fillings
 
     def _clusters(self, chance: Random) -> tuple[list[Pieces], list[list[int]]]:
-        """Return ever coarser levels of clusters.
-
-        Each level comes with the number of its pieces' clusters in the next one.
-        """
+        """Return ever coarser levels of clusters, and for each piece of a level its cluster in the next level."""
         levels = [self._pieces]
         maps: list[list[int]] = []
         total, machines = sum(self._pieces.weights), self._pieces.machines

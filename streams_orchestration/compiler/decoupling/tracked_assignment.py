@@ -96,7 +96,7 @@ class TrackedAssignment:
         return change
 
     def move(self, piece: int, there: int, changes: dict[int, float]) -> None:
-        """Move a piece to another machine; `changes` is the result of `changes` for that move."""
+        """Move a piece to another machine; `changes` is the result of the method `changes` for that move."""
         here = self.home[piece]
         for machine, change in changes.items():
             self.loads[machine] += change

@@ -21,7 +21,7 @@ from streams_orchestration.model.placement import Config, Placement, ThreadedPor
 
 @dataclass(frozen=True, slots=True)
 class _Introduced:
-    """A config, the operator or composite that has it, and its parallel regions, counted with its own."""
+    """A config, the operator or composite that has it, and the number of its parallel regions, its own included."""
 
     config: Config
     introducer: str
@@ -111,7 +111,7 @@ class Inheritance:
         )
 
     def _complete_within(self, configs: list[_Introduced], operator: PrimitiveInstance) -> float | None:
-        """Return the seconds by which a sink's completeness may be behind event time.
+        """Return the config `completeWithin` of a sink: the seconds by which its results may be behind the present.
 
         The result is None without such a bound, and for an operator with output streams.
         """

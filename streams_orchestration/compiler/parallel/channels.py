@@ -57,8 +57,8 @@ def path_format(names: Sequence[str], regions: frozenset[str] | set[str]) -> Pat
 def stream_format(stream: str, names: Sequence[str], regions: frozenset[str] | set[str]) -> tuple[PathFormat, int]:
     """Return the format of a physical stream name (rule 31), and how many of its channels are global ones.
 
-    The graph that declares the stream is named with global channels; the regions between it and the operator follow
-    as local channels.
+    The name begins with the composite that declares the stream, with the global channels of this composite. The local
+    channels of the operator in all further regions follow.
     """
     scope, _, own = stream.rpartition(".")
     around = [name for name in names if scope and (name == scope or scope.startswith(name + "."))]

@@ -89,7 +89,8 @@ class SplitterTemplate(NamedTuple):
     """The number of the splitter to whose channel this one belongs, -1 for none."""
     parent_channel: int
     rank: int
-    """The rank of the channels, within the common regions, that were chosen by the splitters before this one."""
+    """The rank of the channels that lead to this splitter through the entered regions around its region; 0 for a
+    splitter of the outermost entered region."""
     outer: int
     """The number of possible values of `rank`."""
     common: int

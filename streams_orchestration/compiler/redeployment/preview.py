@@ -124,7 +124,7 @@ class _Loss:
     def allow(self, decided: Decided) -> Decided:
         """Mark lost state as dropped where the user allows it.
 
-        Plan no moves for an operator whose other state would be lost.
+        Plan no moves for an operator that loses its state in any channel.
         """
         actions: list[OperatorAction] = []
         for each in decided.actions:

@@ -49,8 +49,8 @@ def plan_threads(
     """Place the queues of every PE and count the threads that enter every operator.
 
     An operator is single-threaded on inputs if at most one thread enters it, and its threading model is manual or it
-    has at most one input port. An operator that is not is locked (rule 77). An operator that is single-threaded on
-    inputs is so on outputs, too, unless its operator model denies that (rule 75).
+    has at most one input port. Any other operator is locked (rule 77). An operator that is single-threaded on inputs is
+    also single-threaded on outputs, unless its operator model denies that (rule 75).
     """
     queues = place_queues(logical, physical, fusion, options)
     queued = frozenset((queue.operator, queue.port) for queue in queues)
