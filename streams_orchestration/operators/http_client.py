@@ -127,7 +127,7 @@ class HttpTarget:
         except ReferenceError as error:
             raise RefusedError(str(error)) from None
         if wrong := next((name for name, value in headers.items() if re.search(r"[\r\n\0]", value)), None):
-            message = f"header {wrong}: what its reference names is no value of a header, it has a line break"
+            message = f"header {wrong}: the value of its reference cannot be in a header: it has a line break"
             raise RefusedError(message)
         self._session: Any = requests.Session()
         self._session.auth = lambda request: request  # else a .netrc would take the place of the header
@@ -201,7 +201,9 @@ class HttpTarget:
         if status_passes(status):
             raise HttpAwayError(text, _seconds(retry_after))
         if 300 <= status < 400:
-            message = f"{text}: it is elsewhere, and requests are not redirected; name the address itself in url"
+            message = (
+                f"{text}: the receiver has another address, and requests are not redirected; set url to that address"
+            )
             raise RefusedError(message)
         error = HttpContentError if status in _CONTENT else RefusedError
         message = f"{text}: it refuses; {_REMEDIES.get(status, 'see what the receiver wants')}"

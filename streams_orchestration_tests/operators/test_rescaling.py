@@ -199,10 +199,10 @@ def test_tuples_get_nulls_for_what_is_new_and_keep_their_flags():
     ("before", "after", "words"),
     [
         (keyed("k string", "n bigint"), keyed("k string", "n int"), "has n bigint in its part p, which is int now"),
-        (keyed("k string", "n bigint"), keyed("k string", "m bigint"), "has n bigint in its part p, which is there no"),
+        (keyed("k string", "n bigint"), keyed("k string", "m bigint"), "has n bigint in its part p, which has no such"),
         (keyed("k string", "n bigint"), keyed("k string, g int", "n bigint"), "has no key g in its part p"),
         (log("k string"), log("k int"), "has k string in its part p, which is int now"),
-        (log("k string, n int"), log("k string"), "has n int in its part p, which is there no more"),
+        (log("k string, n int"), log("k string"), "has n int in its part p, which has no such column now"),
     ],
 )
 def test_what_would_be_lost_is_named_with_both_types(before: Any, after: Any, words: str):

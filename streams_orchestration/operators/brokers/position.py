@@ -25,7 +25,7 @@ class BrokerPosition:
     """
 
     lost: ClassVar[str] = "it was deleted since it was read, or created again; what was not read is lost"
-    goes_on: ClassVar[str] = "reads what is there from its beginning"
+    goes_on: ClassVar[str] = "reads the existing messages from the first one on"
     counted: ClassVar[str] = "made anew"
 
     def __init__(self, intake: Intake, log: str, name: str | None, on_lost_data: str) -> None:

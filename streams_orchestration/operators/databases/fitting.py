@@ -65,8 +65,8 @@ def check_transactions(engine: Engine, *tables: sa.Table) -> None:
             storage = connection.scalar(statement, {"schema": table.schema, "name": table.name})
             if storage is not None:
                 message = (
-                    f"the table {table.name} is kept by {storage}, which has no transactions, so that what fails half "
-                    f"way would stay: ALTER TABLE {table.name} ENGINE = InnoDB"
+                    f"the table {table.name} is kept by {storage}, which has no transactions, so a failed delivery "
+                    f"would leave some of its rows: ALTER TABLE {table.name} ENGINE = InnoDB"
                 )
                 raise DatabaseRefusedError(message)
 

@@ -104,7 +104,7 @@ class ReplicationSlot:
             if level != "logical":
                 message = (
                     f"{self.name}: the server's wal_level is {level}, which has no changes of rows; "
-                    "ALTER SYSTEM SET wal_level = logical, and start it anew"
+                    "ALTER SYSTEM SET wal_level = logical, and restart the server"
                 )
                 raise DatabaseError(message)
             self._look_up_table(connection)
@@ -140,8 +140,8 @@ class ReplicationSlot:
             return None
         plugin, here, confirmed, status = row
         if plugin != PLUGIN or not here:
-            what = f"of the plugin {plugin}" if plugin != PLUGIN else "of another database"
-            message = f"{self.name}: there is one of this name {what}; name another one with slot"
+            what = f"with the plugin {plugin}" if plugin != PLUGIN else "in another database"
+            message = f"{self.name}: a slot of this name exists {what}; name another slot"
             raise DatabaseError(message)
         return SlotState(lsn(confirmed) if confirmed else 0, status == "lost")
 

@@ -47,7 +47,7 @@ def cut_value(value: Any) -> CutValue:
             return str(value)
         case _:
             pass
-    message = f"its values are {type(value).__name__}; one that grows holds integers, decimals, texts, dates or times"
+    message = f"its values are {type(value).__name__}; a growing column holds integers, decimals, texts, dates or times"
     raise ValueError(message)
 
 

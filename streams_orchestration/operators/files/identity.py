@@ -83,7 +83,7 @@ def check_same(
         return
     if can_grow(file, format) and same_node and now.size > before.size:
         if _head(file, before.size) != before.head:
-            what = "its beginning is another one"
+            what = "its first bytes have changed"
         elif ended and _splits_line(file, before.size):
             what = "its last line was read before it was complete; append whole lines"
         else:

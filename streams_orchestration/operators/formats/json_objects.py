@@ -127,9 +127,9 @@ def _reader(kind: pa.DataType) -> Read:
         return _map(kind.key_type, _reader(kind.item_type))
     if types.is_list(kind):
         inner = _reader(kind.value_type)
-        return lambda value: [None if each is None else inner(each) for each in _of(value, list)]
+        return lambda value: [None if each is None else inner(each) for each in _required_type(value, list)]
     if types.is_boolean(kind):
-        return lambda value: _of(value, bool)
+        return lambda value: _required_type(value, bool)
     if types.is_integer(kind):
         return _whole(*whole_range(kind))
     if types.is_floating(kind):
@@ -141,13 +141,13 @@ def _reader(kind: pa.DataType) -> Read:
     return lambda value: _from_text(_text(value), kind)
 
 
-def _of(value: Any, kind: type) -> Any:
+def _required_type(value: Any, kind: type) -> Any:
     return value if type(value) is kind else _refuse()
 
 
 def _struct(readers: Mapping[str, Read]) -> Read:
     def read(value: Any) -> dict[str, Any]:
-        members = [(name, each) for name, each in _of(value, Members) if name in readers]
+        members = [(name, each) for name, each in _required_type(value, Members) if name in readers]
         if len({name for name, _ in members}) < len(members):
             _refuse()
         return {name: None if each is None else readers[name](each) for name, each in members}
@@ -157,7 +157,7 @@ def _struct(readers: Mapping[str, Read]) -> Read:
 
 def _map(key: pa.DataType, inner: Read) -> Read:
     def read(value: Any) -> list[tuple[Any, Any]]:
-        members = _of(value, Members)
+        members = _required_type(value, Members)
         if len({name for name, _ in members}) < len(members):
             _refuse()
         return [(_from_text(_text(name), key), None if each is None else inner(each)) for name, each in members]
@@ -186,7 +186,7 @@ def _number_text(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    value = _of(value, str)
+    value = _required_type(value, str)
     value.encode()  # half of a surrogate pair is no text
     return value
 

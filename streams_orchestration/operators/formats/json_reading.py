@@ -93,7 +93,7 @@ def read_lines(content: bytes, count: int, schema: pa.Schema) -> pa.RecordBatch:
     if table.num_rows != count:
         message = f"{table.num_rows} objects in {count} lines"
         raise DataError(message)
-    columns = [_taken(table.column(field.name).combine_chunks(), field.type) for field in schema]
+    columns = [_to_attribute_type(table.column(field.name).combine_chunks(), field.type) for field in schema]
     batch = pa.RecordBatch.from_arrays(columns, schema=schema)
     check_values(batch)
     check_nulls(batch)
@@ -136,16 +136,16 @@ def _read_as(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _taken(array: pa.Array, kind: pa.DataType) -> pa.Array:
+def _to_attribute_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Convert an array that was parsed by `_read_as` to its attribute type."""
     types = pa.types
     if array.type == kind:
         return array
     if types.is_list(kind):
-        inner = _taken(array.values, kind.value_type)
+        inner = _to_attribute_type(array.values, kind.value_type)
         return pa.ListArray.from_arrays(array.offsets, inner, type=kind, mask=array.is_null())
     if types.is_struct(kind):
-        parts = [_taken(array.field(i), kind.field(i).type) for i in range(kind.num_fields)]
+        parts = [_to_attribute_type(array.field(i), kind.field(i).type) for i in range(kind.num_fields)]
         return pa.StructArray.from_arrays(parts, fields=list(kind), mask=array.is_null())
     return values_of(array, kind)
 

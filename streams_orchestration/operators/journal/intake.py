@@ -75,7 +75,7 @@ class Intake:
             try:
                 return await self.offer(values, origin, key)
             except JournalFullError as error:
-                self.count("held back", "%s; what sends waits", error)
+                self.count("held back", "%s; senders wait until there is room", error)
                 await asyncio.sleep(FULL_PAUSE)
 
     def receiving(self, place: str) -> None:

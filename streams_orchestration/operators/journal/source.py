@@ -59,7 +59,7 @@ class JournalParameters(CsvParameters):
     @model_validator(mode="after")
     def _check_limit(self) -> JournalParameters:
         if 8 * self.max_message_bytes > self.journal_limit:
-            message = "journalLimit is less than eight messages of maxMessageBytes take"
+            message = "journalLimit is less than eight messages of maxMessageBytes; raise it, or lower maxMessageBytes"
             raise ValueError(message)
         return self
 
@@ -94,7 +94,7 @@ class JournalSource(SourceOperator):
     @classmethod
     def endless(cls, parameters: JournalParameters) -> str:
         """Return the reason why a run cannot be limited to available input: others send while it runs."""
-        return f"a {cls.__name__} receives what others send while it runs, so there is nothing that it could end with"
+        return f"a {cls.__name__} receives what others send while it runs, so its input has no end"
 
     @classmethod
     def restored(cls, offset: Offset) -> Offset:
@@ -205,7 +205,7 @@ class JournalSource(SourceOperator):
         if offset and offset["journal"] != files.id:
             former = self._former(offset["journal"])
             if former is None and not offset.get("restored"):
-                self._lose(f"{files.directory}: the journal whose message {offset['next']} comes next is not there", 0)
+                self._lose(f"{files.directory}: the journal with the next message {offset['next']} is missing", 0)
             elif former is not None:
                 messages = former.read(offset["next"], limit)
                 if messages or former.files.is_held():
@@ -232,7 +232,9 @@ class JournalSource(SourceOperator):
             DataError: `onLostData` is `fail`.
         """
         if self.parameters.on_lost_data == "fail":
-            message = f"{what}; onLostData: skip goes on with what is there, --fresh begins with an empty journal"
+            message = (
+                f"{what}; onLostData: skip continues with the existing messages, --fresh begins with an empty journal"
+            )
             raise DataError(message)
         self.context.logger.warning("%s: skipped", what)
         self.context.metrics.counter("lost", "messages that were gone before they were read").add(count)

@@ -105,12 +105,14 @@ def divided(offsets: Sequence[dict[str, Any]], width: int) -> list[dict[str, Any
     topics = {topic: id for each in begun for topic, id in each.topics.items()}
     finite = any(each.end is not None for each in begun)
     return [
-        Positions(_of(every, channel, width), _of(ends, channel, width) if finite else None, topics).offset()
+        Positions(
+            _of_channel(every, channel, width), _of_channel(ends, channel, width) if finite else None, topics
+        ).offset()
         for channel in range(width)
     ]
 
 
-def _of(values: dict[Partition, int], channel: int, width: int) -> dict[Partition, int]:
+def _of_channel(values: dict[Partition, int], channel: int, width: int) -> dict[Partition, int]:
     return {partition: values[partition] for partition in mine(values, channel, width)}
 
 

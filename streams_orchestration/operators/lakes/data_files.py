@@ -70,22 +70,22 @@ class DataFileWriter:
         self._kept.append(batch)
         if not self._partition_by and sum(each.nbytes for each in self._kept) >= GROUP_BYTES:
             self._open = self._open or _OpenFile(self._into, batch.schema)
-            self._open.write(self._taken())
+            self._open.write(self._take_kept())
 
     def finish(self) -> tuple[PendingFile, ...]:
         """Write the rest and return all files. The framework flushes them to disk with the commit."""
         if self._open is not None:
             done = self._open
             self._open = None
-            return (done.finish(self._taken() if self._kept else None),)
+            return (done.finish(self._take_kept() if self._kept else None),)
         if not self._kept:
             return ()
-        table = self._taken()
+        table = self._take_kept()
         named = self._partition_by
         parts = partitioned(table, named, keep=self._whole) if named else [("", table)]
         return tuple(_written(self._into / directory, part) for directory, part in parts)
 
-    def _taken(self) -> pa.Table:
+    def _take_kept(self) -> pa.Table:
         table = pa.Table.from_batches(self._kept)
         self._kept = []
         return table

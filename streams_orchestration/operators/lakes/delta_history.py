@@ -153,7 +153,7 @@ class DeltaHistory:
         actions = self._log_of(version)
         if actions is None:
             return None
-        rows = sum(_rows(action["add"]) for action in actions if action.get("add", {}).get("dataChange"))
+        rows = sum(_row_count(action["add"]) for action in actions if action.get("add", {}).get("dataChange"))
         stamps = [action["commitInfo"].get("timestamp", 0) for action in actions if "commitInfo" in action]
         return UnreadVersion(version, rows, stamps[0] / 1000 if stamps else world.now())
 
@@ -264,7 +264,7 @@ class DeltaHistory:
             for name, text in add["partitionValues"].items()
             if name in types.names
         }
-        return DataPart(unquote(add["path"]), values, _rows(add))
+        return DataPart(unquote(add["path"]), values, _row_count(add))
 
     def _reached(self, action: Callable[[], Result]) -> Result:
         try:
@@ -276,12 +276,12 @@ class DeltaHistory:
         except (DeltaError, OSError) as error:
             self._opened = None
             message = (
-                f"the table {self.place} cannot be read: {self.store.text(error)}; see that it is there, and the rights"
+                f"the table {self.place} cannot be read: {self.store.text(error)}; check that it exists, and the rights"
             )
             raise lake_error(message, error) from error
 
 
-def _rows(add: Mapping[str, Any]) -> int:
+def _row_count(add: Mapping[str, Any]) -> int:
     """Return the number of rows of an added data file, or 0 if the log does not contain it."""
     return int(json.loads(add.get("stats") or "{}").get("numRecords", 0))
 

@@ -110,7 +110,7 @@ class DeltaTarget(LakeTarget):
         if set_aside is not None and not nulls:
             set_aside(())
         if nulls or fitting.widened or not self._is_plain():
-            rows = self._rows(files)
+            rows = self._tuples(files)
             broken = self._broken(rows)
             wrong = nulls or bool(broken)
             rows = self._without_nulls(
@@ -223,7 +223,7 @@ class DeltaTarget(LakeTarget):
         with opened(file.path) as source:
             self.store.put(source, file.place)
 
-    def _rows(self, files: Sequence[DataFile]) -> pa.Table:
+    def _tuples(self, files: Sequence[DataFile]) -> pa.Table:
         """Return the tuples of files, including the partition columns."""
         tables = [self._with_partitions(file, table) for file, table in read_data_files(files)]
         return pa.concat_tables(tables)
@@ -258,7 +258,7 @@ class DeltaTarget(LakeTarget):
             reason = f"was changed by other writers {TRIES} times meanwhile"
             remedy = "have fewer of them"
         else:
-            reason, remedy = "cannot be written", "see that it is there, and the rights and credentials"
+            reason, remedy = "cannot be written", "check that it exists, and the rights and credentials"
         return lake_error(f"the table {self.name} {reason}: {text}; {remedy}", error)
 
 

@@ -103,7 +103,7 @@ class IcebergHistory:
             return ids[0]
         if self._table.snapshot_by_id(version) is not None:
             message = (
-                f"the table {self.place} was taken back behind snapshot {version}, which was read; "
+                f"the table {self.place} was rolled back to before snapshot {version}, which was already read; "
                 "start anew with --fresh"
             )
             raise DataError(message)
@@ -200,7 +200,7 @@ class IcebergHistory:
             raise LakeRefusedError(message) from None
         except Exception as error:
             text = without_secrets(f"{type(error).__name__}: {error}", self.properties)
-            message = f"the table {self.place} cannot be read: {text}; see that it is there, and the rights"
+            message = f"the table {self.place} cannot be read: {text}; check that it exists, and the rights"
             raise lake_error(message, error) from error
 
     def _lineage(self) -> list[Snapshot]:

@@ -74,7 +74,7 @@ class IcebergTarget(LakeTarget):
                 columns = ", ".join(f"{field.name} {type_name(field.type)}" for field in self.wanted.schema)
                 message = f"there is no table {self.name}; set createTable: true, or make it with {columns}"
                 raise LakeRefusedError(message) from None
-        return self._durable(self._made())
+        return self._durable(self._create())
 
     def _durable(self, table: Table) -> Table:
         """Return the table with file access that flushes local files to disk, if the table is on this machine."""
@@ -83,7 +83,7 @@ class IcebergTarget(LakeTarget):
         self._catalog.properties[PY_IO_IMPL] = DURABLE
         return self._catalog.load_table(self.name)
 
-    def _made(self) -> Table:
+    def _create(self) -> Table:
         namespace = self.name.rpartition(".")[0]
         with suppress(NamespaceAlreadyExistsError):
             self._catalog.create_namespace(namespace)
@@ -180,7 +180,7 @@ class IcebergTarget(LakeTarget):
         conflict = isinstance(error, CommitFailedException)
         what = f"was changed by other writers {TRIES} times meanwhile" if conflict else "cannot be written"
         text = without_secrets(f"{type(error).__name__}: {error}", self.properties)
-        message = f"the table {self.name} {what}: {text}; see that it is there, and the rights and credentials"
+        message = f"the table {self.name} {what}: {text}; check that it exists, and the rights and credentials"
         return lake_error(message, error)
 
 

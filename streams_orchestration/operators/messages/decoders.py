@@ -73,7 +73,7 @@ def decode(
     blank = BLANK if format == "json" else b"\r\n"
     full = [number for number, value in enumerate(values) if value and value.strip(blank)]
     texts = [values[number] or b"" for number in full]
-    decoded = _objects(texts, schema) if format == "json" else _rows(texts, schema, dialect)
+    decoded = _objects(texts, schema) if format == "json" else _csv_rows(texts, schema, dialect)
     bad = [each._replace(position=full[each.position]) for each in decoded.bad]
     if len(full) < len(values):
         there = set(full)
@@ -105,7 +105,7 @@ def _objects(texts: Sequence[bytes], schema: pa.Schema) -> Decoded:
     return Decoded(read.batch, tuple(Bad(each.row, _reason(each.column, each.reason)) for each in read.refused))
 
 
-def _rows(texts: Sequence[bytes], schema: pa.Schema, dialect: CsvDialect) -> Decoded:
+def _csv_rows(texts: Sequence[bytes], schema: pa.Schema, dialect: CsvDialect) -> Decoded:
     parse = _csv_parser(schema, dialect)
     if texts:
         try:

@@ -60,7 +60,7 @@ class HttpSourceParameters(JournalParameters):
     @model_validator(mode="after")
     def _go_together(self) -> HttpSourceParameters:
         if 8 * self.max_body_bytes > self.journal_limit:
-            message = "journalLimit is less than eight bodies of maxBodyBytes take"
+            message = "journalLimit is less than eight bodies of maxBodyBytes; raise it, or lower maxBodyBytes"
             raise ValueError(message)
         if (self.certificate is None) != (self.private_key is None):
             message = "certificate and privateKey go together"

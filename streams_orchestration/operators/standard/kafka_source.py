@@ -331,8 +331,8 @@ class KafkaSource(SourceOperator):
         )
         if self.parameters.on_lost_data == "fail":
             message = (
-                f"{text}: what lies between is lost, by the topic's retention or since it was created again; "
-                "with onLostData: skip reading goes on with what there is"
+                f"{text}: the messages in between are lost, by the topic's retention or since it was created "
+                "again; with onLostData: skip, reading continues with the existing messages"
             )
             raise KafkaRefusedError(message)
         self.context.logger.warning("%s: skipped", text)

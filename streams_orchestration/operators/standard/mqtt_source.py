@@ -69,10 +69,10 @@ class _Session(BrokerPosition):
     """The session in which the broker keeps messages while the client is disconnected."""
 
     lost = (
-        "the broker does not have the session any more, as when it was started anew without persistence; what it had "
-        "and what came since is lost"
+        "the broker has lost the session, as after a restart without persistence; messages that waited in the session, "
+        "or were published since, are lost"
     )
-    goes_on = "takes what comes from now on"
+    goes_on = "continues with new messages"
     counted = "session lost"
 
 

@@ -124,7 +124,7 @@ class NATSSource(JournalSource):
             return tls
         texts = " ".join(str(each) for each in (error, *heard))
         if "uthorization" in texts or "ermissions" in texts:
-            return RefusedError(f"{url}: it lets nobody in with these; see user, password, token")
+            return RefusedError(f"{url}: the server refuses these credentials; see user, password, token")
         return ConnectionError(f"{url}: cannot be reached: {str(error) or type(error).__name__}")
 
     async def _fetch(self, intake: Intake, client: Any) -> None:

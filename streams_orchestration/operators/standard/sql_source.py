@@ -286,8 +286,8 @@ class SqlSource(SourceOperator):
         )
         if self.parameters.on_lost_data == "fail":
             message += (
-                ": what the former one held and was not read is lost; with onLostData: skip the new one is read from "
-                "its first row on, --fresh begins anew"
+                ": unread rows of the former table are lost; with onLostData: skip, the new table is read from its "
+                "first row on, --fresh begins anew"
             )
             raise DataError(message)
         self.context.logger.warning("%s: it is read from its first row on", message)
@@ -311,8 +311,8 @@ class SqlSource(SourceOperator):
         if late <= 0:
             return offset
         message = (
-            f"{self._source.name}: {late} rows came with {self._source.column} up to {after} after these had been "
-            f"read, from a transaction that took longer than settle ({self.parameters.settle:g} s)"
+            f"{self._source.name}: {late} rows came with {self._source.column} up to {after} after the rows up "
+            f"to there had been read, from a transaction that took longer than settle ({self.parameters.settle:g} s)"
         )
         if self.parameters.on_lost_data == "fail":
             message += "; make settle longer; onLostData: skip goes on without them, --fresh reads everything again"

@@ -126,7 +126,7 @@ class ValueMeasure:
 
     def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: Evaluated) -> None:
         """Add a batch in which tuple i belongs to group `groups[i]`; see `Measure.add`."""
-        for group, row in zip(groups.tolist(), self._rows(batch), strict=True):
+        for group, row in zip(groups.tolist(), self._arguments(batch), strict=True):
             if self._counts(row):
                 values[group] = self.function.step(values[group], row)
                 counts[group] += 1
@@ -147,7 +147,7 @@ class ValueMeasure:
 
     def over(self, batch: Evaluated, starts: np.ndarray, ends: np.ndarray) -> Reached:
         """Return the results for ranges of tuples, which may overlap."""
-        rows, reached = list(self._rows(batch)), list[Any]()
+        rows, reached = list(self._arguments(batch)), list[Any]()
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             state = None
             for row in rows[start:end]:
@@ -169,7 +169,7 @@ class ValueMeasure:
                 failures[group] = f"the result is beyond the range of {type_name(self.result_type)}"
         return Reached(pa.array(values, self.result_type), failures)
 
-    def _rows(self, batch: Evaluated) -> Any:
+    def _arguments(self, batch: Evaluated) -> Any:
         """Return an iterator over the arguments of every tuple."""
         columns = [normalised(batch.value(each)).to_pylist() for each in self.expressions]
         return zip(*columns, strict=True)

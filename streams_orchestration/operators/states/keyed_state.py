@@ -206,7 +206,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return self._index.count if self._loaded is None else self._loaded["keys"].num_rows
 
     def __iter__(self) -> Iterator[Any]:
-        return _rows(self.index.columns, self.rows())
+        return _row_values(self.index.columns, self.rows())
 
     def items(self) -> ItemsView[Any, Any]:
         """Return keys with their values, all read at once."""
@@ -329,10 +329,10 @@ class _Values(ValuesView[Any]):
     _mapping: KeyedState
 
     def __iter__(self) -> Iterator[Any]:
-        return _rows(list(self._mapping.columns.values()), self._mapping.rows())
+        return _row_values(list(self._mapping.columns.values()), self._mapping.rows())
 
 
-def _rows(columns: Sequence[StateColumn], rows: np.ndarray) -> Iterator[Any]:
+def _row_values(columns: Sequence[StateColumn], rows: np.ndarray) -> Iterator[Any]:
     """Yield the values of a single column, or tuples of the values of several columns."""
     lists = [column.take(rows).to_pylist() for column in columns]
     return iter(lists[0]) if len(lists) == 1 else zip(*lists, strict=True) if lists else repeat((), len(rows))

@@ -213,7 +213,7 @@ def test_a_session_that_the_broker_has_lost_is_named_until_onlostdata_skips_it(m
         with receiving(source):
             reported(source, "refused")
     offset = made.produce().offset
-    with pytest.raises(DataError, match=rf"{mosquitto.url}, session tests: the broker does not have the session.*skip"):
+    with pytest.raises(DataError, match=rf"{mosquitto.url}, session tests: the broker has lost the session.*skip"):
         made.produce(offset)
     made, source = bench(mosquitto, tmp_path, onLostData="skip")
     with receiving(source):

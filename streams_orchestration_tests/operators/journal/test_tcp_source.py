@@ -270,7 +270,7 @@ def test_a_journal_that_is_gone_is_named_or_passed_over_with_a_count(tmp_path: P
     with receiving(source):
         send(port(source), [lines(row(1))])
     gone = {"journal": "of-another-machine", "next": 5}
-    with pytest.raises(DataError, match=r"journal: the journal whose message 5 comes next is not there; onLostData:"):
+    with pytest.raises(DataError, match=r"journal: the journal with the next message 5 is missing; onLostData:"):
         made.produce(gone)
     skipping, _ = bench(tmp_path, onLostData="skip")
     skipping.produce(gone)

@@ -253,7 +253,8 @@ def test_a_topic_that_is_deleted_stops_by_name_and_gets_what_waited_when_it_is_m
     topic = kafka.topic(3)
     first = sink(kafka, topic)
     deliver(first, topic, 1)
-    wanted = rf"topic {topic} at {kafka.address}: refused: .*; make the topic, as it was if it was deleted; or see"
+    remedy = "create the topic, with its former settings if it was deleted; or see"
+    wanted = rf"topic {topic} at {kafka.address}: refused: .*; {remedy}"
     with pytest.raises(KafkaRefusedError, match=wanted):
         deliver_and(lambda: kafka.delete(topic), first, topic, 2, before=before)
     first.close()

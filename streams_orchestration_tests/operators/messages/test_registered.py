@@ -295,7 +295,7 @@ def test_the_registry_is_asked_for_a_schema_once_and_not_needed_any_more(server:
     [
         ((401, {}), "answered 401"),
         ((403, {}), "answered 403"),
-        ((302, {}), "it is elsewhere"),
+        ((302, {}), "the receiver has another address"),
         ((200, b"<html>"), "not as a schema registry does"),
         ((200, []), "not as a schema registry does"),
     ],
