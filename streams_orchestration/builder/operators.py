@@ -46,7 +46,7 @@ def Aggregate(
         aggregate_incomplete_windows: Tumbling windows: also submit windows that the end of the stream cuts off; false by default. Sliding windows: also submit a window that was never full before; true by default.
         at_end: drop: at the end of the stream, drop punct() windows that no marker has closed.
         aggregate_evicted_partitions: Also submit tumbling windows of partitions that are evicted.
-        refinement: Content of a firing of a pane that has fired before: all tuples, those since, or all of them behind retractions of the results before.
+        refinement: Content of a further firing of a pane: all its tuples, only the tuples since the last firing, or all its tuples after retractions of the earlier results.
     """
     return named_use(
         "Aggregate",
@@ -212,7 +212,7 @@ def DeDuplicate(
         delta: Growth of deltaAttribute for which a key is remembered.
         delta_attribute: Number attribute, or a timestamp, for which delta is in seconds.
         time_out: Seconds by the clock for which a key is remembered; after a reset other tuples may pass.
-        within: Seconds of event time, before and after a tuple, in which others of its key are duplicates.
+        within: Seconds of event time before and after a tuple, within which tuples of its key are duplicates.
         discard_age: Seconds behind the watermark from which a tuple is too late to be judged; goes with within.
         reset_on_duplicate: Remember a key from its last duplicate on, instead of from its first tuple.
         flush_on_punctuation: Forget all keys at a window marker.
@@ -847,7 +847,7 @@ def Join(
     Args:
         on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         window: Sliding window clause for both streams, or a list with one for each; needed without within.
-        within: Least and greatest time of a tuple of port 1 less that of its partner, in seconds of event time; in place of window.
+        within: Least and greatest difference in seconds of event time: the time of a tuple of port 1 minus the time of its partner. It replaces window.
         discard_age: Seconds behind the watermark from which a tuple is dropped; goes with within.
         equality_lhs: Attributes of port 0 that are compared with those of equalityRHS.
         equality_rhs: Attributes of port 1 that are compared with those of equalityLHS.
@@ -858,7 +858,7 @@ def Join(
         absent: Attributes of the side that is missing in an outer join: null, or 0, false, empty or the start of 1970.
         default_tuple_lhs: Maps attributes of port 0 to constant expressions, in place of absent.
         default_tuple_rhs: Maps attributes of port 1 to constant expressions, in place of absent.
-        window_markers: Submit a window marker after every tuple that gave something.
+        window_markers: Submit a window marker after the results of each tuple that has any.
         at_end: Tuples of an outer side that have not matched when both streams end: submit or drop them.
         by: Time of time(...) and partitionAge(...): the attribute timeAttribute (tuples), or the clock of the machine.
         output: Maps an attribute to an expression. Other attributes keep their values.
@@ -1286,7 +1286,7 @@ def Punctor(
     on_error: Literal["fail", "skip", "route"] | None = None,
     output: Mapping[str, Any] | None = None,
 ) -> Use:
-    """Computes tuples as Functor does, and inserts a window marker before or after some of them.
+    """Computes tuples as Functor does, and inserts a window marker before or after the tuples that meet a condition.
 
     Args:
         punctuate: A condition. A tuple for which it is true gets a window marker.

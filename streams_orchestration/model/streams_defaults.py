@@ -105,7 +105,7 @@ STREAMS_DEFAULTS: tuple[Difference, ...] = (
     Difference(
         "Join",
         "No markers.",
-        "A window marker follows every tuple that gave something.",
+        "A window marker follows the results of each tuple that has any.",
         {"windowMarkers": True},
     ),
     Difference(

@@ -27,7 +27,7 @@ class RefusedError(ValueError):
 
 
 class ResultError(DataError):
-    """An operator returned, yielded or submitted something not allowed. Its code would do so again."""
+    """An operator returned, yielded or submitted something not allowed. A repetition would fail in the same way."""
 
 
 class UnknownAttributeError(ValueError):
@@ -79,7 +79,10 @@ class TupleError(Exception):
 
 
 class ConstTupleError(DataError):
-    """An operator wrote to tuples of a port that its model declares non-mutating. Its code would do so again."""
+    """An operator wrote to tuples of a port that its model declares non-mutating.
+
+    A repetition would fail in the same way.
+    """
 
 
 def shortened(text: str) -> str:

@@ -133,7 +133,7 @@ class EventTimeInput:
         return {_PART: {"watermark": self.watermark, "attribute": self.role.attribute, "ticks": self.role.ticks}}
 
     def load(self, state: State) -> None:
-        """Restore what `dump` returned.
+        """Restore a state that `dump` returned.
 
         Raises:
             StateError: the state counts the ticks of another attribute.

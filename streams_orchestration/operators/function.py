@@ -94,7 +94,7 @@ def operator(
     mutates: tuple[str, ...] | None = None,
     preserves_window_punctuation: bool = False,
 ) -> Any:
-    """Make an operator class of a function `batch -> batch | columns | iterable of these | None`.
+    """Make an operator class from a function `batch -> batch | columns | iterable of these | None`.
 
     The class takes the function's name, so a spec names it `package.module:function`. The function itself remains
     available as the class's attribute `function`.

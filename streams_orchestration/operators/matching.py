@@ -196,6 +196,6 @@ class Matching:
         return {"counts": self._counts} | {f"port {port}": log for port, log in enumerate(self._waiting)}
 
     def load(self, state: State) -> None:
-        """Restore what `dump` returned."""
+        """Restore a state that `dump` returned."""
         self._counts = state["counts"]
         self._waiting = [state[f"port {port}"] for port in range(len(self._schemas))]

@@ -51,7 +51,7 @@ class Mentions(NamedTuple):
 
 
 def is_over(expression: str, names: Collection[str]) -> bool:
-    """Return True if an expression uses only these attributes; False also for a text that is not an expression.
+    """Return True if an expression uses only the given names; False also for a text that is not an expression.
 
     As in typing, a name that differs in case matches if only one attribute is meant.
     """

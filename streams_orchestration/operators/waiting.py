@@ -66,7 +66,7 @@ class Waiting:
         return {"waiting": self.log, "marks": list(self._marks)}
 
     def load(self, state: State) -> None:
-        """Restore what `dump` returned."""
+        """Restore a state that `dump` returned."""
         self.log, self._marks = state["waiting"], list(state["marks"])
         # the last tuple before a mark may have left before others, and its number must not be used again
         self.log.next = max([self.log.next, *self._marks])

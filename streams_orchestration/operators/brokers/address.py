@@ -103,7 +103,7 @@ def tls_error(error: Exception, url: str) -> Exception | None:
 
 
 async def take(intake: Intake, deliveries: Sequence[Delivery], most: int) -> None:
-    """Write messages into the journal, once for each key. Afterwards they may be acknowledged.
+    """Write messages into the journal, once for each key. The caller may then acknowledge the messages.
 
     Args:
         intake: the intake of the journal.

@@ -54,7 +54,10 @@ class ChangedRow(NamedTuple):
 
 
 class ChangeReader:
-    """Reads changes. A call continues after the last one, or starts over if its position differs."""
+    """Reads the changes in a replication slot.
+
+    A call continues after the last call, or starts again if its position differs.
+    """
 
     def __init__(self, slot: ReplicationSlot, columns: Sequence[str]) -> None:
         self._slot = slot

@@ -69,7 +69,7 @@ class Clock:
         return self._following(self.partitions.rest(names))
 
     def settle(self) -> Watermarks | None:
-        """Repeat the decisions from before a reset that are due now: partitions became idle here.
+        """Apply the stored decisions from before a reset that partitions are idle, as far as the decisions are due.
 
         Return the resulting watermarks, or None.
         """

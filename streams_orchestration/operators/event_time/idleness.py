@@ -48,7 +48,9 @@ class Idleness:
         partitions.made.clear()
 
     def decisions(self, epoch: int) -> list[IdleDecision]:
-        """Return all decisions that a later reset may have to repeat. Those of this batch get its epoch.
+        """Return all decisions that a later reset may have to repeat.
+
+        The decisions of this batch get the batch's epoch.
 
         Args:
             epoch: the epoch of the batch.

@@ -39,7 +39,7 @@ class PartitionTime:
     suspects: int = 0
     """The number of consecutive suspect times up to now."""
     least: int = END
-    """The least of these consecutive suspect times."""
+    """The least of the consecutive suspect times that `suspects` counts."""
 
     def enter(self, times: np.ndarray, lag: int, guard: AheadGuard | None) -> tuple[np.ndarray, int]:
         """Add the times of tuples.

@@ -53,7 +53,8 @@ class EventTimeRole:
     max_ahead: int | None = None
     """The ticks beyond the watermark up to which a time is trusted (EV53); None means no guard."""
     confirmations: int = 3
-    """The number of consecutive times far ahead after which they are trusted, and advance the watermark (EV53)."""
+    """The number of consecutive times far ahead after which such times are trusted, and advance the
+    watermark (EV53)."""
     ahead_of: str | None = None
     """The attribute that replaces the watermark in the test for times far ahead (EV53); None if the
     watermark is used.

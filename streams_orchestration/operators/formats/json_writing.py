@@ -58,7 +58,10 @@ def write_json_objects(file: IO[bytes], batch: pa.RecordBatch) -> None:
 
 
 def _is_alike(batch: pa.RecordBatch, field: pa.Field) -> bool:
-    """Return True if Polars' JSON writer gives the same texts for an attribute. It is several times faster."""
+    """Return True if Polars' JSON writer gives the same texts for an attribute, and can be used.
+
+    It is several times faster.
+    """
     types = pa.types
     if types.is_timestamp(field.type) or types.is_binary(field.type):
         return True

@@ -40,7 +40,7 @@ class Intake:
         self._began = False
 
     async def offer(self, values: Sequence[bytes], origin: str = "", key: str = "", digest: str = "") -> None:
-        """Write messages. They are on disk when this returns.
+        """Write messages. All of them are on disk when this returns.
 
         Args:
             values: the values of the messages.

@@ -51,7 +51,7 @@ class JournalRecord:
     first: int
     arrival: Arrival
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The remembered keys with their digests. A segment begins with a record that has only these and no messages."""
+    """The remembered keys with their digests. A segment begins with a record that has such keys, but no messages."""
 
     @property
     def next(self) -> int:

@@ -24,7 +24,7 @@ class JournalHeldError(Exception):
 
 
 class JournalFullError(Exception):
-    """There is no room, by the journal's limit or on the disk. The message says which."""
+    """The journal has no room, because of its limit or because the disk is full. The message says which."""
 
 
 class Journal:

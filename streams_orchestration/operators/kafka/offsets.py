@@ -84,7 +84,7 @@ class Positions:
 
 
 def mine(partitions: Iterable[Partition], channel: int, width: int) -> list[Partition]:
-    """Return the partitions that a channel reads: those whose number modulo `width` is the channel."""
+    """Return the partitions that a channel reads: partitions whose number modulo `width` is the channel."""
     return sorted(each for each in partitions if width < 2 or each[1] % width == channel)
 
 

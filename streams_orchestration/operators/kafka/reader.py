@@ -19,7 +19,7 @@ from streams_orchestration.operators.kafka.client import (
 from streams_orchestration.operators.kafka.offsets import Partition, Positions
 
 MOST_AT_ONCE = 5_000
-"""The largest number of messages per library call, so that they are decoded while in the processor's caches."""
+"""The largest number of messages per library call, so that messages are decoded while in the processor's caches."""
 WAIT_SECONDS = 0.05
 """Seconds to wait for messages when there are none."""
 FIRST_SECONDS = 2.0
@@ -57,7 +57,7 @@ class KafkaReader:
         self._others: dict[Partition, int] = {}
         """The positions of partitions that are not read now."""
         self._waits: set[Partition] = set()
-        """Partitions that have returned no message since reading began there."""
+        """Partitions that have returned no message since reading began at their current position."""
         self.ended: set[Partition] = set()
         """Partitions that have no further message now."""
         settings = self._cluster.settings(**{

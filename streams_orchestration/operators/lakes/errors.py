@@ -58,7 +58,7 @@ def lake_error(message: str, error: Exception) -> LakeError:
 
 
 def is_refused(error: BaseException | None) -> bool:
-    """Return True if an error, or one that caused it, persists until a person changes something.
+    """Return True if an error, or one of its causes, persists until a person changes something.
 
     An unknown error counts as temporary.
     """

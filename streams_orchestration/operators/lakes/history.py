@@ -43,7 +43,7 @@ class TablePosition(NamedTuple):
     row: int = 0
     """The number of the next row within the part."""
     whole: bool = False
-    """True to read all rows of the version, False to read only those that it added."""
+    """True to read all rows of the version, False to read only the rows that the version added."""
     done: bool = False
     """True if the whole version was submitted."""
     until: int | None = None
@@ -96,7 +96,7 @@ class LostVersionsError(Exception):
         super().__init__(what)
         self.what = what
         self.next_version = next_version
-        """The first version that can be read again; None if there is none yet."""
+        """The first version after the lost ones that can be read; None if there is none yet."""
 
 
 class TableHistory(Protocol):

@@ -62,7 +62,7 @@ def check_catalog(properties: Mapping[str, str]) -> None:
 
 
 def advice_of(properties: Mapping[str, str]) -> str | None:
-    """Return advice to name a SQL catalog that has no name, since one database holds several catalogs; else None."""
+    """Return advice to name a SQL catalog without a name, since one database may hold several catalogs; else None."""
     is_sql = properties.get("type") == "sql" or properties["uri"].startswith(("sqlite", "postgresql"))
     if "name" in properties or not is_sql:
         return None

@@ -1,4 +1,4 @@
-"""Flushes lake tables on this machine to disk: files before the commit that names them, commits before they count.
+"""Flushes lake tables on this machine to disk: files before the commit that names them, and then the commit itself.
 
 The libraries flush nothing. Data files of a sink are flushed, with their names, before the commit that names them, and
 so are the files that pyiceberg writes itself (`durable_io.py`). What deltalake writes during the commit - its log entry

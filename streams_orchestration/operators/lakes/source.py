@@ -231,7 +231,7 @@ class LakeSource(SourceOperator):
             raise DataError(message)
 
     def _following(self, position: TablePosition) -> TablePosition | None:
-        """Return the start of the next version; None if there is none yet, or it is after the end of the run."""
+        """Return the start of the next version; None if there is none yet, or the run ends before it."""
         until = position.until
         if until is not None and self._table.is_at(position.version, until):
             return None
@@ -246,7 +246,7 @@ class LakeSource(SourceOperator):
         return TablePosition(version, until=until, table=self._table.id_at(version, position.table))
 
     def _step(self, position: TablePosition, limit: int) -> tuple[TablePosition, int]:
-        """Submit rows of one data file; return the position after them and their number."""
+        """Submit rows of one data file. Return the position after these rows, and their number."""
         if self.parameters.on_change == "feed" and not position.whole:
             return position._replace(done=True), self._submit_feed(position.version)
         version = self._parts(position)

@@ -74,9 +74,9 @@ class SplLogic(BaseModel):
     constants: dict[str, Any] = Field(default={}, description="Submission-time values by name.")
     inputs: dict[str, str] = Field(
         default={},
-        description="Names of input ports, each with the tuple type in SPL of attributes whose columns do not say it.",
+        description="Maps an input port to an SPL tuple type, for attributes whose columns do not determine it.",
     )
-    outputs: dict[str, str] = Field(default={}, description="The same of the output ports.")
+    outputs: dict[str, str] = Field(default={}, description="Maps an output port to an SPL tuple type, as inputs does.")
     ordered: bool = Field(
         default=False,
         description="Keep the order of tuples over all output ports, for operators that get tuples of several of them.",

@@ -51,7 +51,7 @@ class SplText(str):
         functions: tuple[NativeEntry | str, ...] = (),
         constants: dict[str, Any] | None = None,
     ) -> SplText:
-        """Return a text with its place."""
+        """Compare everything but places. An expression that was moved within its source counts as unchanged."""
         made = super().__new__(cls, text)
         made.at = at
         made.types = types or {}
@@ -82,7 +82,10 @@ class SplText(str):
         return self[:]
 
     def with_text(self, text: str, types: dict[str, str] | None = None) -> SplText:
-        """Return another text with the same place and functions, and with the same types unless others are given."""
+        """Return another text with the same place, functions and constants.
+
+        The types are kept unless others are given.
+        """
         return SplText(text, self.at, self.types if types is None else types, self.functions, self.constants)
 
     @property

@@ -258,7 +258,7 @@ class Aggregate(ClockOperator):
         return key_batch(columns, heads), codes
 
     def _current_partitions(self, source: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray]:
-        """Return the same as `_partitions` for tuples already in windows, using the keys that the windows use."""
+        """Return the result of `_partitions` for tuples already in windows, using the keys that the windows store."""
         keys, codes = self._partitions(source)
         return (keys, codes) if self.eviction is None else (number_keys(self.eviction.numbers_of(keys)), codes)
 
@@ -333,7 +333,7 @@ class Aggregate(ClockOperator):
             self.ticks.end()
 
     def _close_all(self, evicted: Sequence[int] | np.ndarray = ()) -> None:
-        """Close all open windows. Submit the evicted ones, then these; submit only a marker if there are none."""
+        """Close all open windows, and submit the evicted and the closed ones, or only a marker if there are none."""
         closed = np.r_[np.array(evicted, np.int64), self.tumbling.close()]
         if self.eviction is not None:
             self.eviction.emptied()
@@ -375,7 +375,7 @@ class Aggregate(ClockOperator):
             self.eviction.recall((self.tumbling if self.window.tumbling else self.sliding).held())
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide partitions with their windows, or the groups of windows that marks close."""
+        """Divide the states among new replicas: partitions with windows, or groups of windows that marks close."""
         states = [state for state in states if state]
         if self.timed is not None:
             return self.timed.rescale(states, route)

@@ -115,7 +115,7 @@ def _readable_window(text: str) -> Window | PaneWindow | None:
 def _functions(
     context: OperatorContext, parameters: AggregateParameters, window: Window | PaneWindow | None
 ) -> tuple[dict[str, Measure], dict[str, PaneFunction]]:
-    """Return the functions over tuples, and those over panes."""
+    """Return the output functions over tuples, and the output functions over panes."""
     measures: dict[str, Measure] = {}
     functions: dict[str, PaneFunction] = {}
     source = context.inputs[0]

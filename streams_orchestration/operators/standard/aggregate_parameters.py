@@ -94,8 +94,8 @@ class AggregateParameters(ExpressionParameters):
     refinement: Literal["accumulating", "discarding", "retracting"] = Field(
         default="accumulating",
         description=(
-            "Content of a firing of a pane that has fired before: all tuples, those since, or all of them behind "
-            "retractions of the results before."
+            "Content of a further firing of a pane: all its tuples, only the tuples since the last firing, or all its "
+            "tuples after retractions of the earlier results."
         ),
     )
 

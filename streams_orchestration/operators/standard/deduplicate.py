@@ -65,7 +65,7 @@ class DeDuplicateParameters(ExpressionParameters):
         default=None,
         ge=0,
         allow_inf_nan=False,
-        description="Seconds of event time, before and after a tuple, in which others of its key are duplicates.",
+        description="Seconds of event time before and after a tuple, within which tuples of its key are duplicates.",
     )
     discard_age: float = Field(
         default=0.0,
@@ -130,7 +130,7 @@ class DeDuplicate(Operator):
 
     @classmethod
     def keeps_state(cls, before: DeDuplicateParameters, after: DeDuplicateParameters) -> bool:
-        """Return True if old and new parameters store the same with each key: nothing, a position or a value."""
+        """Return True if old and new parameters store the same kind of value with each key: none, position or value."""
         alike = (before.count is None) == (after.count is None) and (before.delta is None) == (after.delta is None)
         alike = alike and (before.time_out is None) == (after.time_out is None)
         return alike and super().keeps_state(before, after)

@@ -46,7 +46,7 @@ class PassedTimes:
         return known
 
     def judge(self, keys: Keys, times: np.ndarray) -> np.ndarray:
-        """Return a mask of the tuples that pass, judged in order of arrival, and remember the times of these."""
+        """Return a mask of the tuples that pass, judged in order of arrival, and remember their times."""
         passes = ~self.known(keys, times)
         new = np.flatnonzero(passes)
         chosen = {name: part.take(pa.array(new)) for name, part in keys.items()}

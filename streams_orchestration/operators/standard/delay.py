@@ -126,7 +126,7 @@ class Delay(WaitingOperator):
         self.now = None
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Add the tuples to the waiting ones, and submit those that have waited long enough."""
+        """Queue the tuples, and submit the waiting tuples that have waited long enough."""
         if self.timed is not None:
             self._wait(batch, self.timed)
             return
@@ -164,7 +164,7 @@ class Delay(WaitingOperator):
         return self.arrivals[0][0] + self.parameters.delay if self.arrivals else None
 
     def _wait(self, batch: TupleBatch, timed: EventTimeInput) -> None:
-        """Add the tuples of a batch to the waiting ones, and submit those that the watermarks release (EV61)."""
+        """Queue the tuples of a batch, and submit the waiting tuples that the watermarks release (EV61)."""
         for part, idle in between_idle(batch):
             times, missing = timed.times(part)
             with_time = part if missing is None else part.filter(~missing)
@@ -214,7 +214,7 @@ class Delay(WaitingOperator):
         return shifted(self.waiting.log.notes[_TIME][places], self.delay - 1)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Queue a window marker with the waiting tuples. At the end, submit all of them."""
+        """Queue a window marker with the waiting tuples. At the end of the stream, submit all waiting tuples."""
         super().on_punctuation(port, mark)
         if self.timed is not None:  # the greatest watermark comes in front of the final mark
             return
@@ -231,7 +231,7 @@ class Delay(WaitingOperator):
         return {**super().checkpoint(), **own}
 
     def restore(self, state: State) -> None:
-        """Restore what `checkpoint` returned."""
+        """Restore a state that `checkpoint` returned."""
         super().restore(state)
         log = self.waiting.log
         tuples = log.take(np.arange(log.size))

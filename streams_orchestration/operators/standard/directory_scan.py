@@ -134,7 +134,10 @@ class DirectoryScanParameters(Parameters):
 
 @functools.cache
 def _functions() -> pa.Schema:
-    """Return the output functions without arguments as columns: SPL expressions read them under these names."""
+    """Return a schema with one column for each output function without arguments.
+
+    SPL expressions read these columns.
+    """
     texts = ("FullPath", "FilePath", "FileName", "Directory")
     return pa.schema([*((name, pa.string()) for name in texts), ("Size", pa.uint64()), ("Mtime", pa.uint64())])
 

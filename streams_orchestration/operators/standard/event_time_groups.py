@@ -203,7 +203,7 @@ class EventTimeGroups:
         return own if self.sent is None else own | {"sent": self.sent.sent}
 
     def restore(self, state: State) -> None:
-        """Restore what `checkpoint` returned.
+        """Restore a state that `checkpoint` returned.
 
         Raises:
             StateError: the times in the state are of another attribute or unit.

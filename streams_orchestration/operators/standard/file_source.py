@@ -214,7 +214,7 @@ class FileSource(SourceOperator):
         return ProducedTo(self._offset(), exhausted=False)
 
     def _go_to(self, offset: Offset) -> None:
-        """Open the file of an offset at its row, unless the reader is already there."""
+        """Open the file of an offset at its row, unless the reader is already at this row."""
         path = self.path
         if "file" in offset:
             path = self.storage.file(offset["file"])

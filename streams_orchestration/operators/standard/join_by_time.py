@@ -73,7 +73,7 @@ class TimedJoin:
         """The number of ticks to subtract from sent watermarks, since unmatched tuples may wait for so long."""
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Pair arriving tuples with the other side's, and submit the pairs and the unmatched tuples that leave."""
+        """Pair arriving tuples with tuples of the other side; submit the pairs, and the unmatched tuples that leave."""
         for part, idle in between_idle(batch):
             late = self.input.judge(part, self.input.moments(part))[1]
             self._arrive(port, part.filter(~late) if late.any() else part)
@@ -137,7 +137,7 @@ class TimedJoin:
         return {**{name: self.sides[port].log for port, name in _LOGS.items()}, **self.input.dump()}
 
     def restore(self, state: State) -> None:
-        """Restore what `checkpoint` returned."""
+        """Restore a state that `checkpoint` returned."""
         self.input.load(state)
         for port, name in _LOGS.items():
             self.sides[port].load(state[name])

@@ -29,8 +29,8 @@ class JoinParameters(ExpressionParameters):
         min_length=2,
         max_length=2,
         description=(
-            "Least and greatest time of a tuple of port 1 less that of its partner, in seconds of event time; in place "
-            "of window."
+            "Least and greatest difference in seconds of event time: the time of a tuple of port 1 minus the time of "
+            "its partner. It replaces window."
         ),
     )
     discard_age: float = Field(
@@ -87,7 +87,7 @@ class JoinParameters(ExpressionParameters):
     window_markers: bool = Field(
         default=False,
         alias="windowMarkers",
-        description="Submit a window marker after every tuple that gave something.",
+        description="Submit a window marker after the results of each tuple that has any.",
     )
     at_end: Literal["submit", "drop"] = Field(
         default="submit",

@@ -163,7 +163,7 @@ class JoinSide:
         return {f"{prefix}.tuples": self.log, f"{prefix}.ended": self.ended}
 
     def load(self, state: Mapping[str, Any], prefix: str) -> None:
-        """Restore what `dump` returned."""
+        """Restore a state that `dump` returned."""
         self.clear()
         self.log, self.ended = state[f"{prefix}.tuples"], state[f"{prefix}.ended"]
         tuples = self.log.take(np.arange(self.log.size))

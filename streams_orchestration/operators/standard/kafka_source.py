@@ -181,7 +181,7 @@ class KafkaSource(SourceOperator):
         return divided([dict(state) for state in states], route.width)
 
     def _waiting(self, offset: Offset) -> frozenset[Partition]:
-        """Return the partitions that are too far ahead to be read now (EV65), without those at the end of a run."""
+        """Return the partitions too far ahead to be read now (EV65), without partitions at the end of a run."""
         if self.context.event_time is None or self.context.event_time.max_drift is None or not offset:
             return frozenset()
         next, end = Positions.of(offset).next, Positions.of(offset if self.until is None else self.until).end

@@ -67,7 +67,7 @@ class NumberMeasure:
         more_counts: np.ndarray,
         more_values: np.ndarray,
     ) -> None:
-        """Add the counts and running values of other groups instead of tuples; the other arguments are as for `add`."""
+        """Add the counts and running values of other groups instead of tuples. Arguments are otherwise as for `add`."""
         there = np.flatnonzero(more_counts)
         groups, more_values = groups[there], more_values[there]
         if self.start:

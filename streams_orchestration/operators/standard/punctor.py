@@ -31,7 +31,7 @@ class PunctorParameters(ExpressionParameters):
 
 
 class Punctor(Operator):
-    """Computes tuples as Functor does, and inserts a window marker before or after some of them."""
+    """Computes tuples as Functor does, and inserts a window marker before or after the tuples that meet a condition."""
 
     places_watermarks = True
     Parameters = PunctorParameters

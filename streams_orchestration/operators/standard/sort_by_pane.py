@@ -120,7 +120,7 @@ class PaneOrder:
         return {"waiting": self.waiting, **self.input.dump(), **self.cells.dump(), **self.panes.dump()}
 
     def restore(self, state: State) -> None:
-        """Restore what `checkpoint` returned."""
+        """Restore a state that `checkpoint` returned."""
         self.input.load(state)
         self.waiting = state["waiting"]
         self.cells.load(state)

@@ -40,7 +40,7 @@ class TimeOrder:
         self.waiting = TupleLog(operator.context.inputs[0], {"time": np.int64})
 
     def process(self, batch: TupleBatch, send: Callable[[TupleBatch], None]) -> None:
-        """Add tuples, and send those that the batch's watermarks have passed, followed by these watermarks."""
+        """Add tuples, and send the tuples that the batch's watermarks have passed, followed by the watermarks."""
         for part, idle in between_idle(batch):
             self._take_in(part, send)
             if idle:
@@ -86,7 +86,7 @@ class TimeOrder:
         return {"waiting": self.waiting, **self.input.dump()}
 
     def restore(self, state: State) -> None:
-        """Restore what `checkpoint` returned."""
+        """Restore a state that `checkpoint` returned."""
         self.input.load(state)
         self.waiting = state["waiting"]
         tuples = self.waiting.take(np.arange(self.waiting.size))

@@ -70,5 +70,5 @@ class WholeFiles:
         return {"waiting": self._waiting, "marks": list(self._marks)}
 
     def load(self, state: State) -> None:
-        """Restore what `dump` returned."""
+        """Restore a state that `dump` returned."""
         self._waiting, self._marks, self._complete = state["waiting"], list(state["marks"]), []

@@ -88,7 +88,7 @@ class DictState(Incremental, MutableMapping[Any, Any]):
 
     @classmethod
     def load(cls, pieces: Pieces) -> DictState:
-        """Return a dictionary from what `whole` returned."""
+        """Return a dictionary from the pieces that `whole` returned."""
         state = cls()
         state._values = _mapping(pieces["values"])
         return state

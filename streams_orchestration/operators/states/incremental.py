@@ -63,8 +63,8 @@ class Incremental(ABC):
     @classmethod
     @abstractmethod
     def load(cls, pieces: Pieces) -> Incremental:
-        """Return a part from what `whole` returned."""
+        """Return a part from the pieces that `whole` returned."""
 
     @abstractmethod
     def apply(self, pieces: Pieces) -> None:
-        """Apply what `changes` returned."""
+        """Apply the changes that `changes` returned."""

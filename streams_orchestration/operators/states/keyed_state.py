@@ -272,7 +272,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
 
     @classmethod
     def load(cls, pieces: Pieces) -> KeyedState:
-        """Return a state from what `whole` returned. Its keys must be distinct."""
+        """Return a state from the pieces that `whole` returned. Its keys must be distinct."""
         state = cls(pieces["keys"].schema, pieces["values"].schema)
         state._loaded = pieces
         state.touch()

@@ -197,7 +197,7 @@ class Timers(Incremental):
 
     @classmethod
     def load(cls, pieces: Pieces) -> Timers:
-        """Return timers from what `whole` returned."""
+        """Return timers from the pieces that `whole` returned."""
         return cls.of(KeyedState.load(pieces))
 
     def apply(self, pieces: Pieces) -> None:

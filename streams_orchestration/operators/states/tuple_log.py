@@ -185,7 +185,7 @@ class TupleLog(Incremental):
 
     @classmethod
     def load(cls, pieces: Pieces) -> TupleLog:
-        """Return a log, without notes, from what `whole` returned."""
+        """Return a log, without notes, from the pieces that `whole` returned."""
         log = cls(pieces["tuples"].schema)
         log._put(pieces)
         return log

@@ -58,7 +58,7 @@ class Ticks:
 
     @property
     def wake(self) -> float | None:
-        """The next time, unless there is none."""
+        """The next time in unix seconds; None if there is none."""
         return None if self.next == math.inf else self.next
 
     def dump(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Ticks:
         return {} if self.period == math.inf else {"ticks": self.next}
 
     def load(self, state: Any) -> None:
-        """Restore what `dump` returned."""
+        """Restore a state that `dump` returned."""
         self.next = state.get("ticks")
 
 

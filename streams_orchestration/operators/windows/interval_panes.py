@@ -342,7 +342,7 @@ class IntervalPanes:
         return {"panes": self.open}
 
     def load(self, state: Mapping[str, Any], cells: PaneCells) -> None:
-        """Restore what `dump` returned; the cells are restored already."""
+        """Restore a state that `dump` returned; the cells are restored already."""
         self.open, self._slices = state["panes"], cells.known_slices()
         self._any_fresh = len(self.open) > 0
 

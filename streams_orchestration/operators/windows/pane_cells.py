@@ -286,7 +286,7 @@ class PaneCells:
         return own | {"partitions": self.partitions} if self._divided else own
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Restore what `dump` returned."""
+        """Restore a state that `dump` returned."""
         self.cells, self.keys, self.next = state["cells"], state["keys"], state["next"]
         if self._divided:
             self.partitions = state["partitions"]

@@ -138,7 +138,7 @@ class Panes(Protocol):
         ...
 
     def load(self, state: Mapping[str, Any], cells: PaneCells) -> None:
-        """Restore what `dump` returned; the cells are restored already."""
+        """Restore a state that `dump` returned; the cells are restored already."""
         ...
 
     def absorb(self, state: Mapping[str, Any], before: np.ndarray, after: np.ndarray) -> None:

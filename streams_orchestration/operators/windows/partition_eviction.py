@@ -186,7 +186,7 @@ class PartitionEviction:
         return {"known": self.known, "known.next": self.next, "known.clock": self.clock, "known.now": self.now}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Restore what `dump` returned."""
+        """Restore a state that `dump` returned."""
         self.known, self.next = state["known"], state["known.next"]
         self.clock, self.now = state["known.clock"], state["known.now"]
         self._read()

@@ -49,7 +49,7 @@ class SessionPanes:
         self._due = np.zeros(0, np.int64)
         """The rows of the sessions that `due` returned last, in their order."""
         self._next_due = self._next_closed = END
-        """Watermarks below which no session fires, and none is closed."""
+        """Bounds for watermarks: below `_next_due` no session fires, and below `_next_closed` no session is closed."""
 
     def clear(self) -> None:
         """Forget all sessions."""
@@ -200,7 +200,7 @@ class SessionPanes:
         return {"sessions": self.sessions}
 
     def load(self, state: Mapping[str, Any], cells: PaneCells) -> None:
-        """Restore what `dump` returned; the cells are restored already."""
+        """Restore a state that `dump` returned; the cells are restored already."""
         del cells
         self.sessions = state["sessions"]
         self._next_due = self._next_closed = IDLE

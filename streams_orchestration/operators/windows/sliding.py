@@ -266,6 +266,6 @@ class SlidingWindows:
         return {"tuples": self.log, "partitions": self.partitions}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Restore what `dump` returned."""
+        """Restore a state that `dump` returned."""
         self.log, self.partitions = state["tuples"], state["partitions"]
         self._note()

@@ -177,5 +177,5 @@ class TumblingWindows:
         return {"windows": self.open, "next": self.next}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Restore what `dump` returned."""
+        """Restore a state that `dump` returned."""
         self.open, self.next = state["windows"], state["next"]
