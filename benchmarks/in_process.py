@@ -18,7 +18,6 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import launch
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.frames.query import FrameQuery
 from streams_orchestration.runtime.engine.spark.query import SparkQuery
@@ -26,6 +25,7 @@ from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.processes import ProcessIdentity, identify
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.locked import deploy
 
 PATIENCE_SECONDS = 600.0
 

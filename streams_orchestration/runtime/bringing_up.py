@@ -77,11 +77,12 @@ def bring_up(home: Home, wanted: Deployable, request: Request = GO_ON) -> Brough
         message = f"{wanted.name}: a compiled stage did not pass its check, which is a bug: {'; '.join(wrong)}"
         raise NotDeployableError(message)
     redeployment, restored, fresh = None, None, request.fresh
-    with lock_start(home.prepare(), wanted.name, "deploy"):
+    with lock_start(home.prepare(), wanted.name, "deploy") as lock:
         if request.savepoint is not None:
-            restored = restore(home, wanted, request.savepoint, drop=request.drop, fresh=fresh)
+            restored = restore(lock, wanted, request.savepoint, drop=request.drop, fresh=fresh)
             fresh = False  # dropped before the savepoint was restored
         elif request.replaces and not fresh and wanted.name in deployed_applications(home):
-            redeployment = redeploy(home, wanted, drop=request.drop, within=request.within)
-        deploy(home, wanted, fresh=fresh, run=request.run)
+            redeployment = redeploy(lock, wanted, drop=request.drop, within=request.within)
+        # whatever has entered the plan, this marks it as wanted, and begins the kind of run
+        deploy(lock, wanted, fresh=fresh, run=request.run)
     return BroughtUp(redeployment, restored)

@@ -21,6 +21,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
@@ -82,7 +83,8 @@ class SteppedApplication:
             name = next(iter(queries[0].operators.values())).name
             message = f"{name} is a query of Spark's, and nothing here runs Spark"
             raise StepError(message)
-        deploy(self.home, wanted, asks_spark=False, run=self.begins)
+        with lock_start(self.home.prepare(), wanted.name, "stepping") as lock:
+            deploy(lock, wanted, asks_spark=False, run=self.begins)
         self.catalog = Catalog(self.home)
         self.name = wanted.name
         self.programs = programs

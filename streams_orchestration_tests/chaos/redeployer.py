@@ -18,6 +18,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment import draining, redeploying
 from streams_orchestration.runtime.redeployment.carrying import Carrier
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime import locked
 
 PLACES = ("hold", "drain", "carry", "switch", "reload")
 """Behind the hold; in the drain; behind the writing of states; in the transaction; behind it."""
@@ -58,7 +59,7 @@ def main(home: str, plan: str, place: str) -> None:
         case "reload":
             redeploying.PlanChange.carry_and_switch = waiting(place, redeploying.PlanChange.carry_and_switch)
     try:
-        done = redeploying.redeploy(
+        done = locked.redeploy(
             Home(Path(home)), deployable(load(Compilation, Path(plan).read_bytes())), within=WITHIN_SECONDS
         )
         reported = {"verdict": done.verdict, "seconds": done.measured_seconds}

@@ -17,7 +17,6 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment_document import mapping_of_assignment
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.bringing_up import BroughtUp, Request
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import StateDirectoryError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -25,6 +24,7 @@ from streams_orchestration_tests.cli.fake_jobs import FakeJobs
 from streams_orchestration_tests.cli.made_up import pe, status, unit
 from streams_orchestration_tests.cli.specs import KEYED, TINY
 from streams_orchestration_tests.compiler.assignments import assignment
+from streams_orchestration_tests.runtime.locked import deploy
 
 Capture = pytest.CaptureFixture[str]
 FAILED = status(pes=(pe(0, state="FAILED", error="boom"),))

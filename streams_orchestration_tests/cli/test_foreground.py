@@ -24,12 +24,12 @@ from streams_orchestration.runtime import api
 from streams_orchestration.runtime.bringing_up import GO_ON
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import HostLaunchError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration_tests.cli.made_up import pe, status, unit
+from streams_orchestration_tests.runtime.locked import deploy
 
 LIMIT_SECONDS = 60.0
 COPY = """

@@ -12,8 +12,8 @@ import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.locked import deploy
 
 SPEC = """
 specVersion: 1

@@ -19,15 +19,15 @@ from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.programs.stored_compilation import stored
 from streams_orchestration.runtime.redeployment import deployed
-from streams_orchestration.runtime.redeployment.redeploying import RedeployRefusedError, redeploy
+from streams_orchestration.runtime.redeployment.redeploying import RedeployRefusedError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.specs import KEYED
+from streams_orchestration_tests.runtime.locked import deploy, redeploy
 from streams_orchestration_tests.specs import cases
 
 Capture = pytest.CaptureFixture[str]

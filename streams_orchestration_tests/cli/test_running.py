@@ -26,13 +26,13 @@ from streams_orchestration.runtime import api, bringing_up
 from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.deployment import deployment
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.made_up import host, metrics, pe, sink, status, unit
 from streams_orchestration_tests.cli.specs import COPY, KEYED
+from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.runtime.starters import Starting
 
 Capture = pytest.CaptureFixture[str]

@@ -14,11 +14,11 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.cli.made_up import status
 from streams_orchestration_tests.cli.specs import KEYED
+from streams_orchestration_tests.runtime.locked import deploy
 
 Capture = pytest.CaptureFixture[str]
 

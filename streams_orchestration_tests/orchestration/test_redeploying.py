@@ -21,7 +21,6 @@ from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.dropping import forget
 from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
@@ -33,6 +32,8 @@ from streams_orchestration.runtime.units.trial import read_trial, revert
 from streams_orchestration_tests.orchestration.conftest import Runtime, step
 from streams_orchestration_tests.orchestration.redeployments import KEPT, LOST, MOVED, outcome
 from streams_orchestration_tests.orchestration.statuses import running
+from streams_orchestration_tests.runtime import locked
+from streams_orchestration_tests.runtime.locked import deploy
 
 SPEC = """\
 specVersion: 1
@@ -275,7 +276,7 @@ def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_anot
     monkeypatch.setattr(trying, "launch", lambda *_, **__: ())
     deploy(home, deployable(compile_spec(spec)))
     edit(spec, "width: 2", "width: 3")
-    redeploying.begin_redeploy(home, deployable(compile_spec(spec)))
+    locked.begin_redeploy(home, deployable(compile_spec(spec)))
     assert redeploy_under_way(home, "demo") == "the last redeploy of demo is on trial"
     with create_catalog(home).write() as connection:
         trial = read_trial(connection, "demo")
@@ -301,7 +302,7 @@ def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: 
     first = deployable(compile_spec(spec))
     deploy(home, first)
     edit(spec, "width: 2", "width: 3")
-    redeploying.begin_redeploy(home, deployable(compile_spec(spec)))
+    locked.begin_redeploy(home, deployable(compile_spec(spec)))
     if trial == "PASSED":
         with create_catalog(home).write() as connection:
             connection.execute(update(tables.trial).values(state="PASSED", ended_at=1.0))

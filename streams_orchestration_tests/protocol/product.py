@@ -17,7 +17,6 @@ from streams_orchestration.operators.durable_files import checksum_of
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.programs.batches import (
@@ -46,6 +45,7 @@ from streams_orchestration_tests.protocol.planning import position, view
 from streams_orchestration_tests.protocol.setting import OUTSIDE
 from streams_orchestration_tests.protocol.steps import Protocol
 from streams_orchestration_tests.protocol.world import Flight, World
+from streams_orchestration_tests.runtime.locked import deploy
 
 
 class Product:

@@ -10,12 +10,12 @@ from sqlalchemy import select
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration_tests.protocol.committing import QUERY, SOURCE, committed
 from streams_orchestration_tests.protocol.product import Product
 from streams_orchestration_tests.protocol.steps import Protocol
 from streams_orchestration_tests.protocol.topologies import topology
 from streams_orchestration_tests.protocol.transactions import new_host
+from streams_orchestration_tests.runtime.locked import deploy
 
 
 @pytest.mark.parametrize(("name", "within"), [("query", True), ("chain of 3", False)])

@@ -15,7 +15,6 @@ from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
-from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.redeployment.deployed import deployed_plan, preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import give_up_epochs
 from streams_orchestration.runtime.redeployment.redeploying import PlanChange
@@ -25,6 +24,7 @@ from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.units.holding import close_epochs, hold, under_way
 from streams_orchestration.runtime.units.reading import application_row
 from streams_orchestration.runtime.units.trial import read_trial
+from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
@@ -159,7 +159,7 @@ def drained(local: LocalApplication, units: Sequence[str]) -> None:
 def begin(local: LocalApplication, width: int = 3) -> None:
     """A redeploy of `visits` that is on trial from then on."""
     directory = local.home.root.parent
-    redeploying.begin_redeploy(local.home, deployable(visits(directory, width, 2)), within=20.0)
+    locked.begin_redeploy(local.home, deployable(visits(directory, width, 2)), within=20.0)
     adopt(local)
 
 

@@ -10,7 +10,6 @@ from hypothesis import given
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.publishing import complete
@@ -44,6 +43,7 @@ from streams_orchestration_tests.runtime.exporting import (
     segments,
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.locked import deploy
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 

@@ -11,7 +11,6 @@ from sqlalchemy import select, update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment import deployment
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import NotDeployableError, StreamsRuntimeError
@@ -20,6 +19,7 @@ from streams_orchestration.runtime.processes import process_started
 from streams_orchestration.runtime.settings import SettingError, Settings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("database")
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("STREAMS_SOURCE_LIMIT", "7")
     home = Home(tmp_path / "home")
-    deployment.deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 3))))
+    locked.deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 3))))
     return home
 
 
@@ -90,7 +90,7 @@ def test_they_are_kept_with_the_deployment(home: Home, monkeypatch: pytest.Monke
 def test_a_bad_one_leaves_what_is_deployed_alone(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("STREAMS_DRIVER_MEMORY", "lots")
     with pytest.raises(SettingError):
-        deployment.deploy(home, deployable(totals(tmp_path / "rows.parquet")), fresh=True)
+        locked.deploy(home, deployable(totals(tmp_path / "rows.parquet")), fresh=True)
     assert deployed_applications(home)
 
 
@@ -99,7 +99,7 @@ def test_what_runs_is_not_dropped_under_those_who_run_it(home: Home, tmp_path: P
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(pid=this[0], process_started=this[1], state="RUNNING"))
     with pytest.raises(NotDeployableError, match="is running"):
-        deployment.deploy(home, deployable(totals(tmp_path / "rows.parquet")), fresh=True)
+        locked.deploy(home, deployable(totals(tmp_path / "rows.parquet")), fresh=True)
 
 
 def test_what_is_stopped_is_not_reset(home: Home):

@@ -125,11 +125,13 @@ import sys
 from pathlib import Path
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.storage.home import Home
 
 for _ in range(2):
-    deploy(Home(Path(sys.argv[1])), deployable(compile_spec(Path(sys.argv[2]))))
+    with lock_start(Home(Path(sys.argv[1])).prepare(), "app", "deploy") as lock:
+        deploy(lock, deployable(compile_spec(Path(sys.argv[2]))))
 """
 SPEC = """
 specVersion: 1

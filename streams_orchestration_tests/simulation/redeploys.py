@@ -9,9 +9,10 @@ from pathlib import Path
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.operators.storage.port import is_address
 from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError, StreamsRuntimeError
-from streams_orchestration.runtime.redeployment import redeploying, reverting
+from streams_orchestration.runtime.redeployment import reverting
 from streams_orchestration.runtime.savepoints import creating
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.simulation.disks import Disk
 from streams_orchestration_tests.simulation.scheduler import Scheduler
 
@@ -67,7 +68,7 @@ class Redeploys:
 
     def _redeploy(self, number: int, within: float) -> object:
         try:
-            return redeploying.redeploy(self.home, self.plans[number], within=within)
+            return locked.redeploy(self.home, self.plans[number], within=within)
         except RedeployRefusedError as error:
             self.wrong.append(f"a plan that keeps all states is refused: {error}")
             raise

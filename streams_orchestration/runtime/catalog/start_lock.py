@@ -53,10 +53,17 @@ _held: set[Path] = set()
 
 
 class StartLock:
-    """A start lock that is held; a context manager that releases it."""
+    """A start lock that is held; a context manager that releases it.
 
-    def __init__(self, path: Path, file: IO[str] | None, shared: SharedLock | None = None) -> None:
-        self._path = path
+    A function that changes what is deployed takes the lock as an argument, so that its caller must hold it.
+    """
+
+    def __init__(self, home: Home, application: str, file: IO[str] | None, shared: SharedLock | None = None) -> None:
+        self.home = home
+        """The state directory of the application."""
+        self.application = application
+        """The name of the application."""
+        self._path = home.start_lock(application)
         self._file = file
         self._shared = shared
 
@@ -128,11 +135,11 @@ def lock_start(
     """
     path = home.start_lock(application)
     if path in _held:
-        return StartLock(path, None)
+        return StartLock(home, application, None)
     shared = database_of(home).shared_lock(f"start of {application}", _name(command))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = StartLock(path, path.open("a+", encoding="utf-8"), shared)
+        lock = StartLock(home, application, path.open("a+", encoding="utf-8"), shared)
     except OSError as error:
         raise StateDirectoryError(home.root, error.strerror or str(error)) from error
     until = world.monotonic() + (LIMIT_SECONDS if limit is None else limit)

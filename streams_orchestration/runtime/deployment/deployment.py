@@ -20,7 +20,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
-from streams_orchestration.runtime.catalog.start_lock import lock_start
+from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.dropping import forget, refuse_left_files, refuse_running
 from streams_orchestration.runtime.deployment.going_on import ENDLESS, RunKind, begin_run, reopen, require_ends
 from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
@@ -37,7 +37,6 @@ from streams_orchestration.runtime.programs.stored_compilation import (
 )
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.transport.connections import connect, declare
 from streams_orchestration.runtime.units.wishes import stored_wish
 
@@ -46,14 +45,14 @@ FIRST_PLAN = 1
 
 
 def deploy(
-    home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: bool = True, run: RunKind = ENDLESS
+    lock: StartLock, wanted: Deployable, *, fresh: bool = False, asks_spark: bool = True, run: RunKind = ENDLESS
 ) -> None:
     """Write the wanted state of an application into the catalog; `launch` starts its hosts.
 
     If the same application is deployed already, it is only marked as wanted to run, and continues from its state.
 
     Args:
-        home: the state directory.
+        lock: the start lock of the application.
         wanted: the application.
         fresh: drop all its kept state and published results first.
         asks_spark: analyse its dataframe queries with Spark, if the application is new.
@@ -66,16 +65,10 @@ def deploy(
         SettingError: a setting in the environment cannot be used.
         AnalysisError, JavaError: Spark could not analyse the queries.
         ApplicationChangedError: the kept state belongs to another application of the same name.
-        BeingStartedError: another process has been starting the application for too long.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
+    home, application, programs = lock.home, wanted.name, wanted.plan.programs
     settings = Settings.from_environment(home.environment)
-    with lock_start(home.prepare(), wanted.name, "deploy"):
-        _deploy(home, wanted, run, settings, fresh=fresh, asks_spark=asks_spark)
-
-
-def _deploy(home: Home, wanted: Deployable, run: RunKind, settings: Settings, *, fresh: bool, asks_spark: bool) -> None:
-    application, programs = wanted.name, wanted.plan.programs
     if run.bounded:
         require_ends(home, programs)
     catalog = create_catalog(home)

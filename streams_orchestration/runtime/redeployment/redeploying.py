@@ -17,7 +17,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
-from streams_orchestration.runtime.catalog.start_lock import lock_start
+from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.control import cancel, launch
 from streams_orchestration.runtime.deployment.deployment import resume
 from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
@@ -58,7 +58,7 @@ class NotWrittenError(StreamsRuntimeError):
 
 
 def redeploy(
-    home: Home,
+    lock: StartLock,
     wanted: Deployable,
     *,
     drop: Collection[str] = (),
@@ -70,7 +70,7 @@ def redeploy(
     then fails to complete an epoch, the previous plan is restored.
 
     Args:
-        home: the state directory.
+        lock: the start lock of the application.
         wanted: the application with the new plan.
         drop: operators whose state may be lost.
         within: seconds for the changed units to reach their cuts, and then to complete an epoch.
@@ -82,32 +82,29 @@ def redeploy(
         RevertedError: the new plan failed its trial, and the previous plan was restored.
         Exception: all errors of `begin_redeploy`.
     """
-    application = wanted.name
-    with lock_start(home.prepare(), application, "redeploy"):
-        stopped = _is_stopped(create_catalog(home), application)
-        redeployment = begin_redeploy(home, wanted, drop=drop, within=within)
-        trial = await_trial(home, application)
-        if trial is None or redeployment.verdict == "unchanged":
-            return redeployment
-        if trial.state == "REVERTED":
-            if stopped:
-                cancel(home, application)
-            else:
-                start(home, application)  # another process may have taken the plan back, and starts no hosts
-            raise RevertedError(redeployment, trial.cause or "")
-        return replace(redeployment, measured_seconds=trial.pause)
+    home, application = lock.home, wanted.name
+    stopped = _is_stopped(create_catalog(home), application)
+    redeployment = begin_redeploy(lock, wanted, drop=drop, within=within)
+    trial = await_trial(home, application)
+    if trial is None or redeployment.verdict == "unchanged":
+        return redeployment
+    if trial.state == "REVERTED":
+        if stopped:
+            cancel(home, application)
+        else:
+            start(home, application)  # another process may have taken the plan back, and starts no hosts
+        raise RevertedError(redeployment, trial.cause or "")
+    return replace(redeployment, measured_seconds=trial.pause)
 
 
 def begin_redeploy(
-    home: Home,
+    lock: StartLock,
     wanted: Deployable,
     *,
     drop: Collection[str] = (),
     within: float = WITHIN_SECONDS,
 ) -> Redeployment:
     """Redeploy as `redeploy` does, but do not wait for the end of the trial: observing processes decide it.
-
-    The caller holds the start lock of the application.
 
     Raises:
         RedeployRefusedError: state would be lost that `drop` does not name.
@@ -119,7 +116,7 @@ def begin_redeploy(
         NotDeployedError: the application is not deployed.
         CatalogError: the catalog cannot be used.
     """
-    application = wanted.name
+    home, application = lock.home, wanted.name
     catalog = create_catalog(home)
     await_trial(home, application)  # the trial of a redeploy whose process has died
     redeployment = preview_redeploy(home, wanted, drop)

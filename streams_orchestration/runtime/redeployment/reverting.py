@@ -16,6 +16,7 @@ from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
+from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.errors import OtherVersionError, StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.redeploying import WITHIN_SECONDS, redeploy
@@ -116,7 +117,8 @@ def return_to(
     catalog = opened_catalog(home, before.name)
     with catalog.read() as connection:
         left = application_row(connection, home, before.name).fingerprint
-    redeployment = redeploy(home, before, drop=drop, within=within)
+    with lock_start(home.prepare(), before.name, "redeploy") as lock:
+        redeployment = redeploy(lock, before, drop=drop, within=within)
     if left != before.fingerprint:
         t = tables.trial
         with catalog.write() as connection:

@@ -17,7 +17,7 @@ from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
-from streams_orchestration.runtime.catalog.start_lock import lock_start
+from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.deployment import insert_application
 from streams_orchestration.runtime.deployment.dropping import forget, refuse_running
 from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
@@ -60,12 +60,12 @@ class Restored:
 
 
 def restore(
-    home: Home, wanted: Deployable, place: SavepointPlace, *, drop: Collection[str] = (), fresh: bool = False
+    lock: StartLock, wanted: Deployable, place: SavepointPlace, *, drop: Collection[str] = (), fresh: bool = False
 ) -> Restored:
     """Deploy an application that continues from a savepoint; `launch` starts its hosts.
 
     Args:
-        home: the state directory.
+        lock: the start lock of the application.
         wanted: the application. Its name is that of the saved application, or one from its options for a clone.
         place: the savepoint, inside or outside of the state directory; it is not changed.
         drop: operators whose state may be lost.
@@ -79,29 +79,27 @@ def restore(
         ApplicationError: Spark refuses a query.
         StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
         StateDirectoryError, CatalogError: the state directory cannot be used.
-        BeingStartedError: another process has been starting the application for too long.
     """
-    application = wanted.name
+    home, application = lock.home, wanted.name
     Settings.from_environment(home.environment)
-    with lock_start(home.prepare(), application, "deploy"):
-        catalog = create_catalog(home)
-        manifest = read_manifest(place)
-        _refuse_other_application(manifest, wanted.compilation)
-        if not fresh:
-            _refuse_deployed(catalog, application)
-        saved = read_plan(place, manifest)
-        redeployment = preview_restore(place, manifest, saved, wanted.compilation, drop)
-        if not redeployment.acceptable:
-            message = f"{manifest.title} does not fit {application} as it is now, state would be lost:"
-            message += redeployment.losses
-            raise SavepointError(message)
-        after = at_run_time(with_columns_of_queries(wanted), redeployment.numbering)
-        refuse_shared_targets(home, catalog, after, manifest)
-        if fresh:
-            refuse_running(home, application)
-            forget(home, catalog, application, after.plan.programs)
-        refuse_other_files(home, after, manifest)
-        return _Restoring(home, catalog, place, manifest).restore(saved, after, redeployment)
+    catalog = create_catalog(home)
+    manifest = read_manifest(place)
+    _refuse_other_application(manifest, wanted.compilation)
+    if not fresh:
+        _refuse_deployed(catalog, application)
+    saved = read_plan(place, manifest)
+    redeployment = preview_restore(place, manifest, saved, wanted.compilation, drop)
+    if not redeployment.acceptable:
+        message = f"{manifest.title} does not fit {application} as it is now, state would be lost:"
+        message += redeployment.losses
+        raise SavepointError(message)
+    after = at_run_time(with_columns_of_queries(wanted), redeployment.numbering)
+    refuse_shared_targets(home, catalog, after, manifest)
+    if fresh:
+        refuse_running(home, application)
+        forget(home, catalog, application, after.plan.programs)
+    refuse_other_files(home, after, manifest)
+    return _Restoring(home, catalog, place, manifest).restore(saved, after, redeployment)
 
 
 def preview_restore(

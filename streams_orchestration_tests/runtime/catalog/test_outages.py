@@ -13,7 +13,6 @@ from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime.catalog import outage, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import CatalogLostError
 from streams_orchestration.runtime.hosts import host as hosting
 from streams_orchestration.runtime.hosts.heart import Heart
@@ -21,6 +20,7 @@ from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
+from streams_orchestration_tests.runtime.locked import deploy
 
 
 class Away:

@@ -11,9 +11,9 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.model.secrets import HIDDEN
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import totals, write_rows
+from streams_orchestration_tests.runtime.locked import deploy
 
 
 @pytest.mark.usefixtures("database")

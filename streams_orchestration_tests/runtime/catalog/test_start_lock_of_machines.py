@@ -11,13 +11,13 @@ import pytest
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import BeingStartedError, CatalogError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.conftest import forget_engines
+from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.runtime.starters import Starting
 
 SCHEMA = "of_start_locks"

@@ -16,7 +16,6 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.query_columns import ColumnOrigin, OperatorColumns
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.engine.query_analysis import QueryAnalysis
 from streams_orchestration.runtime.engine.spark.frames import analysis
 from streams_orchestration.runtime.errors import (
@@ -32,6 +31,7 @@ from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.redeployment.redeploying import PlanChange
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.applications import (
     expected_totals,
     published,
@@ -41,6 +41,7 @@ from streams_orchestration_tests.runtime.applications import (
 )
 from streams_orchestration_tests.runtime.catalogs import remove_catalog
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.locked import deploy
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -245,7 +246,7 @@ def test_what_spark_says_of_the_columns_of_a_query_is_kept_until_it_is_asked_aga
     brought: list[Compilation] = []
     monkeypatch.setattr(PlanChange, "put_in_place", put_in_place)
     monkeypatch.setattr(redeploying, "start", lambda *_: ())
-    redeploying.begin_redeploy(home, deployable(spec(file, QUERY, ("width: 2", "width: 3"))))
+    locked.begin_redeploy(home, deployable(spec(file, QUERY, ("width: 2", "width: 3"))))
     assert known(brought[0]) == ["k2"]
 
 

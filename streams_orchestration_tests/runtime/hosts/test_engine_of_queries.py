@@ -13,11 +13,11 @@ from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.deployment.control import launch
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS, session_settings
 from streams_orchestration.runtime.hosts.launcher import HostStart, process_command
 from streams_orchestration.runtime.processes import ProcessIdentity, identify
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.locked import deploy
 
 MADE: dict[str, Any] = {
     "name": "Made", "operator": "Beacon", "outputs": [{"stream": "Made", "schema": "n bigint"}],

@@ -11,7 +11,6 @@ from sqlalchemy import update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.logs import read_end
@@ -21,6 +20,7 @@ from streams_orchestration.runtime.units.holding import hold, release
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
+from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.runtime.running import joined
 
 

@@ -23,7 +23,6 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.control import cancel, launch
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import CatalogMissingError
 from streams_orchestration.runtime.hosts import host, orphans
@@ -43,6 +42,7 @@ from streams_orchestration_tests.runtime.applications import compiled, sink, sou
 from streams_orchestration_tests.runtime.catalogs import remove_catalog
 from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
+from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.runtime.running import joined
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("database"), POSTGRESQL_IS_DEEP]

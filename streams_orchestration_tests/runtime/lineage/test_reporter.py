@@ -11,7 +11,6 @@ from sqlalchemy import update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import control
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.lineage import reporter as reporters
 from streams_orchestration.runtime.lineage.client import LineageError
@@ -22,6 +21,7 @@ from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import write_rows
 from streams_orchestration_tests.runtime.lineage.sent import SentEvents, filtered
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.runtime.running import COUNT, FakeHosts, Running
 
 pytestmark = pytest.mark.slow

@@ -12,9 +12,10 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
-from streams_orchestration.runtime.redeployment import draining, redeploying
+from streams_orchestration.runtime.redeployment import draining
 from streams_orchestration.runtime.redeployment.carrying import Carried, Carrier
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.applications import (
     PERIODIC,
     compiled,
@@ -107,8 +108,7 @@ def test_a_batch_that_is_committed_between_carrying_and_switching_is_drained_too
 
     monkeypatch.setattr(Carrier, "carry", carried)
     assert (
-        redeploying.begin_redeploy(local.home, deployable(two_regions(tmp_path, fusion="manual", pes=2))).verdict
-        == "kept"
+        locked.begin_redeploy(local.home, deployable(two_regions(tmp_path, fusion="manual", pes=2))).verdict == "kept"
     )
     assert times == [2]
     adopt(local)

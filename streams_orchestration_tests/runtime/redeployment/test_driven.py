@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.runtime.redeployment import draining, redeploying
+from streams_orchestration.runtime.redeployment import draining
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
-from streams_orchestration_tests.runtime import redeployed
+from streams_orchestration_tests.runtime import locked, redeployed
 from streams_orchestration_tests.runtime.driven import beacon, epochs
 from streams_orchestration_tests.runtime.events import EVENTS, happens
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -51,7 +51,7 @@ def test_one_that_comes_to_no_cut_goes_back_to_its_last_one(
     local = LocalApplication(Home(tmp_path), beacon(23, 10, fusion="manual", pes=2), 3)
     for program in local.programs:
         local.step(program)
-    assert redeploying.begin_redeploy(local.home, deployable(beacon(23, 10, fusion="manual", pes=1))).verdict == "kept"
+    assert locked.begin_redeploy(local.home, deployable(beacon(23, 10, fusion="manual", pes=1))).verdict == "kept"
     adopt(local)
     local.run()
     assert epochs(local) == EPOCHS

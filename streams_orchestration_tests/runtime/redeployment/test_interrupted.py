@@ -25,6 +25,7 @@ from streams_orchestration.runtime.redeployment.redeploying import NotWrittenErr
 from streams_orchestration.runtime.redeployment.rescaling import StateRefusedError
 from streams_orchestration.runtime.redeployment.switching import NotDrainedError
 from streams_orchestration.runtime.units.garbage import collect_garbage
+from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import begin, finish, set_rows, unneeded, visits
 
@@ -38,7 +39,7 @@ def test_what_was_stopped_stays_so_when_its_redeploy_is_refused(
     monkeypatch.setattr(redeploying, "drain", lambda *_: "something is under way")
     monkeypatch.setattr(redeploying, "cancel", partial(cancel, timeout=0.1))
     with pytest.raises(NotDrainedError):
-        redeploying.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
+        locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     assert read_status(local.home, local.name).state == "STOPPED"
 
 
@@ -54,7 +55,7 @@ def test_without_room_for_the_states_nothing_is_changed(local: LocalApplication,
 
     monkeypatch.setattr("streams_orchestration.runtime.storage.store.write_durably", write)
     with pytest.raises(NotWrittenError, match=r"app runs on as it is: .*cannot be written: .*: No space left"):
-        redeploying.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
+        locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     assert written
     assert not any(path.exists() for path in written)
     monkeypatch.undo()
@@ -93,7 +94,7 @@ def test_what_cannot_be_carried_over_is_refused_before_anything_stands_still(
     monkeypatch.setattr(carrying, "divided_states", fail)
     monkeypatch.setattr(redeploying, "held", lambda *_: pytest.fail("it is held"))
     with pytest.raises((NotWrittenError, StateRefusedError)):
-        redeploying.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
+        locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     monkeypatch.undo()
     finish(local)
 
@@ -152,7 +153,7 @@ def test_a_process_that_is_killed_in_the_middle_holds_nothing_up(
         patch.setattr(draining, "release", lambda *_: None)
         patch.setattr(redeploying, "remove_files", lambda *_: None)
         with pytest.raises(KilledError):
-            redeploying.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
+            locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     set_rows(local, tables.unit, held_until=0.0)  # as it is after a while
     finish(local)
 

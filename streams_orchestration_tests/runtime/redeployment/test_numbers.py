@@ -23,14 +23,15 @@ from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.runtime.bringing_up import Request, bring_up
 from streams_orchestration.runtime.catalog.creation import create_catalog
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.redeployment import redeploying, trying
+from streams_orchestration.runtime.redeployment import trying
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.trial import _pass, read_trial
 from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.compiler.redeployment.chains import HEAD, chain
+from streams_orchestration_tests.runtime import locked
+from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.specs import read
 
 BEFORE, AFTER = HEAD + chain("A") + chain("B"), HEAD + chain("C") + chain("B") + chain("D")
@@ -57,7 +58,7 @@ def spec(tmp_path: Path, home: Home) -> Path:
 
 def redeployed(home: Home, wanted: Compilation) -> None:
     """Redeploy without hosts, and have the plan proved."""
-    redeploying.begin_redeploy(home, deployable(wanted))
+    locked.begin_redeploy(home, deployable(wanted))
     with create_catalog(home).write() as connection:
         trial = read_trial(connection, "app")
         assert trial is not None

@@ -14,13 +14,12 @@ from sqlalchemy import update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import NotDeployableError
-from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.redeployment.redeploying import RedeployRefusedError
 from streams_orchestration.runtime.redeployment.switching import NotDrainedError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
+from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.applications import (
     compiled,
     expected_of_network,
@@ -35,6 +34,7 @@ from streams_orchestration_tests.runtime.applications import (
     write_rows,
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.runtime.redeployed import COUNT, adopt, counts, kept_of, redeploy, run_some, visits
 from streams_orchestration_tests.runtime.running import FakeHosts
 
@@ -60,7 +60,7 @@ def test_a_redeploy_that_would_lose_state_changes_nothing(tmp_path: Path, hosts:
     before = kept_of(local)
     unkeyed = visits(tmp_path, 2, 3, kept=["n"])
     with pytest.raises(RedeployRefusedError, match=r"(?s)stays as it is.*Counted\[0\]\.Kept: state of"):
-        redeploying.begin_redeploy(local.home, deployable(unkeyed))
+        locked.begin_redeploy(local.home, deployable(unkeyed))
     assert kept_of(local) == before
 
 
@@ -68,7 +68,7 @@ def test_what_cannot_be_drained_in_time_goes_on_with_the_old_plan(tmp_path: Path
     local = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 3), source_limit=4)
     run_some(local, 4)
     with pytest.raises(NotDrainedError, match=r"app runs on as it is: region-0 has not closed its epoch after 0 s"):
-        redeploying.begin_redeploy(local.home, deployable(visits(tmp_path, 2, 1)), within=0.0)
+        locked.begin_redeploy(local.home, deployable(visits(tmp_path, 2, 1)), within=0.0)
     local.run()
     assert local.compilation.fusion.pes
 
@@ -77,7 +77,7 @@ def test_what_is_complete_has_nothing_that_could_go_on(tmp_path: Path, hosts: Fa
     local = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 3))
     local.run()
     with pytest.raises(NotDeployableError, match=r"app is complete.*--fresh"):
-        redeploying.begin_redeploy(local.home, deployable(visits(tmp_path, 2, 1)))
+        locked.begin_redeploy(local.home, deployable(visits(tmp_path, 2, 1)))
 
 
 def test_a_unit_that_has_failed_goes_on_from_its_cut_with_the_new_plan(tmp_path: Path, hosts: FakeHosts):
@@ -85,7 +85,7 @@ def test_a_unit_that_has_failed_goes_on_from_its_cut_with_the_new_plan(tmp_path:
     run_some(local, 4)
     with local.catalog.write() as connection:
         connection.execute(update(tables.unit).values(state="UNHEALTHY"))
-    after = redeploying.begin_redeploy(local.home, deployable(visits(tmp_path, 3, 2)))
+    after = locked.begin_redeploy(local.home, deployable(visits(tmp_path, 3, 2)))
     assert after.verdict == "kept"
     adopt(local)
     local.run()
@@ -103,7 +103,7 @@ def test_a_plan_that_is_only_written_in_another_order_is_known_from_then_on(tmp_
     local = LocalApplication(Home(tmp_path / "home"), two_chains(tmp_path, "AB"), source_limit=4)
     run_some(local, 4)
     other = two_chains(tmp_path, "BA")
-    first, second = (redeploying.begin_redeploy(local.home, deployable(other)) for _ in range(2))
+    first, second = (locked.begin_redeploy(local.home, deployable(other)) for _ in range(2))
     assert first.verdict == second.verdict == "unchanged"
     assert first.before != first.after
     assert second.before == second.after

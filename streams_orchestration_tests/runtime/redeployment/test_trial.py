@@ -16,7 +16,6 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import HostLaunchError, RevertedError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, reverting, trying
@@ -35,8 +34,10 @@ from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.trial import read_trial
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.examples import examples
+from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.runtime.redeployed import (
     COUNT,
     adopt,
@@ -204,7 +205,7 @@ def test_the_process_that_redeploys_says_that_it_was_reverted_and_why(
     with pytest.raises(
         RevertedError, match=r"previous plan runs again.*reverted: PE 0 failed: batch 7: operator X.*line 3"
     ):
-        redeploying.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
+        locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     assert plans[0] != plans[1] == former, "hosts of the new plan are started, then those of the previous plan"
     finish(local)
 
@@ -223,7 +224,7 @@ def test_a_host_that_cannot_be_started_at_all_takes_the_plan_back(
 
     monkeypatch.setattr(trying, "launch", launch)
     with pytest.raises(RevertedError, match="there is no Java"):
-        redeploying.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
+        locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     assert len(calls) > 1, "what the previous plan needs is started"
     finish(local)
 
@@ -301,7 +302,7 @@ def test_what_is_stopped_on_trial_is_decided_when_it_runs_again(local: LocalAppl
     observe(local.catalog, local.name)
     assert trial_of(local).state == "OPEN"
     with pytest.raises(OnTrialError, match=r"--revert"):
-        redeploying.begin_redeploy(local.home, deployable(visits(local.home.root.parent, 1, 1)))
+        locked.begin_redeploy(local.home, deployable(visits(local.home.root.parent, 1, 1)))
     deploy(local.home, deployable(local.compilation))
     assert trial_of(local).until > clock.now()
     finish(local)

@@ -12,7 +12,6 @@ from streams_orchestration.cli import main
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.operators.storage.port import StorageAwayError, StorageRefusedError
 from streams_orchestration.operators.storage.remote import RemoteStorage
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.savepoints import creating
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.manifest import SavepointError, read_manifest
@@ -21,6 +20,7 @@ from streams_orchestration.runtime.storage import remote_store
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.runtime.redeployed import counts, expected_counts, run_some, visits
 from streams_orchestration_tests.runtime.saved import begun, take
 from streams_orchestration_tests.runtime.stored import store_in

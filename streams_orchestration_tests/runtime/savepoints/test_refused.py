@@ -22,12 +22,12 @@ from streams_orchestration.runtime.savepoints import restoring
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.manifest import MANIFEST, SavepointError
 from streams_orchestration.runtime.savepoints.places import here, saved, savepoint_of
-from streams_orchestration.runtime.savepoints.restoring import restore
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.locked import restore
 from streams_orchestration_tests.runtime.redeployed import COUNT, kept_of, run_some, visits
 from streams_orchestration_tests.runtime.saved import begun, take
 

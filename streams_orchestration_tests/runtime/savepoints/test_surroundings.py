@@ -10,10 +10,8 @@ import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
 from streams_orchestration.runtime.savepoints.places import saved
-from streams_orchestration.runtime.savepoints.restoring import restore
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.reading import deployed_applications
@@ -35,6 +33,7 @@ from streams_orchestration_tests.runtime.exporting import (
     run_until_idle,
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.locked import deploy, restore
 from streams_orchestration_tests.runtime.redeployed import COUNT, adopt, run_some
 from streams_orchestration_tests.runtime.saved import begun, take
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import NotDeployableError, OutputError
 from streams_orchestration.runtime.observing.reading import read_status
@@ -19,6 +18,7 @@ from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import rows
 from streams_orchestration_tests.runtime.faults import KilledError, kill_at
+from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.runtime.sinks.stored_parts import COUNT, Application
 from streams_orchestration_tests.servers.proxy import Proxy
 from streams_orchestration_tests.servers.s3 import BUCKET, KEY, S3, SECRET

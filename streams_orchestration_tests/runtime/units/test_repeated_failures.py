@@ -14,7 +14,6 @@ from sqlalchemy import select
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import OperatorFailure, OutsideFailure, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.host import Host
@@ -28,6 +27,7 @@ from streams_orchestration.runtime.units.unit_status import UnitStatus
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
+from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.runtime.running import FakeHosts, joined
 
 NOW = 1_700_000_000.0
