@@ -81,8 +81,8 @@ SPL_LAYERS = {
     ),
     "spl.models": ("operators", "reading", "invocations"),
     "spl.programs": (
-        *("errors", "values", "wrapping", "columns", "library", "casting", "operations", "run", "outcome"),
-        *("python_values", "natives", "loops", "vectorised", "reading", "expression", "logic"),
+        *("errors", "values", "wrapping", "columns", "library", "casting", "operations", "open_files", "run"),
+        *("outcome", "python_values", "natives", "loops", "vectorised", "reading", "expression", "logic"),
     ),
     "spl.programs.loops": (*("writer", "names", "arithmetic", "expressions", "places", "statements", "ports"),),
     "spl.programs.library": (
@@ -100,6 +100,8 @@ SPL_LAYERS = {
             "spl_time",
             "strptime",
             "spl_calendar",
+            "spl_decimals",
+            "spl_files",
             "spl_utility",
         ),
     ),

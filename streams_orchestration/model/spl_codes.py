@@ -201,7 +201,12 @@ SPL_CODES: dict[str, Code] = {
         "Logic in a consistent region uses files, waits, or ends the PE.",
         "Do that in front of the region or behind it.",
     ),
+    "SO0735": error(
+        "An operator orders, groups or computes with decimals, which streams carry as texts.",
+        "Cast the decimal to float64 there, or compute in a Custom.",
+    ),
     "SO0734": error(
-        "A function reaches into the run time of Streams. It compiles, and does not run.", "Remove the call."
+        "A function of SPL reaches into the run time of Streams, or has no implementation here. It does not run.",
+        "Remove the call, or call a native function instead that the companion names.",
     ),
 }

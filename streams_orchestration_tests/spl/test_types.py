@@ -281,7 +281,7 @@ def test_a_number_that_is_written_is_read_as_it_was(typed: tuple[Primitive, int 
 @pytest.mark.parametrize(
     "text",
     [
-        "tuple<int8 a, uint64 b, float32 c, decimal64 d, boolean e, blob f, timestamp g, rstring h>",
+        "tuple<int8 a, uint64 b, float32 c, boolean e, blob f, timestamp g, rstring h>",
         "tuple<optional<list<tuple<uint8 x, map<rstring, list<int16>> y>>> l, tuple<float64 f> t>",
     ],
 )

@@ -39,7 +39,10 @@ def value_of(statements: str, expression: str) -> str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(case)[:60])
-def test_an_expression_has_the_value_that_streams_gives(case: list[str]):
+def test_an_expression_has_the_value_that_streams_gives(
+    case: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
     statements, expression, expected = ["", *case][-3:]
     if expected.startswith(FAILS):
         with pytest.raises(RunError) as raised:

@@ -12,6 +12,7 @@ from streams_orchestration.compiler.checking.natives import varying_natives
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.operators.spl.text import place_of
+from streams_orchestration.spl.functions.signatures import builtin
 
 _CALL = re.compile(r'"(?:[^"\\]|\\.)*"|((?:[\w.]+::)?\w+) ?\(')
 """Regular expression that finds calls: it matches the name of a called function, perhaps with a namespace.
@@ -26,6 +27,10 @@ _REACHING = frozenset(
     )
 )
 """Functions of SPL that read or change the connections and metrics of the Streams runtime."""
+_DEFINED = frozenset(("getCompileTimeValue", "getCompileTimeListValue"))
+"""Functions whose values the compiler puts in their places if it knows them."""
+_BY_OPERATORS = frozenset(("submit", "currentPunct"))
+"""Functions that the operators give to their logic."""
 _VARYING = frozenset(
     (
         *("random", "srand", "getTimestamp", "getTimestampInSecs", "time", "ctime", "getCPUTime", "getCPUTimestamp"),
@@ -37,7 +42,7 @@ _OUTWARD = frozenset(
     (
         *("block", "abort", "shutdownPE", "fopen", "fclose", "fread", "fwrite", "fwriteString", "fwriteTxt"),
         *("freadLine", "freadTxt", "freadBin", "fwriteBin", "freadToken", "freadblob", "fwriteblob", "fseek", "fflush"),
-        *("mkdir", "rename", "mktemp"),
+        *("mkdir", "rename", "mktemp", "fstat", "ftell", "feof", "rewind", "freadfile"),
     )
 )
 """Functions that wait, end the PE, or use files."""
@@ -112,11 +117,23 @@ def _call_behind(at: str, name: str) -> str:
 def _refused(name: str, *, inside: bool, deploys: bool) -> tuple[str, str]:
     if name in _REACHING and deploys:
         return "SO0734", f"{name} reaches into the run time of Streams, and has nothing to reach here"
+    if name in _DEFINED and deploys:
+        return "SO0734", f"{name} has no value here; give it one with --define NAME=VALUE, or a default"
+    if deploys and _is_missing(name):
+        return "SO0734", f"{name} of SPL does not run here; a native function that the companion names may replace it"
     if inside and name in _OUTWARD:
         return "SO0733", f"{name} cannot be called in a consistent region, where a replay would repeat it"
     if inside and name in _VARYING:
         return "SO0721", f"{name} gives other values in a replay of the consistent region"
     return "", ""
+
+
+def _is_missing(name: str) -> bool:
+    """Return True for a built-in function of SPL that has no implementation."""
+    from streams_orchestration.spl.programs.library import names
+
+    signatures = () if name in _BY_OPERATORS or name in names() else builtin(name)
+    return any(each.namespace != "spl.eventtime" for each in signatures)
 
 
 def _texts(value: Any, at: str) -> Iterator[tuple[str, str]]:

@@ -7,10 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 from streams_orchestration.spl.application.values import parts_of
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Argument, Invocation
-from streams_orchestration.spl.types.types import FLOAT64, INT64, INTEGERS, RSTRING, UNKNOWN, Collection, Type
+from streams_orchestration.spl.types.types import (
+    DECIMALS,
+    FLOAT64,
+    INT64,
+    INTEGERS,
+    RSTRING,
+    UNKNOWN,
+    Collection,
+    Type,
+    parts_of_type,
+)
 from streams_orchestration.spl.typing.scopes import Port
-from streams_orchestration.spl.typing.typed import Constant, Convert, Expression, OutputCall, TupleOf
+from streams_orchestration.spl.typing.typed import Constant, Convert, Expression, Mistake, OutputCall, TupleOf
 
+_DECIMAL_FREE = ("groupBy", "sortBy", "key", "addKey", "removeKey", "equalityLHS", "equalityRHS", "deltaAttribute")
+"""Parameters by which tuples are ordered, compared or grouped as they travel; decimals travel as texts."""
 Report = Callable[[str, str, tree.Node], None]
 _OUTPUTS = {"inner": 1, "leftOuter": 2, "rightOuter": 2, "outer": 3}
 """Algorithm of a Join -> the highest number of output ports."""
@@ -68,7 +80,11 @@ def check_operator(
         _check_keys(arguments, given, "partitionByLHS", "partitionByRHS", report)
         for port in range(1, len(inputs)):
             _check_keys(arguments, given, "partitionBy0", f"partitionBy{port}", report)
-    elif kind == "Export" and "properties" in given:
+    for name in (*_DECIMAL_FREE, *(each for each in given if each.startswith("partitionBy"))):
+        for value in given.get(name, ()):
+            if DECIMALS.keys() & set(parts_of_type(value.type)):
+                report("SO0735", f"{name} of {kind} is {value.type}, and decimals are no keys", _node(arguments[name]))
+    if kind == "Export" and "properties" in given:
         _check_properties(arguments["properties"], given["properties"], report)
 
 
@@ -111,6 +127,14 @@ def nested_calls(kind: str, value: Expression) -> list[OutputCall]:
     while isinstance(value, Convert):  # which the program does not write
         value = value.operand
     return [each for each in parts_of(value) if isinstance(each, OutputCall) and each is not value]
+
+
+def decimal_faults(value: Expression) -> list[Mistake]:
+    """Return a mistake for each decimal that an output function would compute with: decimals reach it as texts."""
+    if not isinstance(value, OutputCall) or value.name in ("AsIs", "Any", "First", "Last", "Collect"):
+        return []
+    wrong = [each for each in value.arguments if DECIMALS.keys() & set(parts_of_type(each.type))]
+    return [Mistake("SO0735", f"{value.name} does not take {each.type} here", each.span) for each in wrong]
 
 
 def _check_keys(

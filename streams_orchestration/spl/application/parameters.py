@@ -9,7 +9,7 @@ from typing import Any
 
 from streams_orchestration.model.programs import OWN_LOGIC, runs_logic
 from streams_orchestration.spl.application.names import FileNames
-from streams_orchestration.spl.application.operator_checks import check_operator, nested_calls
+from streams_orchestration.spl.application.operator_checks import check_operator, decimal_faults, nested_calls
 from streams_orchestration.spl.application.own_forms import attributes_of, in_order, own_call
 from streams_orchestration.spl.application.rewriting import by_attributes
 from streams_orchestration.spl.application.state_reading import StateReading
@@ -191,6 +191,7 @@ class ParameterWriter:
             implied = kind is not None and kind.default in ("", "AsIs") and len(self.inputs) == 1
             implied = implied or self.native or (kind is not None and kind.mode == "Nonexistent")
             values = [each for each in assigned.get(number, ()) if each.written or not implied]
+            self.mistakes += [] if self.native else [fault for each in values for fault in decimal_faults(each.value)]
             for call in (
                 [] if self.native else [call for each in values for call in nested_calls(self.kind, each.value)]
             ):

@@ -8,7 +8,7 @@ from typing import Any
 from streams_orchestration.spl.application.located import mapping
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.types.columns import ddl_of
-from streams_orchestration.spl.types.types import COMPLEX, DECIMALS, UNKNOWN, XML, Tuple, parts_of_type
+from streams_orchestration.spl.types.types import COMPLEX, UNKNOWN, XML, Tuple, parts_of_type
 from streams_orchestration.spl.typing.scopes import Meaning, StreamName
 from streams_orchestration.spl.typing.typed import Source
 
@@ -16,7 +16,7 @@ UNKNOWN_TUPLE = Tuple(())
 """The tuple type that represents an unknown one: a tuple without attributes."""
 
 
-_COMPILED_ONLY = {XML, *COMPLEX, *DECIMALS}
+_COMPILED_ONLY = {XML, *COMPLEX}
 """Types of which no values can be sent."""
 
 

@@ -12,6 +12,7 @@ import functools
 from typing import Any
 
 from streams_orchestration.spl.programs.errors import RunError
+from streams_orchestration.spl.programs.library.spl_string import cut
 from streams_orchestration.spl.programs.library.spl_time import from_seconds, to_seconds
 from streams_orchestration.spl.programs.values import (
     Function,
@@ -23,11 +24,13 @@ from streams_orchestration.spl.programs.values import (
     thawing,
     value_function,
 )
-from streams_orchestration.spl.programs.wrapping import truncated, wrapper
+from streams_orchestration.spl.programs.wrapping import decimal_of, truncated, whole, wrapper
 from streams_orchestration.spl.types.types import (
     BLOB,
+    DECIMALS,
     FLOATS,
     INTEGERS,
+    REALS,
     TIMESTAMP,
     BoundedString,
     Collection,
@@ -68,17 +71,7 @@ def _into_string(source: Type, target: Type) -> Function:
     if not isinstance(target, BoundedString):
         return text
     bound = target.bound
-
-    def within(value: Any) -> str:
-        found = text(value)
-        if len(found) > bound or not found.isascii():
-            size = len(found.encode())
-            if size > bound:
-                message = f"{found!r:.60} has {size} bytes, {target} holds {bound}"
-                raise RunError(message)
-        return found
-
-    return within
+    return lambda value: cut(text(value), bound)
 
 
 def _between_values(source: Type, target: Type) -> Function | None:
@@ -88,6 +81,10 @@ def _between_values(source: Type, target: Type) -> Function | None:
     if target in INTEGERS and source in FLOATS:
         wrap, limit = wrapper(target), 2.0 ** (64 if target == Primitive("uint64") else 63)
         return lambda value: wrap(truncated(value, limit))
+    if target in DECIMALS and source in REALS:
+        return decimal_of(target)
+    if source in DECIMALS:
+        return _of_decimal(target)
     if target in FLOATS and source in INTEGERS:
         return (lambda value: single(float(value))) if FLOATS[target] == 32 else float  # type: ignore[index]
     if target in FLOATS and source in FLOATS:
@@ -100,6 +97,15 @@ def _between_values(source: Type, target: Type) -> Function | None:
     if target == TIMESTAMP and source in FLOATS:
         return from_seconds
     return to_seconds if source == TIMESTAMP and target in FLOATS else None
+
+
+def _of_decimal(target: Type) -> Function | None:
+    if target in INTEGERS:
+        wrap = wrapper(target)
+        return lambda value: wrap(whole(value))
+    if target in FLOATS:
+        return (lambda value: single(float(value))) if FLOATS[target] == 32 else float  # type: ignore[index]
+    return None
 
 
 def _word(value: int, target: Enumeration) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 # pyright: standard
 import functools
 import itertools
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ from streams_orchestration.spl.programs.values import default_of, freezing, plai
 from streams_orchestration.spl.types.types import (
     BLOB,
     BOOLEAN,
+    DECIMALS,
     FLOATS,
     INTEGERS,
+    REALS,
     SIGNED,
     TIMESTAMP,
     XML,
@@ -55,7 +58,7 @@ def arrow_type(type_: Type) -> pa.DataType:
 
 
 def is_carried(type_: Type) -> bool:
-    """Return True if programs can run on values of a type; decimals, complex numbers and XML only compile."""
+    """Return True if programs can run on values of a type; complex numbers and XML only compile."""
     match type_:
         case Optional(content=content):
             return is_carried(content)
@@ -66,7 +69,7 @@ def is_carried(type_: Type) -> bool:
         case _ if is_string(type_) or isinstance(type_, Enumeration):
             return True
         case _:
-            return type_ in (BOOLEAN, TIMESTAMP, BLOB) or type_ in INTEGERS or type_ in FLOATS
+            return type_ in (BOOLEAN, TIMESTAMP, BLOB) or type_ in REALS
 
 
 def values_of(array: pa.Array, type_: Type) -> list[Any]:
@@ -93,6 +96,8 @@ def values_of(array: pa.Array, type_: Type) -> list[Any]:
             return array.cast(STAMP).view(pa.int64()).to_numpy().tolist()
         case _ if type_ == BLOB:
             return array.to_pylist()
+        case _ if type_ in DECIMALS:
+            return list(map(Decimal, _texts(array)))
         case _:
             return array.to_numpy(zero_copy_only=False).tolist()
 

@@ -19,8 +19,16 @@ from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.programs.library.spl_string import decoded
 from streams_orchestration.spl.programs.library.spl_time import checked
 from streams_orchestration.spl.programs.values import freezing, same
-from streams_orchestration.spl.programs.wrapping import float_quotient, ordering, quotient, remainder, wrapper
+from streams_orchestration.spl.programs.wrapping import (
+    context_of,
+    float_quotient,
+    ordering,
+    quotient,
+    remainder,
+    wrapper,
+)
 from streams_orchestration.spl.types.types import (
+    DECIMALS,
     FLOATS,
     INTEGERS,
     TIMESTAMP,
@@ -47,6 +55,7 @@ _PLAIN: dict[str, Operation] = {
     "|": operator.or_,
     "^": operator.xor,
 }
+_OF_DECIMALS = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
 
 
 @functools.lru_cache(maxsize=4096)
@@ -71,6 +80,8 @@ def _scalar(symbol: str, left: Type, right: Type) -> Operation:
         return compare if key is None else lambda one, other: compare(key(one), key(other))
     if symbol in ("<<", ">>"):
         return _shift(symbol, left)
+    if left in DECIMALS:
+        return getattr(context_of(left), _OF_DECIMALS[symbol])
     wrap: Callable[[Any], Any] = checked if left == TIMESTAMP else wrapper(left)
     divide: Any
     if symbol == "/":
@@ -147,6 +158,19 @@ def set_element(values: list[Any], at: int, new: Any) -> None:
     if at < 0:
         raise IndexError(at)
     values[at] = new
+
+
+@functools.lru_cache(maxsize=256)
+def set_bounded(bound: int) -> Callable[[dict[Any, Any], Any, Any], None]:
+    """Return the function that sets the value of a key of a map, unless the map would exceed its bound."""
+
+    def change(values: dict[Any, Any], key: Any, new: Any) -> None:
+        if len(values) >= bound and key not in values:
+            message = f"a map of at most {bound} elements would have {len(values) + 1} elements"
+            raise RunError(message)
+        values[key] = new
+
+    return change
 
 
 def key_value(values: dict[Any, Any], key: Any) -> Any:

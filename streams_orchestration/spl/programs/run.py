@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from streams_orchestration.spl.programs.open_files import OpenFiles
+
 
 @dataclass
 class Run:
@@ -20,6 +22,7 @@ class Run:
         log: the function that receives the level and the text of each traced message.
         constants: submission-time values by name.
         metrics: the metrics of the operator.
+        files: the files that the programs have opened.
         now: the clock, in nanoseconds since 1970.
     """
 
@@ -42,6 +45,7 @@ class Run:
     log: Callable[[str, str], None] = lambda _level, _text: None
     now: Callable[[], int] = time.time_ns
     sleep: Callable[[float], None] = time.sleep
+    files: OpenFiles = field(default_factory=OpenFiles)
     generator: random.Random = field(default_factory=lambda: random.Random(0))
 
     def random(self) -> float:
@@ -55,6 +59,13 @@ class Run:
     def environment(self, name: str) -> str | None:
         """Return a variable of the environment, or None."""
         return os.environ.get(name)
+
+    def address(self) -> str:
+        """Return the IP address of this machine; the local one if its name has none."""
+        try:
+            return socket.gethostbyname(socket.gethostname())
+        except OSError:
+            return "127.0.0.1"
 
     def host_name(self) -> str:
         """Return the name of this machine."""

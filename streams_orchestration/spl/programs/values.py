@@ -186,7 +186,7 @@ def plain_function(type_: Type) -> Function:
             thaw, plain, inner = thawing(key_type), plain_function(key_type), plain_function(content)
             return lambda value: [(plain(thaw(key)), inner(each)) for key, each in value.items()]
         case _:
-            return _by_parts(type_, plain_function)
+            return str if type_ in DECIMALS else _by_parts(type_, plain_function)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -200,7 +200,7 @@ def unplain_function(type_: Type) -> Function:
             freeze, convert, inner = freezing(key), unplain_function(key), unplain_function(content)
             return lambda value: {freeze(convert(one)): inner(other) for one, other in _pairs(value)}
         case _:
-            return _by_parts(type_, unplain_function)
+            return Decimal if type_ in DECIMALS else _by_parts(type_, unplain_function)
 
 
 def _by_parts(type_: Type, conversion: Callable[[Type], Function]) -> Function:

@@ -8,14 +8,18 @@
 from __future__ import annotations
 
 # pyright: standard
+import decimal
 import functools
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.programs.values import same, single
+from streams_orchestration.spl.types.literals import DECIMAL_EXPONENTS
 from streams_orchestration.spl.types.types import (
+    DECIMALS,
     FLOATS,
     INTEGERS,
     SIGNED,
@@ -34,6 +38,8 @@ def wrapper(type_: Type) -> Callable[[Any], Any]:
         return same
     if type_ in FLOATS:
         return single if FLOATS[type_] == 32 else same
+    if type_ in DECIMALS:
+        return context_of(type_).plus
     if type_ not in INTEGERS:
         return same
     bits = INTEGERS[type_]
@@ -42,6 +48,20 @@ def wrapper(type_: Type) -> Callable[[Any], Any]:
         return lambda value: value & mask
     half = 2 ** (bits - 1)
     return lambda value: ((value + half) & mask) - half
+
+
+@functools.lru_cache(maxsize=8)
+def context_of(type_: Type) -> decimal.Context:
+    """Return the arithmetic of a decimal type: its digits and exponents, rounded half to even, with infinities."""
+    assert isinstance(type_, Primitive)
+    digits, greatest = DECIMALS[type_], DECIMAL_EXPONENTS[DECIMALS[type_]]
+    return decimal.Context(digits, decimal.ROUND_HALF_EVEN, Emin=1 - greatest, Emax=greatest, traps=[])
+
+
+def decimal_of(type_: Type) -> Callable[[Any], Decimal]:
+    """Return the function that converts a number to a decimal type; a float is the shortest text that gives it."""
+    create = context_of(type_).create_decimal
+    return lambda value: create(repr(value) if isinstance(value, float) else value)
 
 
 def quotient(dividend: int, divisor: int) -> int:
@@ -67,6 +87,11 @@ def float_quotient(dividend: float, divisor: float) -> float:
     if math.isnan(dividend) or math.isnan(divisor) or dividend == 0:
         return math.nan
     return math.copysign(math.inf, dividend) * math.copysign(1.0, divisor)
+
+
+def whole(value: Decimal) -> int:
+    """Return a decimal without its fraction; 0 for NaN and infinities, whose cast has no value."""
+    return int(value) if value.is_finite() else 0
 
 
 def truncated(value: float, limit: float = 2.0**63) -> int:

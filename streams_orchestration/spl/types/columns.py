@@ -45,10 +45,8 @@ _WORDS = {
     "float32": "float",
     "float64": "double",
 }
-_TYPES = {word: Primitive(name) for name, word in _WORDS.items() if name not in ("xml", "ustring")} | {
-    f"decfloat({digits})": type_ for type_, digits in DECIMALS.items()
-}
-_DDL = re.compile(r"\s*(`(?:[^`]|``)*`|decfloat\(\d+\)|\w+|[<>,:])")
+_TYPES = {word: Primitive(name) for name, word in _WORDS.items() if name not in ("xml", "ustring")}
+_DDL = re.compile(r"\s*(`(?:[^`]|``)*`|\w+|[<>,:])")
 _COLLECTIONS = {"list": "array", "set": "array", "map": "map"}
 
 
@@ -76,7 +74,7 @@ def column_of(type_: Type) -> str:
     """
     if isinstance(type_, Optional):
         return column_of(type_.content)
-    if isinstance(type_, BoundedString | Enumeration):
+    if isinstance(type_, BoundedString | Enumeration) or type_ in DECIMALS:
         return "string"
     if isinstance(type_, Collection):
         return f"{_COLLECTIONS[type_.kind]}<{', '.join(map(column_of, type_.elements))}>"
@@ -84,8 +82,6 @@ def column_of(type_: Type) -> str:
         inner = ", ".join(f"{_quoted(each.name)}: {column_of(each.type)}" for each in type_.attributes)
         return f"struct<{inner}>"
     if isinstance(type_, Primitive):
-        if type_ in DECIMALS:
-            return f"decfloat({DECIMALS[type_]})"
         if type_ in COMPLEX:
             word = "float" if type_.name == "complex32" else "double"
             return f"struct<real: {word}, imaginary: {word}>"
@@ -114,7 +110,7 @@ def type_of_column(type_: Type) -> Type:
         case BoundedString() | Enumeration() | Primitive(name="ustring" | "xml"):
             return RSTRING
         case _:
-            return type_
+            return RSTRING if type_ in DECIMALS else type_
 
 
 def beyond_column(type_: Tuple) -> Tuple:

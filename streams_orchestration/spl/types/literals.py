@@ -22,7 +22,7 @@ _HEXADECIMAL = re.compile(r"0x(?P<digits>[0-9A-Fa-f]+)(?P<suffix>[su]?)")
 _WIDTHS = {"b": 8, "h": 16, "w": 32, "l": 64, "q": 128}
 _NAMES = {"s": "int", "u": "uint", "f": "float", "d": "decimal"}
 _LETTERS = {width: letter for letter, width in _WIDTHS.items()}
-_EXPONENTS = {7: 96, 16: 384, 34: 6144}
+DECIMAL_EXPONENTS = {7: 96, 16: 384, 34: 6144}
 """Digits of a decimal type -> its largest exponent."""
 _KINDS = INTEGERS.keys() | FLOATS.keys() | DECIMALS.keys()
 
@@ -92,7 +92,7 @@ def value_in(type_: Primitive, written: str) -> int | float | Decimal:
     if type_ in FLOATS:
         return _float(type_, written)
     digits = DECIMALS[type_]
-    exponent = _EXPONENTS[digits]
+    exponent = DECIMAL_EXPONENTS[digits]
     traps = [decimal.Overflow]
     context = decimal.Context(digits, decimal.ROUND_HALF_EVEN, Emin=1 - exponent, Emax=exponent, traps=traps)
     try:

@@ -14,6 +14,8 @@ from streams_orchestration.spl.programs.library import (
     spl_collection,
     spl_collection_keys,
     spl_collection_search,
+    spl_decimals,
+    spl_files,
     spl_math,
     spl_math_lists,
     spl_numbers,
@@ -26,7 +28,7 @@ from streams_orchestration.spl.types.types import Type
 
 _MODULES = (
     *(spl_string, spl_numbers, spl_collection, spl_collection_keys, spl_collection_search),
-    *(spl_math, spl_math_lists, spl_time, spl_calendar, spl_utility),
+    *(spl_decimals, spl_math, spl_math_lists, spl_time, spl_calendar, spl_files, spl_utility),
 )
 
 

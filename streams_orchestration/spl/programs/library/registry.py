@@ -58,12 +58,14 @@ def typed(
     when: Callable[[tuple[Type, ...]], bool] = _any,
     run: bool = False,
     assigns: tuple[int, ...] = (),
+    first: bool = False,
 ) -> Callable[[Maker], Maker]:
-    """Register a maker as the built-in functions of these names."""
+    """Register a maker as the built-in functions of these names; `first` prefers it to others whose condition holds."""
 
     def register(make: Maker) -> Maker:
         for name in names:
-            BUILTINS.setdefault(name, []).append((when, Builtin(name, make, run, assigns)))
+            known = BUILTINS.setdefault(name, [])
+            known.insert(0 if first else len(known), (when, Builtin(name, make, run, assigns)))
         return make
 
     return register
@@ -74,11 +76,12 @@ def plain(
     when: Callable[[tuple[Type, ...]], bool] = _any,
     run: bool = False,
     assigns: tuple[int, ...] = (),
+    first: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function whose implementation does not depend on types."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        typed(*names, when=when, run=run, assigns=assigns)(lambda _types, _result: function)
+        typed(*names, when=when, run=run, assigns=assigns, first=first)(lambda _types, _result: function)
         return function
 
     return register

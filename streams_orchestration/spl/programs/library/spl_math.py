@@ -1,7 +1,7 @@
 """`spl.math`: functions of numbers.
 
 >>> from streams_orchestration.spl.types.types import FLOAT64
->>> BUILTINS["round"][0][1].make((FLOAT64,), FLOAT64)(-2.5)
+>>> BUILTINS["round"][-1][1].make((FLOAT64,), FLOAT64)(-2.5)
 -3.0
 """
 
@@ -96,7 +96,7 @@ _rounding("round", lambda value: math.trunc(abs(value)) + (math.modf(abs(value))
 
 @typed("log", when=_is_number)
 def _natural(types: tuple[Type, ...], result: Type) -> Callable[..., float]:
-    return BUILTINS["ln"][0][1].make(types, result)
+    return BUILTINS["ln"][-1][1].make(types, result)
 
 
 @typed("abs", when=_of_scalars)

@@ -18,6 +18,7 @@ from streams_orchestration.spl.programs.library.collection_types import LIST, el
 from streams_orchestration.spl.programs.library.registry import BUILTINS, typed
 from streams_orchestration.spl.programs.values import default_of
 from streams_orchestration.spl.programs.wrapping import (
+    context_of,
     float_quotient,
     greater,
     lesser,
@@ -26,7 +27,7 @@ from streams_orchestration.spl.programs.wrapping import (
     truncated,
     wrapper,
 )
-from streams_orchestration.spl.types.types import INTEGERS, REALS, Primitive, Type
+from streams_orchestration.spl.types.types import DECIMALS, INTEGERS, REALS, Primitive, Type
 
 __all__ = ["BUILTINS"]
 Numbers = list[Any]
@@ -34,8 +35,10 @@ Numbers = list[Any]
 
 @typed("abs", when=LIST)
 def _abs(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    wrap = wrapper(element_of(types[0]))
-    return lambda values: [wrap(abs(value)) for value in values]
+    element = element_of(types[0])
+    wrap = wrapper(element)
+    absolute = context_of(element).abs if element in DECIMALS else lambda value: wrap(abs(value))
+    return lambda values: list(map(absolute, values))
 
 
 @typed("max", when=LIST)
@@ -68,9 +71,8 @@ def _sum_of(element: Type) -> Callable[[Numbers], Any]:
     wrap = wrapper(element)
     if isinstance(element, Primitive) and element in INTEGERS:
         return lambda values: wrap(sum(values))
-    return lambda values: (
-        functools.reduce(lambda one, other: wrap(one + other), values) if values else default_of(element)
-    )
+    add = context_of(element).add if element in DECIMALS else lambda one, other: wrap(one + other)
+    return lambda values: functools.reduce(add, values) if values else default_of(element)
 
 
 @typed("avg", when=LIST)
@@ -89,6 +91,8 @@ def _division(element: Type) -> Callable[[Any, int], Any]:
     wrap = wrapper(element)
     if element in INTEGERS:
         return lambda value, count: wrap(quotient(value, wrap(count)))
+    if element in DECIMALS:
+        return context_of(element).divide
     return lambda value, count: wrap(float_quotient(value, float(count)))
 
 
@@ -126,14 +130,24 @@ def _stddev(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
     element = element_of(types[0])
     wrap, mean, total, divide = wrapper(element), _avg_of(element), _sum_of(element), _division(element)
 
+    subtract: Callable[[Any, Any], Any]
+    multiply: Callable[[Any, Any], Any]
+    square_root: Callable[[Any], Any]
+    if element in DECIMALS:
+        context = context_of(element)
+        subtract, multiply, square_root = context.subtract, context.multiply, context.sqrt
+    else:
+        subtract, multiply = (lambda one, other: wrap(one - other)), (lambda one, other: wrap(one * other))
+        square_root = math.sqrt
+
     def squares(values: Iterable[Any], middle: Any) -> list[Any]:
-        return [wrap(difference * difference) for difference in (wrap(value - middle) for value in values)]
+        return [multiply(difference, difference) for difference in (subtract(value, middle) for value in values)]
 
     def stddev(values: list[Any], sample: bool = False) -> Any:  # noqa: FBT001, FBT002
         if not values:
             return default_of(element)
         variance = divide(total(squares(values, mean(values))), len(values) - (1 if sample else 0))
-        root = math.sqrt(variance) if variance >= 0 else math.nan
+        root = square_root(variance) if variance >= 0 else math.nan
         return truncated(root) if element in INTEGERS else wrap(root)
 
     return stddev

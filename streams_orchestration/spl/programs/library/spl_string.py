@@ -41,6 +41,13 @@ def decoded(data: bytes) -> str:
         raise RunError(message) from None
 
 
+def cut(text: str, bound: int) -> str:
+    """Return the first bytes of an rstring, at most `bound`, without the bytes of a character that is cut in two."""
+    if len(text) <= bound and text.isascii():
+        return text
+    return text.encode()[:bound].decode(errors="ignore")
+
+
 def by_type(of_bytes: Callable[..., Any], of_characters: Callable[..., Any]) -> Callable[..., Any]:
     """Return a maker that chooses the function over bytes for rstrings, and the one over characters for ustrings.
 
@@ -221,14 +228,7 @@ plain("concat", when=strings_first)(lambda one, other: one + other)
 @typed("appendM", when=strings_first, assigns=(0,))
 def _append_text(types: tuple[Type, ...], _: Type) -> Callable[[str, str], tuple[None, str]]:
     bound = cast("BoundedString", types[0]).bound
-
-    def append(text: str, more: str) -> tuple[None, str]:
-        if length(text + more) > bound:
-            message = f"appendM: {text + more!r:.60} is longer than the {bound} bytes of {types[0]}"
-            raise RunError(message)
-        return None, text + more
-
-    return append
+    return lambda text, more: (None, cut(text + more, bound))
 
 
 # --- patterns

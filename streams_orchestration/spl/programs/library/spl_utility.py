@@ -153,6 +153,9 @@ def configuration(_: Any, _name: str) -> tuple[int, dict[str, str]]:
 
 plain("getShortHostName", run=True)(lambda run: run.host_name().partition(".")[0])
 plain("getConfiguredHostName", run=True)(lambda run: run.host_name())
+plain("getIPAddress", run=True)(lambda run: run.address())
+plain("instanceID")(lambda: "StreamsInstance")
+plain("domainID")(lambda: "StreamsDomain")
 plain("getJobGroup")(lambda: "default")
 plain("strerror")(os.strerror)
 

@@ -10,7 +10,7 @@ from streams_orchestration.spl.programs.errors import ProgramError
 from streams_orchestration.spl.programs.loops.arithmetic import arithmetic
 from streams_orchestration.spl.programs.loops.expressions import Expressions, value_range
 from streams_orchestration.spl.programs.loops.writer import PythonCode
-from streams_orchestration.spl.programs.operations import operation, set_element
+from streams_orchestration.spl.programs.operations import operation, set_bounded, set_element
 from streams_orchestration.spl.types.types import Collection, Primitive, Tuple, Type, is_string
 from streams_orchestration.spl.typing import typed
 
@@ -86,7 +86,8 @@ class PlaceExpressions(Expressions):
             case typed.Index(operand=operand, index=index) if isinstance(operand.type, Collection):
                 if operand.type.kind == "map":
                     key = self.key(index, operand.type.elements[0])
-                    return writer.call(python_operators.setitem, self.node(operand), key, value, hint="set")
+                    change = set_bounded(operand.type.bound) if operand.type.bound else python_operators.setitem
+                    return writer.call(change, self.node(operand), key, value, hint="set")
                 return writer.call(set_element, self.node(operand), self.node(index), value, hint="set")
             case typed.Index(operand=operand, index=index) if is_string(operand.type):
                 changed = writer.call(_with_character, self.node(operand), self.node(index), value, hint="changed")
@@ -103,7 +104,7 @@ class PlaceExpressions(Expressions):
                 return writer.assign(self.scope.names[name].name, value)
             case typed.Member(operand=operand, name=name) if not isinstance(operand, typed.PortTuple):
                 target = writer.expression("x[k]", x=self.node(operand), k=writer.constant(name))
-            case typed.Index(operand=operand, index=index) if _is_map(operand.type):
+            case typed.Index(operand=operand, index=index) if _is_unbounded_map(operand.type):
                 key = self.key(index, operand.type.elements[0])  # type: ignore[union-attr]
                 target = writer.expression("x[k]", x=self.node(operand), k=key)
             case _:
@@ -130,8 +131,8 @@ class PlaceExpressions(Expressions):
         return self.writer.expression("x[-1]", x=whole)
 
 
-def _is_map(type_: Type) -> bool:
-    return isinstance(type_, Collection) and type_.kind == "map"
+def _is_unbounded_map(type_: Type) -> bool:
+    return isinstance(type_, Collection) and type_.kind == "map" and type_.bound is None
 
 
 def _with_character(text: str, at: int, new: str) -> str:

@@ -6,6 +6,7 @@ import ast
 import copy
 import functools
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 
@@ -78,6 +79,8 @@ class Writer:
 
     def constant(self, value: Any) -> ast.expr:
         """Return a Python expression for a constant."""
+        if isinstance(value, Decimal):
+            return self.known(value, "decimal")
         return self.placed(ast.Constant(value))
 
     def let(self, name: str, value: ast.expr) -> ast.expr:

@@ -1,0 +1,246 @@
+"""`spl.file`: files of the machine on which an operator runs.
+
+A file has a number, which `fopen` returns. A function that may fail assigns 0 or the error number of the operating
+system to its last argument. A number is valid until the PE starts again.
+
+>>> BUILTINS["isENOENT"][0][1].make((), BOOLEAN)(2)
+True
+"""
+
+from __future__ import annotations
+
+# pyright: standard
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.spl.programs.library.registry import BUILTINS, plain, strings_first, typed
+from streams_orchestration.spl.programs.library.spl_string import decoded
+from streams_orchestration.spl.programs.values import plain_function
+from streams_orchestration.spl.types.text import text_of
+from streams_orchestration.spl.types.types import BOOLEAN, TIMESTAMP, Collection, Type, is_string
+
+__all__ = ["BOOLEAN", "BUILTINS"]
+END = -1
+"""The error number at the end of a file."""
+_MODES = frozenset(("r", "w", "a", "r+", "w+", "a+"))
+_TIMES = {"atime": "st_atime_ns", "mtime": "st_mtime_ns", "ctime": "st_ctime_ns"}
+_FACTS = frozenset(("dev", "rdev", "ino", "mode", "nlink", "uid", "gid", "size", "blksize", "blocks"))
+
+
+def _failing(failed: Any, *names: str, assigns: tuple[int, ...]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a function whose last argument gets the error number.
+
+    Args:
+        failed: the result of a call that fails.
+        names: the names of the function in SPL.
+        assigns: the positions of the arguments that get values; the error number is the last one.
+    """
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(run: Any, *arguments: Any) -> tuple[Any, ...]:
+            kept = [arguments[each] for each in assigns[:-1]]
+            try:
+                return *function(run, *arguments), 0
+            except EOFError:
+                return failed, *kept, END
+            except OSError as error:
+                return failed, *kept, error.errno or errno.EIO
+            except ValueError:
+                return failed, *kept, errno.EINVAL
+
+        plain(*names, run=True, assigns=assigns)(call)
+        return function
+
+    return register
+
+
+def _path(run: Any, name: str) -> Path:
+    """Return the path of a file; a relative name is one of the data directory."""
+    return Path(run.data_directory, name)
+
+
+@_failing(None, "mkdir", assigns=(2,))
+def make_directory(run: Any, name: str, mode: int, _: int) -> tuple[None]:
+    """Make a directory."""
+    return (_path(run, name).mkdir(mode),)
+
+
+def remove(run: Any, name: str, _: int) -> tuple[None, int]:
+    """Remove a file or an empty directory."""
+    path = _path(run, name)
+    try:
+        path.rmdir() if path.is_dir() else path.unlink()
+    except OSError as error:
+        return None, error.errno or errno.EIO
+    return None, 0
+
+
+plain("remove", when=strings_first, run=True, assigns=(1,), first=True)(remove)
+
+
+@_failing(0, "fopen", assigns=(2,))
+def open_file(run: Any, name: str, mode: str, _: int) -> tuple[int]:
+    """Open a file and return its number."""
+    plain_mode = mode.replace("b", "")
+    if plain_mode not in _MODES:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+    return (run.files.open(_path(run, name), plain_mode),)
+
+
+@_failing(END, "fclose", assigns=(1,))
+def close_file(run: Any, number: int, _: int) -> tuple[int]:
+    """Close a file."""
+    run.files[number].stream.close()
+    del run.files.files[number]
+    return (0,)
+
+
+@_failing(END, "fflush", assigns=(1,))
+def flush_file(run: Any, number: int, _: int) -> tuple[int]:
+    """Hand what was written to the operating system."""
+    run.files[number].stream.flush()
+    return (0,)
+
+
+@_failing(END, "ftell", assigns=(1,))
+def position_of(run: Any, number: int, _: int) -> tuple[int]:
+    """Return the position in a file."""
+    return (run.files[number].stream.tell(),)
+
+
+@_failing(None, "fseek", assigns=(3,))
+def seek(run: Any, number: int, offset: int, whence: int, _: int) -> tuple[None]:
+    """Change the position in a file."""
+    opened = run.files[number]
+    opened.stream.seek(offset, whence)
+    opened.ended = False
+    return (None,)
+
+
+plain("optSEEK_SET")(lambda: os.SEEK_SET)
+plain("optSEEK_CUR")(lambda: os.SEEK_CUR)
+plain("optSEEK_END")(lambda: os.SEEK_END)
+plain("rewind", run=True)(lambda run, number: seek(run, number, 0, os.SEEK_SET, 0)[0])
+plain("feof", run=True)(lambda run, number: run.files[number].ended)
+
+
+@plain("clearerr", run=True)
+def clear_end(run: Any, number: int) -> None:
+    """Forget that the end of a file was met."""
+    run.files[number].ended = False
+
+
+@typed("fstat", run=True, assigns=(2, 3))
+def _fstat(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    named, of_time = is_string(types[0]), types[2] == TIMESTAMP
+
+    def fstat(run: Any, file: Any, what: str, value: int, _: int) -> tuple[None, int, int]:
+        if what not in (_TIMES if of_time else _FACTS):
+            return None, value, errno.EINVAL
+        try:
+            found = _path(run, file).stat() if named else os.fstat(run.files[file].stream.fileno())
+        except OSError as error:
+            return None, value, error.errno or errno.EIO
+        return None, getattr(found, _TIMES[what] if of_time else f"st_{what}"), 0
+
+    return fstat
+
+
+@_failing(None, "fwriteString", assigns=(2,))
+def write_text(run: Any, text: str, number: int, _: int) -> tuple[None]:
+    """Write a text."""
+    run.files[number].stream.write(text.encode())
+    return (None,)
+
+
+@typed("fwriteTxt", run=True, assigns=(2,))
+def _fwrite_txt(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+    plain_, inside = plain_function(types[0]), Collection("list", (types[0],))
+
+    def fwrite_txt(run: Any, value: Any, number: int, _: int) -> tuple[None, int]:
+        text = text_of([plain_(value)], inside)[1:-1]
+        try:
+            run.files[number].stream.write(text.encode())
+        except OSError as error:
+            return None, error.errno or errno.EIO
+        return None, 0
+
+    return fwrite_txt
+
+
+@_failing(None, "fwrite", assigns=(4,))
+def write_bytes(run: Any, data: list[int], number: int, offset: int, length: int, _: int) -> tuple[None]:
+    """Write a part of a list of bytes."""
+    run.files[number].stream.write(bytes(data[offset : offset + length]))
+    return (None,)
+
+
+@_failing(None, "fwriteblob", assigns=(2,))
+def write_blob(run: Any, data: bytes, number: int, _: int) -> tuple[None]:
+    """Write a blob."""
+    run.files[number].stream.write(data)
+    return (None,)
+
+
+@_failing("", "freadLine", assigns=(1,))
+def read_line(run: Any, number: int, _: int) -> tuple[str]:
+    """Return a line without its end."""
+    opened = run.files[number]
+    line = opened.stream.readline()
+    opened.ended = opened.ended or not line.endswith(b"\n")
+    if not line:
+        raise EOFError
+    return (decoded(line.removesuffix(b"\n")),)
+
+
+@_failing("", "freadToken", assigns=(1,))
+def read_token(run: Any, number: int, _: int) -> tuple[str]:
+    """Return the next bytes between white space."""
+    opened, token = run.files[number], bytearray()
+    while byte := opened.read(1):
+        if not byte.isspace():
+            token += byte
+        elif token:
+            opened.stream.seek(-1, os.SEEK_CUR)
+            break
+    if not token:
+        raise EOFError
+    return (decoded(bytes(token)),)
+
+
+@_failing(0, "fread", assigns=(0, 3))
+def read_bytes(run: Any, _list: list[int], number: int, length: int, _: int) -> tuple[int, list[int]]:
+    """Return the number of bytes that were read, and the bytes."""
+    data = run.files[number].read(length)
+    if length and not data:
+        raise EOFError
+    return len(data), list(data)
+
+
+@_failing(None, "freadfile", assigns=(0, 2))
+def read_blob(run: Any, _blob: bytes, number: int, _: int) -> tuple[None, bytes]:
+    """Return a whole file."""
+    stream = run.files[number].stream
+    stream.seek(0)
+    return None, stream.read()
+
+
+@plain("mktemp", run=True)
+def unused_name(run: Any, template: str) -> str:
+    """Return a name that no file has: the template, with its last six letters X replaced."""
+    while True:
+        name = template.removesuffix("XXXXXX") + "".join(chr(ord("a") + int(run.random() * 26)) for _ in range(6))
+        if not _path(run, name).exists():
+            return name
+
+
+plain("isEOF")(lambda number: number == END)
+for _name in (
+    *("EACCES", "EAGAIN", "EBADF", "EFAULT", "EFBIG", "EINTR", "EINVAL", "EIO", "EISDIR", "EMFILE", "ENFILE", "ELOOP"),
+    *("ENAMETOOLONG", "ENODEV", "ENOENT", "ENOMEM", "ENOSPC", "ENOTDIR", "ENXIO", "EOVERFLOW", "EPIPE", "EPERM"),
+    *("EROFS", "ESPIPE", "ETXTBSY", "EWOULDBLOCK"),
+):
+    plain(f"is{_name}")(getattr(errno, _name).__eq__)
