@@ -19,7 +19,7 @@ CHUNK = 10_000
 
 
 KEY_LENGTH = 255
-"""Characters or bytes of a text in a unique key of MariaDB and MySQL, whose keys have a limited length."""
+"""The length of text columns in a unique key, in characters or bytes. MariaDB and MySQL limit the length of keys."""
 WITHOUT_ALL_NUMBERS = {"sqlite": "SQLite", "mysql": "MySQL", "mariadb": "MariaDB"}
 """The databases that lack some values of a double (NaN, infinity), with their names."""
 

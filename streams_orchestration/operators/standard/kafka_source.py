@@ -106,7 +106,7 @@ class KafkaSource(SourceOperator):
         """The time of the last check for new partitions."""
         self.bad = 0
         self.ahead: tuple[Offset, ReadAhead[Taken]] | None = None
-        """The positions and the result of a read that was started ahead."""
+        """The offset at which the background read of the next messages began, and the reader; None without one."""
         self.ended: frozenset[Partition] = frozenset()
         """The partitions that had no further message in the last call."""
         self.read: dict[Partition, tuple[int, int]] = {}

@@ -40,7 +40,7 @@ class Pair(MatchingOperator):
         return assignments_of_ports(context.inputs, context.outputs[0] or context.inputs[0], context.zone)
 
     def compile_outputs(self) -> None:
-        """Fit the tuples of each port to the output stream."""
+        """Compile the assignments that convert the tuples of each port to the output stream."""
         self.assignments = self._assignments(self.context)
 
     def submit_matched(self, matched: Sequence[pa.RecordBatch]) -> None:

@@ -13,7 +13,7 @@ from streams_orchestration.operators.spl.text import call_of
 
 @dataclass(frozen=True, slots=True)
 class PaneFunction:
-    """The documentation of a function without arguments."""
+    """The documentation of one of the output functions about a pane, which have no arguments."""
 
     name: str
     gives: Literal["time", "string", "bigint", "boolean"]

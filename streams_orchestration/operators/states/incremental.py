@@ -58,7 +58,7 @@ class Incremental(ABC):
 
     @abstractmethod
     def rows_to_store(self, since: int) -> tuple[int, int]:
-        """Return the least number of rows in the changes since a version, and the number of rows in the whole part."""
+        """Return a lower bound of the number of rows changed since a version, and the number of rows in all."""
 
     @classmethod
     @abstractmethod

@@ -68,7 +68,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
 
     @property
     def index(self) -> KeyIndex:
-        """The index of the keys, after indexing loaded ones."""
+        """The index of the keys. Loaded keys are indexed on the first use."""
         self._enter_loaded()
         return self._index
 

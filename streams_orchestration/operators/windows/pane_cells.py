@@ -56,7 +56,7 @@ class PaneGroups(NamedTuple):
     """The range of each group."""
     partition: np.ndarray
     key: np.ndarray
-    """The number of each group's key."""
+    """The number that identifies each group's key."""
     running: Mapping[str, tuple[np.ndarray, np.ndarray]]
     """Maps each output attribute to the counts and values of the groups."""
     fresh: np.ndarray
