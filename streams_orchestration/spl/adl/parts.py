@@ -69,7 +69,7 @@ def type_at(types: Mapping[int, Tuple], port: XmlElement) -> Tuple:
 
 
 def ends(connections: Iterable[XmlElement]) -> tuple[PortEnd, ...]:
-    """Return the ports at the other ends of connections."""
+    """Return the ports at the other ends of one port's connections, from the XML elements of the connections."""
     return tuple(
         PortEnd(each.number("operIndex"), each.number("portIndex"), each.required("portKind") == "input")
         for each in connections

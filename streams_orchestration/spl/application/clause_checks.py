@@ -76,7 +76,7 @@ def _elements(written: tree.Expression | None) -> Iterator[tree.Expression]:
 
 
 def _named_port(written: tree.Expression | None, inputs: Sequence[Port], report: Report) -> Port | None:
-    """Return the port with a name, or whose stream has the name; report a name of none."""
+    """Return the input port that has a name, or whose stream has it. Report a name that none of them has."""
     if not isinstance(written, tree.Name) or written.name.startswith("$"):
         return None
     for each in inputs:

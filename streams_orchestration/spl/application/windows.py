@@ -221,7 +221,7 @@ class WindowReading:
         return trigger.name == "count" and values == [1]
 
     def _goes_with_keys(self, partitioned: list[_Part], number: int) -> bool:
-        """Return True if the window is `partitioned` exactly if the operator has keys; else report a mistake."""
+        """Report a partitioned window without keys, and keys without a partitioned window; return False for either."""
         names = _KEYS.get(self.model.name)
         if names is None or number >= len(names):
             return True

@@ -46,7 +46,7 @@ _ASSIGNMENTS = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "
 
 
 class NoCastError(Exception):
-    """The parsed cast is none, since the name in its parentheses denotes a value."""
+    """The parsed cast is not a cast but another operation, since the name in its parentheses denotes a value."""
 
     def __init__(self, index: int) -> None:
         super().__init__(index)
