@@ -100,10 +100,12 @@ def through(
 ) -> Callable[[], None]:
     """Return what lets an operator without state take all batches."""
 
+    harness = OperatorHarness(
+        kind, [SCHEMA], [SCHEMA] * outputs, parameters=parameters, event_time="at" if event_time else None
+    )
+
     def take() -> None:
-        harness = OperatorHarness(
-            kind, [SCHEMA], [SCHEMA] * outputs, parameters=parameters, event_time="at" if event_time else None
-        )
+        harness.reset()
         for batch in items:
             harness.send(batch if event_time else batch.bare())
             harness.sent.clear()
