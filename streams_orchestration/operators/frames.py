@@ -37,6 +37,10 @@ class ViewWatermark(Parameters):
 
 
 EVENT_TIME = "eventTime"
+INNER_WATERMARK = (
+    "{} comes from an operator of the same query, so its watermark is that of the query's inputs; leave it out, or "
+    "take the operator out of the colocation"
+)
 """The value of `watermarks` for an input stream with the watermark of the event-time graph (EV66)."""
 
 _InputTime = Annotated[

@@ -27,7 +27,7 @@ from streams_orchestration.compiler.checking.class_checks import (
 )
 from streams_orchestration.compiler.checking.external_streams import faulty_external_streams
 from streams_orchestration.compiler.checking.natives import faulty_natives, without_python
-from streams_orchestration.compiler.checking.not_yet import refused_queries
+from streams_orchestration.compiler.checking.not_yet import inner_watermarks, refused_queries
 from streams_orchestration.compiler.checking.spl_calls import refused_calls
 from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.implementations import is_standard
@@ -49,6 +49,7 @@ GRAPH_CHECKS: tuple[Callable[[Stages], Iterable[Diagnostic]], ...] = (
     waiting_queues,
     faulty_external_streams,
     refused_queries,
+    inner_watermarks,
 )
 """The checks of an application as a whole."""
 CLASS_CHECKS: tuple[tuple[Check, ...], ...] = (

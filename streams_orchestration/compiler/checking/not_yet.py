@@ -1,4 +1,4 @@
-"""The part of event time that compiles and does not run yet: a Spark query that is annotated with `eventTime`."""
+"""The parts of event time that compile and do not run: some watermarks of Spark queries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.event_time.uses import uses_event_time
 from streams_orchestration.compiler.walks import reached
+from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.operators.frames import INNER_WATERMARK
 
 
 def refused_queries(done: Stages) -> Iterator[Diagnostic]:
@@ -33,3 +35,25 @@ def refused_queries(done: Stages) -> Iterator[Diagnostic]:
                 "Spark has computed them. Annotate an operator behind it, or let it take event time from its input"
             )
             yield Diagnostic.of("SO5012", message, operator=operator.name, location=operator.location)
+
+
+def inner_watermarks(done: Stages) -> Iterator[Diagnostic]:
+    """Yield a finding for each view with a watermark that comes from another query in the same PE.
+
+    Queries of one PE are composed to one query of Spark, whose watermarks are those of its inputs.
+    """
+    logical, physical, fusion = need(done.logical), done.physical, done.fusion
+    if physical is None or fusion is None:
+        return
+    inner = {
+        (physical.operators[each.target].logical, each.target_port)
+        for each in physical.connections
+        if fusion.pe_of[each.source] == fusion.pe_of[each.target]
+        and logical.operators[physical.operators[each.source].logical].engine == "dataframe"
+    }
+    for model, port in sorted(inner):
+        operator = logical.operators[model]
+        watermarks, view = operator.parameters.get("watermarks"), operator.inputs[port].name
+        if operator.engine == "dataframe" and is_mapping(watermarks) and view in watermarks:
+            place = operator.location_of("watermarks")
+            yield Diagnostic.of("SO5010", INNER_WATERMARK.format(view), operator=operator.name, location=place)

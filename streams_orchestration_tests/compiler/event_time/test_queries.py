@@ -89,6 +89,29 @@ def test_a_time_within_an_attribute_is_refused():
     assert "is a field of when, and Spark needs an attribute of the tuple itself" in message
 
 
+TOGETHER = {"partitionColocation": "together"}
+
+
+@pytest.mark.parametrize(
+    ("place", "watermark", "codes"),
+    [
+        (TOGETHER, "eventTime", ["SO5010"]),
+        (TOGETHER, {"attribute": "dt", "delay": "1 minute"}, ["SO5010"]),
+        (TOGETHER, None, []),
+        ({"partitionIsolation": True}, "eventTime", []),
+    ],
+)
+def test_only_the_first_of_composed_queries_has_watermarks(place: dict[str, Any], watermark: Any, codes: list[str]):
+    first = query("A", **GRAPH) | {"config": {"placement": TOGETHER}}
+    second = query("Q") | {"name": "R", "outputs": [{"stream": "R", "schema": "T"}], "config": {"placement": place}}
+    second["parameters"] = {"query": "SELECT * FROM Q"} | (
+        {} if watermark is None else {"watermarks": {"Q": watermark}}
+    )
+    found = faults(source("A", DT), first, second, sink("K", "R"))
+    assert [code for code, _ in found] == codes
+    assert all("Q comes from an operator of the same query" in message for _, message in found)
+
+
 @pytest.mark.parametrize(
     ("behind", "awaited"),
     [

@@ -20,7 +20,7 @@ from streams_orchestration.model.schema import quoted
 from streams_orchestration.operators.arrow_types import arrow_schema, ddl_without_unsigned, fits, without_unsigned
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.frames import FrameOperator, FrameParameters, StaticTable
+from streams_orchestration.operators.frames import INNER_WATERMARK, FrameOperator, FrameParameters, StaticTable
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.storage.input_files import resolve_inputs
 from streams_orchestration.runtime.engine.spark.descriptor import MARKER
@@ -270,11 +270,7 @@ class Composition:
         outside = any((stream.operator, stream.port) == (program.index, port) for stream in self.program.inputs)
         outside = outside or (program.index, port) in self.program.imports
         if inside and watermark is not None:
-            message = (
-                f"{program.ports[port]} comes from an operator of the same query, so its watermark is that of the "
-                "query's inputs; leave it out, or take the operator out of the colocation"
-            )
-            raise OperatorError(program.name, message)
+            raise OperatorError(program.name, INNER_WATERMARK.format(program.ports[port]))
         if outside or not inside:
             frame = self._source(self.spark, program, port, "" if watermark is None else watermark.attribute)
             if watermark is not None:
