@@ -48,7 +48,7 @@ Result = TypeVar("Result")
 
 
 class DeployApplication(dg.Config):
-    """The config of the op that deploys."""
+    """The config of the op that deploys an application."""
 
     fresh: bool = Field(default=False, description="Drop the state, streams and results that are kept, and start anew.")
     redeploys: bool = Field(
@@ -86,13 +86,13 @@ class AwaitHeartbeats(dg.Config):
 
 
 class CancelApplication(dg.Config):
-    """The config of the op that cancels."""
+    """The config of the op that stops an application."""
 
     timeout: float = Field(default=60.0, gt=0, description="Seconds until every host must have ended.")
 
 
 class ResetUnit(dg.Config):
-    """The config of the op that resets."""
+    """The config of the op that resets units."""
 
     unit: str = Field(
         default="",

@@ -43,13 +43,13 @@ from streams_orchestration.runtime import api
 
 
 class ProfileOptions(dg.Config):
-    """The config of the op that measures."""
+    """The config of the op that measures the profile of an application."""
 
     seconds: float = Field(default=30.0, gt=0, le=600, description="How long to measure the running application.")
 
 
 class DecisionOptions(dg.Config):
-    """The config of the op that decides."""
+    """The config of the op that decides which operators to move to PEs of their own."""
 
     machines: int = Field(default=2, ge=1, le=1000, description="Into how many parts a PE may be split.")
     pe: int | None = Field(default=None, description="The PE to part; the busiest one when it is left out.")

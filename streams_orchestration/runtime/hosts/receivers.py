@@ -50,7 +50,7 @@ class Receiver:
         self.owner = ""
         """Id of the catalog's installation and name of the application, as `installation/application`."""
         self.former: str | None = None
-        """Id of the journal to which the source's offset at its cut belongs."""
+        """Id of the journal that the source's offset at its last cut refers to."""
         self.journal: Journal | None = None
         self._task: asyncio.Task[None] | None = None
         self._lock = world.Lock()

@@ -69,7 +69,7 @@ def unmarked_directories_there(home: Home, after: Compilation, manifest: Manifes
 def enter_directories(connection: Connection, application: str, unmarked: Mapping[str, Iterable[str]]) -> None:
     """Record in the catalog that directories are to be marked.
 
-    The keys of `unmarked` are targets; unknown targets are skipped.
+    The keys of `unmarked` are targets; targets whose sinks mark nothing are skipped.
     """
     marks = (tables.sink.c.application == application, tables.sink.c.marks)
     for place in sorted({*connection.scalars(select(tables.sink.c.place).where(*marks))} & unmarked.keys()):

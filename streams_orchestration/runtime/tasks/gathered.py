@@ -41,7 +41,7 @@ class Gathered:
 
 
 def joined(parts: list[TupleBatch]) -> TupleBatch:
-    """Return the tuples of all parts, one part after another, with the watermarks where they were."""
+    """Return the tuples of all parts, one part after another, with each watermark behind the same tuples as before."""
     if len(parts) == 1:
         return parts[0]
     places: list[np.ndarray] = []

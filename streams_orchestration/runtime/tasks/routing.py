@@ -99,7 +99,10 @@ def split_tuples(batch: TupleBatch, channels: np.ndarray, width: int) -> list[Tu
 
 
 def split_by(splitter: SplitDelivery, batch: TupleBatch, positions: dict[str, int]) -> list[TupleBatch | None]:
-    """Return the tuples of every channel of a splitter; `positions` has its next channel (rules 20, 21)."""
+    """Return the tuples of every channel of a splitter.
+
+    `positions` has the next channel of each round-robin splitter (rules 20, 21).
+    """
     width = len(splitter.channels)
     if splitter.policy == "hash":
         return split_tuples(batch, hash_channels(batch.arrow, splitter.attributes, width), width)

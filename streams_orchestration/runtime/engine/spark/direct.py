@@ -27,8 +27,7 @@ SECONDS = 5.0
 Spark ends workers that got no task from it for a minute.
 """
 LEAST_SECONDS = 0.025
-"""The least seconds between the starts of two batches of a PE with sources, since a source always seems to have tuples.
-"""
+"""The least seconds between the starts of two batches of a PE with sources; batches would be tiny otherwise."""
 COMMITS, MOST_SECONDS = 3, 0.25
 """The least time between two batches of a PE: `COMMITS` times the duration of a commit, at most `MOST_SECONDS`."""
 
