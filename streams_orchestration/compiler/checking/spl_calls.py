@@ -28,9 +28,9 @@ _REACHING = frozenset(
 )
 """Functions of SPL that read or change the connections and metrics of the Streams runtime."""
 _DEFINED = frozenset(("getCompileTimeValue", "getCompileTimeListValue"))
-"""Functions whose values the compiler puts in their places if it knows them."""
+"""Functions whose calls the compiler replaces by constants; a call without a known value remains."""
 _BY_OPERATORS = frozenset(("submit", "currentPunct"))
-"""Functions that the operators give to their logic."""
+"""Functions that the operator of the logic implements, so the library of functions does not have them."""
 _VARYING = frozenset(
     (
         *("random", "srand", "getTimestamp", "getTimestampInSecs", "time", "ctime", "getCPUTime", "getCPUTimestamp"),

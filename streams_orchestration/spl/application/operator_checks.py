@@ -22,7 +22,8 @@ from streams_orchestration.spl.typing.scopes import Port
 from streams_orchestration.spl.typing.typed import Constant, Convert, Expression, Mistake, OutputCall, TupleOf
 
 _DECIMAL_FREE = ("groupBy", "sortBy", "key", "addKey", "removeKey", "equalityLHS", "equalityRHS", "deltaAttribute")
-"""Parameters by which tuples are ordered, compared or grouped as they travel; decimals travel as texts."""
+"""Parameters that order, compare or group tuples, for which decimals are not allowed, since streams carry decimals as
+texts."""
 Report = Callable[[str, str, tree.Node], None]
 _OUTPUTS = {"inner": 1, "leftOuter": 2, "rightOuter": 2, "outer": 3}
 """Algorithm of a Join -> the highest number of output ports."""
@@ -130,7 +131,10 @@ def nested_calls(kind: str, value: Expression) -> list[OutputCall]:
 
 
 def decimal_faults(value: Expression) -> list[Mistake]:
-    """Return a mistake for each decimal that an output function would compute with: decimals reach it as texts."""
+    """Return a mistake for each decimal argument of an output function that computes with it.
+
+    Streams carry decimals as texts.
+    """
     if not isinstance(value, OutputCall) or value.name in ("AsIs", "Any", "First", "Last", "Collect"):
         return []
     wrong = [each for each in value.arguments if DECIMALS.keys() & set(parts_of_type(each.type))]

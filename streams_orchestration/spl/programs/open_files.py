@@ -12,13 +12,13 @@ from typing import IO
 
 @dataclass
 class OpenFile:
-    """An open file; `ended` is True after a read met its end."""
+    """An open file; `ended` is True after a read reached the end of the file."""
 
     stream: IO[bytes]
     ended: bool = False
 
     def read(self, count: int) -> bytes:
-        """Read at most `count` bytes."""
+        """Read at most `count` bytes from the current position; fewer bytes set `ended`."""
         data = self.stream.read(count)
         self.ended = self.ended or len(data) < count
         return data
@@ -32,14 +32,14 @@ class OpenFiles:
     last: int = 0
 
     def open(self, path: Path, mode: str) -> int:
-        """Open a file and return its number."""
+        """Open a file in binary mode; return the number under which it is kept."""
         opened = OpenFile(path.open(f"{mode}b"))  # the program closes it
         self.last += 1
         self.files[self.last] = opened
         return self.last
 
     def __getitem__(self, number: int) -> OpenFile:
-        """Return an open file.
+        """Return the open file with a number.
 
         Raises:
             OSError: there is no open file of this number.

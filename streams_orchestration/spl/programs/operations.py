@@ -162,7 +162,10 @@ def set_element(values: list[Any], at: int, new: Any) -> None:
 
 @functools.lru_cache(maxsize=256)
 def set_bounded(bound: int) -> Callable[[dict[Any, Any], Any, Any], None]:
-    """Return the function that sets the value of a key of a map, unless the map would exceed its bound."""
+    """Return the function that sets the value for a key in a map.
+
+    It raises RunError if the map would exceed its bound.
+    """
 
     def change(values: dict[Any, Any], key: Any, new: Any) -> None:
         if len(values) >= bound and key not in values:

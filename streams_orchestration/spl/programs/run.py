@@ -61,7 +61,7 @@ class Run:
         return os.environ.get(name)
 
     def address(self) -> str:
-        """Return the IP address of this machine; the local one if its name has none."""
+        """Return the IP address of this machine, or 127.0.0.1 if its host name has no address."""
         try:
             return socket.gethostbyname(socket.gethostname())
         except OSError:

@@ -52,14 +52,17 @@ def wrapper(type_: Type) -> Callable[[Any], Any]:
 
 @functools.lru_cache(maxsize=8)
 def context_of(type_: Type) -> decimal.Context:
-    """Return the arithmetic of a decimal type: its digits and exponents, rounded half to even, with infinities."""
+    """Return the decimal context of a decimal type: its digits and exponents, rounding half to even, no exceptions."""
     assert isinstance(type_, Primitive)
     digits, greatest = DECIMALS[type_], DECIMAL_EXPONENTS[DECIMALS[type_]]
     return decimal.Context(digits, decimal.ROUND_HALF_EVEN, Emin=1 - greatest, Emax=greatest, traps=[])
 
 
 def decimal_of(type_: Type) -> Callable[[Any], Decimal]:
-    """Return the function that converts a number to a decimal type; a float is the shortest text that gives it."""
+    """Return the function that converts a number to a decimal type.
+
+    A float is converted through its shortest decimal text.
+    """
     create = context_of(type_).create_decimal
     return lambda value: create(repr(value) if isinstance(value, float) else value)
 
@@ -90,7 +93,10 @@ def float_quotient(dividend: float, divisor: float) -> float:
 
 
 def whole(value: Decimal) -> int:
-    """Return a decimal without its fraction; 0 for NaN and infinities, whose cast has no value."""
+    """Convert a decimal to an integer, truncated towards zero.
+
+    NaN and infinities, for which a cast has no value, give 0.
+    """
     return int(value) if value.is_finite() else 0
 
 

@@ -28,7 +28,7 @@ def decimals_first(types: tuple[Type, ...]) -> bool:
 
 
 def _function(name: str, method: str) -> None:
-    """Register a function that the context of a decimal type computes."""
+    """Register a function over decimals that a method of the type's `decimal.Context` computes."""
     typed(name, when=decimals_first, first=True)(lambda types, _: getattr(context_of(types[0]), method))
 
 
@@ -61,7 +61,7 @@ _rounding("round", decimal.ROUND_HALF_UP)
 
 @plain("toDecimal128")
 def to_decimal(stamp: int) -> Decimal:
-    """Return a timestamp in seconds."""
+    """Convert a timestamp to seconds since 1970, as a decimal."""
     return Decimal(stamp).scaleb(-9).normalize()
 
 

@@ -24,14 +24,14 @@ from streams_orchestration.spl.types.types import BOOLEAN, TIMESTAMP, Collection
 
 __all__ = ["BOOLEAN", "BUILTINS"]
 END = -1
-"""The error number at the end of a file."""
+"""The error number of a read at the end of a file."""
 _MODES = frozenset(("r", "w", "a", "r+", "w+", "a+"))
 _TIMES = {"atime": "st_atime_ns", "mtime": "st_mtime_ns", "ctime": "st_ctime_ns"}
 _FACTS = frozenset(("dev", "rdev", "ino", "mode", "nlink", "uid", "gid", "size", "blksize", "blocks"))
 
 
 def _failing(failed: Any, *names: str, assigns: tuple[int, ...]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a function whose last argument gets the error number.
+    """Return a decorator that registers a function of SPL whose last argument gets the error number.
 
     Args:
         failed: the result of a call that fails.
@@ -58,13 +58,13 @@ def _failing(failed: Any, *names: str, assigns: tuple[int, ...]) -> Callable[[Ca
 
 
 def _path(run: Any, name: str) -> Path:
-    """Return the path of a file; a relative name is one of the data directory."""
+    """Return the path of a file; a relative name starts from the data directory."""
     return Path(run.data_directory, name)
 
 
 @_failing(None, "mkdir", assigns=(2,))
 def make_directory(run: Any, name: str, mode: int, _: int) -> tuple[None]:
-    """Make a directory."""
+    """Make a directory with a file mode, such as 0o755."""
     return (_path(run, name).mkdir(mode),)
 
 
@@ -83,7 +83,7 @@ plain("remove", when=strings_first, run=True, assigns=(1,), first=True)(remove)
 
 @_failing(0, "fopen", assigns=(2,))
 def open_file(run: Any, name: str, mode: str, _: int) -> tuple[int]:
-    """Open a file and return its number."""
+    """Open a file in a mode of C's `fopen`, and return the number by which other functions refer to the file."""
     plain_mode = mode.replace("b", "")
     if plain_mode not in _MODES:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
@@ -92,7 +92,7 @@ def open_file(run: Any, name: str, mode: str, _: int) -> tuple[int]:
 
 @_failing(END, "fclose", assigns=(1,))
 def close_file(run: Any, number: int, _: int) -> tuple[int]:
-    """Close a file."""
+    """Close the open file with a number; return 0."""
     run.files[number].stream.close()
     del run.files.files[number]
     return (0,)
@@ -100,20 +100,20 @@ def close_file(run: Any, number: int, _: int) -> tuple[int]:
 
 @_failing(END, "fflush", assigns=(1,))
 def flush_file(run: Any, number: int, _: int) -> tuple[int]:
-    """Hand what was written to the operating system."""
+    """Pass all written bytes of an open file from the program's buffer to the operating system; return 0."""
     run.files[number].stream.flush()
     return (0,)
 
 
 @_failing(END, "ftell", assigns=(1,))
 def position_of(run: Any, number: int, _: int) -> tuple[int]:
-    """Return the position in a file."""
+    """Return the position in an open file, in bytes from its beginning."""
     return (run.files[number].stream.tell(),)
 
 
 @_failing(None, "fseek", assigns=(3,))
 def seek(run: Any, number: int, offset: int, whence: int, _: int) -> tuple[None]:
-    """Change the position in a file."""
+    """Move the position in an open file by `offset` bytes from its beginning, the current position or its end."""
     opened = run.files[number]
     opened.stream.seek(offset, whence)
     opened.ended = False
@@ -129,7 +129,7 @@ plain("feof", run=True)(lambda run, number: run.files[number].ended)
 
 @plain("clearerr", run=True)
 def clear_end(run: Any, number: int) -> None:
-    """Forget that the end of a file was met."""
+    """Reset the end-of-file indicator of an open file."""
     run.files[number].ended = False
 
 
@@ -151,7 +151,7 @@ def _fstat(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
 
 @_failing(None, "fwriteString", assigns=(2,))
 def write_text(run: Any, text: str, number: int, _: int) -> tuple[None]:
-    """Write a text."""
+    """Write a text in UTF-8 to an open file."""
     run.files[number].stream.write(text.encode())
     return (None,)
 
@@ -173,21 +173,21 @@ def _fwrite_txt(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
 
 @_failing(None, "fwrite", assigns=(4,))
 def write_bytes(run: Any, data: list[int], number: int, offset: int, length: int, _: int) -> tuple[None]:
-    """Write a part of a list of bytes."""
+    """Write `length` elements of a list of bytes, from the index `offset` on, to an open file."""
     run.files[number].stream.write(bytes(data[offset : offset + length]))
     return (None,)
 
 
 @_failing(None, "fwriteblob", assigns=(2,))
 def write_blob(run: Any, data: bytes, number: int, _: int) -> tuple[None]:
-    """Write a blob."""
+    """Write all bytes of a blob to an open file."""
     run.files[number].stream.write(data)
     return (None,)
 
 
 @_failing("", "freadLine", assigns=(1,))
 def read_line(run: Any, number: int, _: int) -> tuple[str]:
-    """Return a line without its end."""
+    """Read the next line of an open file, and return it without the line break."""
     opened = run.files[number]
     line = opened.stream.readline()
     opened.ended = opened.ended or not line.endswith(b"\n")
@@ -198,7 +198,7 @@ def read_line(run: Any, number: int, _: int) -> tuple[str]:
 
 @_failing("", "freadToken", assigns=(1,))
 def read_token(run: Any, number: int, _: int) -> tuple[str]:
-    """Return the next bytes between white space."""
+    """Read the next word of an open file, up to white space."""
     opened, token = run.files[number], bytearray()
     while byte := opened.read(1):
         if not byte.isspace():
@@ -213,7 +213,10 @@ def read_token(run: Any, number: int, _: int) -> tuple[str]:
 
 @_failing(0, "fread", assigns=(0, 3))
 def read_bytes(run: Any, _list: list[int], number: int, length: int, _: int) -> tuple[int, list[int]]:
-    """Return the number of bytes that were read, and the bytes."""
+    """Read at most `length` bytes of an open file.
+
+    Return their number, and the bytes, which are assigned to the first argument.
+    """
     data = run.files[number].read(length)
     if length and not data:
         raise EOFError
@@ -222,7 +225,7 @@ def read_bytes(run: Any, _list: list[int], number: int, length: int, _: int) -> 
 
 @_failing(None, "freadfile", assigns=(0, 2))
 def read_blob(run: Any, _blob: bytes, number: int, _: int) -> tuple[None, bytes]:
-    """Return a whole file."""
+    """Read a whole open file from its beginning; return its bytes, which are assigned to the first argument."""
     stream = run.files[number].stream
     stream.seek(0)
     return None, stream.read()
@@ -230,7 +233,7 @@ def read_blob(run: Any, _blob: bytes, number: int, _: int) -> tuple[None, bytes]
 
 @plain("mktemp", run=True)
 def unused_name(run: Any, template: str) -> str:
-    """Return a name that no file has: the template, with its last six letters X replaced."""
+    """Return the name of a file that does not exist: the template, with random letters for its last six letters X."""
     while True:
         name = template.removesuffix("XXXXXX") + "".join(chr(ord("a") + int(run.random() * 26)) for _ in range(6))
         if not _path(run, name).exists():

@@ -42,7 +42,10 @@ def decoded(data: bytes) -> str:
 
 
 def cut(text: str, bound: int) -> str:
-    """Return the first bytes of an rstring, at most `bound`, without the bytes of a character that is cut in two."""
+    """Return an rstring shortened to at most `bound` bytes.
+
+    If the limit is within a character, the character is left out.
+    """
     if len(text) <= bound and text.isascii():
         return text
     return text.encode()[:bound].decode(errors="ignore")
