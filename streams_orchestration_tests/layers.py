@@ -126,6 +126,7 @@ SPL_LAYERS = {
             "annotations",
             "operator_checks",
             "clause_checks",
+            "format_rows",
             "deployment_checks",
             "file_checks",
             "intrinsics",

@@ -576,7 +576,7 @@ def Format(
         format: Format of a row, which ends with a line feed: csv, line, jsonl.
         quote_strings: CSV values may be quoted. If false, a quote is an ordinary character.
         suppress: Attributes that are not written.
-        output: Maps an attribute to an expression. One of them is Output(), the row as bytes or text. May be omitted if there is only that one.
+        output: Maps an attribute to an expression. One of them is Output(), the row as bytes or text. May be omitted if there is only that one. If the expressions are SPL, they make the rows as well.
     """
     return named_use(
         "Format",

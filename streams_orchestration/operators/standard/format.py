@@ -19,6 +19,7 @@ from streams_orchestration.operators.failed_tuples import ExpressionParameters, 
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
+from streams_orchestration.operators.spl.text import ExpressionText, SplText
 from streams_orchestration.operators.standard.parse import RowParameters, message_format
 from streams_orchestration.operators.standard.refused import REFUSED
 
@@ -27,11 +28,11 @@ class FormatParameters(RowParameters, ExpressionParameters):
     """The parameters of `Format`."""
 
     suppress: str | list[str] = Field(default_factory=list[str], description="Attributes that are not written.")
-    output: dict[str, str] = Field(
+    output: dict[str, ExpressionText] = Field(
         default_factory=dict,
         description=(
             "Maps an attribute to an expression. One of them is Output(), the row as bytes or text. May be "
-            "omitted if there is only that one."
+            "omitted if there is only that one. If the expressions are SPL, they make the rows as well."
         ),
     )
 
@@ -48,7 +49,7 @@ class FormatParameters(RowParameters, ExpressionParameters):
 class _Compiled(NamedTuple):
     written: Sequence[str]
     row: str
-    """The attribute that receives the row."""
+    """The attribute that receives the row; empty if the expressions make it."""
     others: Assignments
 
 
@@ -73,6 +74,9 @@ class Format(Operator):
     def _compile(context: OperatorContext, parameters: FormatParameters) -> _Compiled:
         source, target = context.inputs[0], context.output_schema()
         check_failure_port(context, parameters, source)
+        if any(isinstance(text, SplText) for text in parameters.output.values()):
+            every = Assignments(parameters.output, source, target, context.zone, context.required_at())
+            return _Compiled([], "", every)
         written = parameters.written(source)
         parameters.check_line(written, "row")
         check_encodable(pa.schema([source.field(name) for name in written]), message_format(parameters.format))
@@ -97,6 +101,10 @@ class Format(Operator):
     def process(self, port: int, batch: TupleBatch) -> None:
         """Format each tuple as a row of text, and submit it with that row as an attribute."""
         passed, failures = self.sieve.sift(batch)
+        if not self.row:
+            self.sieve.set_aside(batch.arrow, failures, batch.watermarks)
+            self.submit(self.others.of(passed))
+            return
         rows, unwritten = self._rows(passed.arrow.select(self.written))
         if unwritten:
             places = np.setdiff1d(np.arange(len(batch)), list(failures))

@@ -10,8 +10,8 @@ from typing import Any
 from streams_orchestration.model.containers import is_list
 from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
 
-_READ = {"FileSource": "file", "DirectoryScan": "directory"}
-"""Source operator -> its parameter that names a file or directory to read, relative to the data directory."""
+_READ = {"FileSource": "file", "DirectoryScan": "directory", "Split": "file"}
+"""Operator -> its parameter that names a file or directory to read, relative to the data directory."""
 _FORMATS = {"csv": "splCsv", "txt": "splTxt"}
 _TIMED = re.compile(r"\b(time|partitionAge)\(")
 _NUMBERED = re.compile(r"partitionBy[0-9]+")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streams_orchestration.model.programs import OWN_LOGIC, runs_logic
+from streams_orchestration.spl.application.format_rows import with_rows, without_row_parameters
 from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.application.operator_checks import check_operator, decimal_faults, nested_calls
 from streams_orchestration.spl.application.own_forms import attributes_of, in_order, own_call
@@ -34,7 +35,7 @@ from streams_orchestration.spl.models.invocations import (
     check_windows,
     with_assumed_functions,
 )
-from streams_orchestration.spl.models.operators import SplOperatorModel
+from streams_orchestration.spl.models.operators import SplOperatorModel, is_single
 from streams_orchestration.spl.types.columns import beyond_column
 from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing.canonical import canonical_function, canonical_text
@@ -181,9 +182,10 @@ class ParameterWriter:
                 else self._listed(name if mode != "CustomLiteral" else "", each, typed)
                 for each in values
             ]
-            is_list = name in _LISTS and mode != "CustomLiteral" and not self.native
+            is_list = name in _LISTS and mode != "CustomLiteral" and not self.native and not is_single(model, name)
             parameters[name] = written[0] if len(written) == 1 and not is_list else written
         assigned = check_outputs(invocation, model, known, self.source, self.mistakes, self.inputs, self.outputs)
+        parameters = without_row_parameters(self.kind, given, parameters)
         maps: list[dict[str, Any]] = []
         for number in range(len(self.outputs)):
             kind = model.output(number)
@@ -191,6 +193,7 @@ class ParameterWriter:
             implied = kind is not None and kind.default in ("", "AsIs") and len(self.inputs) == 1
             implied = implied or self.native or (kind is not None and kind.mode == "Nonexistent")
             values = [each for each in assigned.get(number, ()) if each.written or not implied]
+            values = with_rows(self.kind, values, self.inputs, given)
             self.mistakes += [] if self.native else [fault for each in values for fault in decimal_faults(each.value)]
             for call in (
                 [] if self.native else [call for each in values for call in nested_calls(self.kind, each.value)]
@@ -300,8 +303,7 @@ class ParameterWriter:
                 name = assignment.attribute
                 expected = self.outputs[number].type.type_of(name.name)
                 if expected is None:
-                    label = self.outputs[number].label
-                    self._report("CDISP0076E", f"the stream {label} has no attribute {name}", name)
+                    self._report("CDISP0076E", f"{self.outputs[number].label} has no attribute {name}", name)
                 checked = check_expression(assignment.value, inner, self.source, self.mistakes, expected)
                 maps[number][name.name] = self.program(checked, typed)
         return maps[0] if len(maps) == 1 else maps
@@ -349,8 +351,7 @@ class ParameterWriter:
         return sorted(texts), dict(sorted(constants.items())), natives
 
     def _place(self, node: tree.Node) -> str:
-        line, column = self.source.place(node.first)
-        return f"{self.source.file}:{line}:{column}"
+        return ":".join(map(str, (self.source.file, *self.source.place(node.first))))
 
     def _report(self, code: str, message: str, node: tree.Node) -> None:
         self.mistakes.append(Mistake(code, message, Span(self.source, node.first, node.last)))

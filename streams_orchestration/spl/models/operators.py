@@ -126,6 +126,11 @@ class SplOperatorModel:
         return _port(self.outputs, number)
 
 
+def is_single(model: SplOperatorModel, name: str) -> bool:
+    """Return True if a parameter of an operator has one value at most."""
+    return name in model.parameters and model.parameters[name].count == 1
+
+
 _Ports = TypeVar("_Ports", InputPorts, OutputPorts)
 
 
