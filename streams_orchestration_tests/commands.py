@@ -75,10 +75,16 @@ def kill_host(status: ApplicationStatus) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def end_hosts(directory: Path) -> None:
-    """End the hosts whose state directory is below a directory, with all that they have started."""
+def hosts(directory: Path) -> Iterator[psutil.Process]:
+    """The hosts whose state directory is below a directory, and what they have started that names it, too."""
     for process in psutil.process_iter(["cmdline"]):
         if any(f"{directory}/" in argument for argument in process.info["cmdline"] or ()):
-            with suppress(psutil.NoSuchProcess):
-                for each in (process, *process.children(recursive=True)):
-                    each.kill()
+            yield process
+
+
+def end_hosts(directory: Path) -> None:
+    """End the hosts whose state directory is below a directory, with all that they have started."""
+    for process in hosts(directory):
+        with suppress(psutil.NoSuchProcess):
+            for each in (process, *process.children(recursive=True)):
+                each.kill()

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from streams_orchestration.runtime.engine.spark.query import SparkQuery
 
-ARCHIVE_SECONDS = 120.0
-"""The longest time in seconds that a JVM takes to write its archive; after that, the attempt has failed."""
+ARCHIVE_SECONDS = 600.0
+"""The longest time in seconds that a JVM takes to write its archive, minutes on a busy machine; then it has failed."""
 WANTED_SECONDS = 0.25
 SWITCH_SECONDS = 0.0005
 """The interval in which Python switches threads while a session is made, whose many short calls to the JVM wait for it.
