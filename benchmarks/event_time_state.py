@@ -8,16 +8,20 @@ from the stored bytes to the first tuple.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
 
 from benchmarks.disorder import LAG, SECOND
 from benchmarks.event_time import batches
-from benchmarks.harness import Row, seconds
+from benchmarks.harness import Row, memory, seconds
 from benchmarks.nexmark.events import numbered, out_of_order
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
@@ -44,6 +48,8 @@ PANES: dict[str, Any] = {
 COUNTED: dict[str, Any] = {"window": "tumbling, count(1000), partitioned", "partitionBy": ["k"], "output": OUTPUT}
 OPEN, OPEN_PANES = 1_000_000, 4
 BATCH = 50_000
+STORED = "BENCH_STORED_STATE"
+"""The environment variable with the path of a stored state, for processes whose memory is measured."""
 
 
 def hourly(seconds_: int) -> tuple[float, float]:
@@ -142,6 +148,28 @@ def redeploy(parameters: dict[str, Any], stored: Sequence[bytes]) -> Callable[[]
     return divide
 
 
+def restoring_panes() -> Callable[[], None]:
+    """Return what restores the stored open panes, for a fresh process."""
+    return reset(PANES, Path(os.environ[STORED]).read_bytes())
+
+
+def restoring_windows() -> Callable[[], None]:
+    """Return what restores the stored tumbling windows, for a fresh process."""
+    return reset(COUNTED, Path(os.environ[STORED]).read_bytes())
+
+
+def memories(stored: Sequence[bytes]) -> list[float]:
+    """Return the megabytes that resets with open panes, and with tumbling windows, take in fresh processes."""
+    measured: list[float] = []
+    with TemporaryDirectory(prefix="bench-") as directory:
+        for prepare, content in zip((restoring_panes, restoring_windows), stored, strict=True):
+            path = Path(directory, prepare.__name__)
+            path.write_bytes(content)
+            with patch.dict(os.environ, {STORED: str(path)}):
+                measured.append(memory(prepare))
+    return measured
+
+
 def rows(*, quick: bool) -> list[Row]:
     """Measure the sizes and the ratios."""
     count = OPEN // 10 if quick else OPEN
@@ -154,7 +182,15 @@ def rows(*, quick: bool) -> list[Row]:
         *(redeploy(each, stored) for each, stored in zip(kinds, halves, strict=True)),
         repeat=3,
     )
+    taken, taken_before = memories(whole)
     return [
+        Row(
+            "event_time_state: memory of a reset with open panes / with tumbling windows",
+            taken,
+            "MB",
+            taken_before,
+            1.5,
+        ),
         Row("event_time_state: state of q5 after an hour / of its open panes", lived, "bytes", fresh, 1.1),
         Row("event_time_state: bytes of open panes / of tumbling windows", len(whole[0]), "bytes", len(whole[1])),
         Row("event_time_state: a reset with open panes / with tumbling windows", restored, "s", before, 1.5),
