@@ -232,5 +232,4 @@ class EventTimeCalls:
             self.submit(program, steps, instance.outputs)
             return
         for port in instance.outputs:
-            schema = arrow_schema(program.outputs[port] or "")
-            instance.gathered.add(port, TupleBatch.bearing(steps, schema))
+            instance.gathered.mark(port, steps, arrow_schema(program.outputs[port] or ""))

@@ -5,11 +5,10 @@ Without this, every operator downstream would get as many small batches as there
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.watermarks import Watermarks
 
 
@@ -22,36 +21,56 @@ class Gathered:
         Args:
             send: sends the tuples of an output port with their watermarks.
         """
-        self._parts: dict[int, list[TupleBatch]] = defaultdict(list)
+        self._ports: dict[int, _Port] = {}
         self._send = send
 
     def add(self, port: int, part: TupleBatch) -> None:
         """Add tuples, watermarks or both, after those that the port has."""
-        parts = self._parts[port]
-        if parts and parts[0].schema != part.schema:
-            self._send(port, joined(self._parts.pop(port)))
-            parts = self._parts[port]
-        parts.append(part)
+        known = self._ports.get(port)
+        if known is not None and known.schema != part.schema:
+            self._send(port, self._ports.pop(port).joined())
+            known = None
+        if known is None:
+            known = self._ports[port] = _Port(part.schema)
+        if part.watermarks is not None:
+            known.mark(part.watermarks)
+        if len(part):
+            known.parts.append(part)
+            known.count += len(part)
+
+    def mark(self, port: int, steps: Watermarks, schema: pa.Schema) -> None:
+        """Add watermarks after the tuples that the port has; `schema` is that of a port without tuples."""
+        known = self._ports.get(port)
+        if known is None:
+            known = self._ports[port] = _Port(schema)
+        known.mark(steps)
 
     def flush(self) -> None:
         """Send the gathered tuples of every port, as before a punctuation or after the last call."""
-        gathered, self._parts = self._parts, defaultdict(list)
-        for port, parts in gathered.items():
-            self._send(port, joined(parts))
+        gathered, self._ports = self._ports, {}
+        for port, known in gathered.items():
+            self._send(port, known.joined())
 
 
-def joined(parts: list[TupleBatch]) -> TupleBatch:
-    """Return the tuples of all parts, one part after another, with each watermark behind the same tuples as before."""
-    if len(parts) == 1:
-        return parts[0]
-    places: list[np.ndarray] = []
-    values: list[np.ndarray] = []
-    done = 0
-    for part in parts:
-        if part.watermarks is not None:
-            places.append(part.watermarks.places + done)
-            values.append(part.watermarks.values)
-        done += len(part)
-    tuples = [part for part in parts if len(part)]
-    batch = tuples[0] if len(tuples) == 1 else TupleBatch.concat(tuples, parts[0].schema)
-    return batch.with_watermarks(Watermarks(np.concatenate(places), np.concatenate(values)) if places else None)
+class _Port:
+    """The tuples and watermarks of one output port."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self.parts: list[TupleBatch] = []
+        self.count = 0
+        """The number of tuples in all parts."""
+        self._places: list[np.ndarray] = []
+        self._values: list[np.ndarray] = []
+
+    def mark(self, steps: Watermarks) -> None:
+        """Add watermarks, whose positions count from the last tuple on."""
+        self._places.append(steps.places + self.count)
+        self._values.append(steps.values)
+
+    def joined(self) -> TupleBatch:
+        """Return all tuples, each watermark behind the same tuples as in its part."""
+        marks = Watermarks(np.concatenate(self._places), np.concatenate(self._values)) if self._places else None
+        if len(self.parts) == 1:
+            return self.parts[0].with_watermarks(marks)
+        return TupleBatch.concat(self.parts, self.schema).with_watermarks(marks)

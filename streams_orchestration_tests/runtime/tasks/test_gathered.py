@@ -18,8 +18,18 @@ def tuples(*numbers: int) -> TupleBatch:
     return TupleBatch.from_columns({"n": list(numbers)}, SCHEMA)
 
 
-def mark(value: int) -> TupleBatch:
-    return TupleBatch.bearing(Watermarks.of((0, value)), SCHEMA)
+def mark(value: int) -> Watermarks:
+    return Watermarks.of((0, value))
+
+
+def test_a_batch_keeps_the_watermarks_among_its_tuples():
+    sent: list[list[str]] = []
+    gathered = Gathered(lambda port, batch: sent.append(shown(batch)))
+    gathered.add(0, tuples(1))
+    gathered.add(0, tuples(2, 3).with_watermarks(Watermarks.of((1, 7))))
+    gathered.mark(0, mark(8), SCHEMA)
+    gathered.flush()
+    assert sent == [["1", "2", "w7", "3", "w8"]]
 
 
 def shown(batch: TupleBatch) -> list[str]:
@@ -36,7 +46,10 @@ def test_each_port_gets_one_batch_with_everything_in_its_order(parts: list[tuple
     gathered = Gathered(lambda port, batch: sent.append((port, batch)))
     wanted: dict[int, list[str]] = {}
     for port, part in parts:
-        gathered.add(port, tuples(*part) if isinstance(part, list) else mark(part))
+        if isinstance(part, list):
+            gathered.add(port, tuples(*part))
+        else:
+            gathered.mark(port, mark(part), SCHEMA)
         wanted.setdefault(port, []).extend(map(str, part) if isinstance(part, list) else [f"w{part}"])
     gathered.flush()
     assert {port: shown(batch) for port, batch in sent} == wanted
