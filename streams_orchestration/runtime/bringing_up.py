@@ -79,10 +79,10 @@ def bring_up(home: Home, wanted: Deployable, request: Request = GO_ON) -> Brough
     redeployment, restored, fresh = None, None, request.fresh
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
         if request.savepoint is not None:
-            restored = restore(lock, wanted, request.savepoint, drop=request.drop, fresh=fresh)
+            restored = restore(home, lock, wanted, request.savepoint, drop=request.drop, fresh=fresh)
             fresh = False  # dropped before the savepoint was restored
         elif request.replaces and not fresh and wanted.name in deployed_applications(home):
-            redeployment = redeploy(lock, wanted, drop=request.drop, within=request.within)
+            redeployment = redeploy(home, lock, wanted, drop=request.drop, within=request.within)
         # whatever has entered the plan, this marks it as wanted, and begins the kind of run
-        deploy(lock, wanted, fresh=fresh, run=request.run)
+        deploy(home, lock, wanted, fresh=fresh, run=request.run)
     return BroughtUp(redeployment, restored)

@@ -84,7 +84,7 @@ class SteppedApplication:
             message = f"{name} is a query of Spark's, and nothing here runs Spark"
             raise StepError(message)
         with lock_start(self.home.prepare(), wanted.name, "stepping") as lock:
-            deploy(lock, wanted, asks_spark=False, run=self.begins)
+            deploy(self.home, lock, wanted, asks_spark=False, run=self.begins)
         self.catalog = Catalog(self.home)
         self.name = wanted.name
         self.programs = programs

@@ -17,19 +17,19 @@ from streams_orchestration.runtime.storage.home import Home
 
 def deploy(home: Home, wanted: Deployable, **options: Any) -> None:
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
-        deployment.deploy(lock, wanted, **options)
+        deployment.deploy(home, lock, wanted, **options)
 
 
 def redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:
     with lock_start(home.prepare(), wanted.name, "redeploy") as lock:
-        return redeploying.redeploy(lock, wanted, **options)
+        return redeploying.redeploy(home, lock, wanted, **options)
 
 
 def begin_redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:
     with lock_start(home.prepare(), wanted.name, "redeploy") as lock:
-        return redeploying.begin_redeploy(lock, wanted, **options)
+        return redeploying.begin_redeploy(home, lock, wanted, **options)
 
 
 def restore(home: Home, wanted: Deployable, place: SavepointPlace, **options: Any) -> Restored:
     with lock_start(home.prepare(), wanted.name, "restore") as lock:
-        return restoring.restore(lock, wanted, place, **options)
+        return restoring.restore(home, lock, wanted, place, **options)

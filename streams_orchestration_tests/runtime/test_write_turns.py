@@ -129,9 +129,10 @@ from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.storage.home import Home
 
+home = Home(Path(sys.argv[1])).prepare()
 for _ in range(2):
-    with lock_start(Home(Path(sys.argv[1])).prepare(), "app", "deploy") as lock:
-        deploy(lock, deployable(compile_spec(Path(sys.argv[2]))))
+    with lock_start(home, "app", "deploy") as lock:
+        deploy(home, lock, deployable(compile_spec(Path(sys.argv[2]))))
 """
 SPEC = """
 specVersion: 1

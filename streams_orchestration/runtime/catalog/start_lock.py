@@ -59,8 +59,6 @@ class StartLock:
     """
 
     def __init__(self, home: Home, application: str, file: IO[str] | None, shared: SharedLock | None = None) -> None:
-        self.home = home
-        """The state directory of the application."""
         self.application = application
         """The name of the application."""
         self._path = home.start_lock(application)

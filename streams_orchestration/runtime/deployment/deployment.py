@@ -37,6 +37,7 @@ from streams_orchestration.runtime.programs.stored_compilation import (
 )
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.transport.connections import connect, declare
 from streams_orchestration.runtime.units.wishes import stored_wish
 
@@ -45,13 +46,20 @@ FIRST_PLAN = 1
 
 
 def deploy(
-    lock: StartLock, wanted: Deployable, *, fresh: bool = False, asks_spark: bool = True, run: RunKind = ENDLESS
+    home: Home,
+    lock: StartLock,
+    wanted: Deployable,
+    *,
+    fresh: bool = False,
+    asks_spark: bool = True,
+    run: RunKind = ENDLESS,
 ) -> None:
     """Write the wanted state of an application into the catalog; `launch` starts its hosts.
 
     If the same application is deployed already, it is only marked as wanted to run, and continues from its state.
 
     Args:
+        home: the state directory.
         lock: the start lock of the application.
         wanted: the application.
         fresh: drop all its kept state and published results first.
@@ -67,7 +75,7 @@ def deploy(
         ApplicationChangedError: the kept state belongs to another application of the same name.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
-    home, application, programs = lock.home, wanted.name, wanted.plan.programs
+    application, programs = lock.application, wanted.plan.programs
     settings = Settings.from_environment(home.environment)
     if run.bounded:
         require_ends(home, programs)

@@ -58,6 +58,7 @@ class NotWrittenError(StreamsRuntimeError):
 
 
 def redeploy(
+    home: Home,
     lock: StartLock,
     wanted: Deployable,
     *,
@@ -70,6 +71,7 @@ def redeploy(
     then fails to complete an epoch, the previous plan is restored.
 
     Args:
+        home: the state directory.
         lock: the start lock of the application.
         wanted: the application with the new plan.
         drop: operators whose state may be lost.
@@ -82,9 +84,9 @@ def redeploy(
         RevertedError: the new plan failed its trial, and the previous plan was restored.
         Exception: all errors of `begin_redeploy`.
     """
-    home, application = lock.home, wanted.name
+    application = lock.application
     stopped = _is_stopped(create_catalog(home), application)
-    redeployment = begin_redeploy(lock, wanted, drop=drop, within=within)
+    redeployment = begin_redeploy(home, lock, wanted, drop=drop, within=within)
     trial = await_trial(home, application)
     if trial is None or redeployment.verdict == "unchanged":
         return redeployment
@@ -98,6 +100,7 @@ def redeploy(
 
 
 def begin_redeploy(
+    home: Home,
     lock: StartLock,
     wanted: Deployable,
     *,
@@ -116,7 +119,7 @@ def begin_redeploy(
         NotDeployedError: the application is not deployed.
         CatalogError: the catalog cannot be used.
     """
-    home, application = lock.home, wanted.name
+    application = lock.application
     catalog = create_catalog(home)
     await_trial(home, application)  # the trial of a redeploy whose process has died
     redeployment = preview_redeploy(home, wanted, drop)

@@ -118,7 +118,7 @@ def return_to(
     with catalog.read() as connection:
         left = application_row(connection, home, before.name).fingerprint
     with lock_start(home.prepare(), before.name, "redeploy") as lock:
-        redeployment = redeploy(lock, before, drop=drop, within=within)
+        redeployment = redeploy(home, lock, before, drop=drop, within=within)
     if left != before.fingerprint:
         t = tables.trial
         with catalog.write() as connection:

@@ -60,11 +60,18 @@ class Restored:
 
 
 def restore(
-    lock: StartLock, wanted: Deployable, place: SavepointPlace, *, drop: Collection[str] = (), fresh: bool = False
+    home: Home,
+    lock: StartLock,
+    wanted: Deployable,
+    place: SavepointPlace,
+    *,
+    drop: Collection[str] = (),
+    fresh: bool = False,
 ) -> Restored:
     """Deploy an application that continues from a savepoint; `launch` starts its hosts.
 
     Args:
+        home: the state directory.
         lock: the start lock of the application.
         wanted: the application. Its name is that of the saved application, or one from its options for a clone.
         place: the savepoint, inside or outside of the state directory; it is not changed.
@@ -80,7 +87,7 @@ def restore(
         StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
-    home, application = lock.home, wanted.name
+    application = lock.application
     Settings.from_environment(home.environment)
     catalog = create_catalog(home)
     manifest = read_manifest(place)

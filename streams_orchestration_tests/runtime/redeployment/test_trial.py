@@ -15,6 +15,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
+from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.errors import HostLaunchError, RevertedError
 from streams_orchestration.runtime.observing.reading import read_status
@@ -245,7 +246,7 @@ def test_it_is_taken_back_by_hand_once(local: LocalApplication):
 def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_now(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
-    def try_here(_home: Home, wanted: Deployable, **_options: object) -> Redeployment:
+    def try_here(_home: Home, _lock: StartLock, wanted: Deployable, **_options: object) -> Redeployment:
         redeployment = redeploy(local, wanted.compilation)
         decided(local)
         return redeployment
