@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.model.containers import is_list
+from streams_orchestration.model.programs import CONSTANTS, LOGIC, is_program
 from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
+from streams_orchestration.spl.language.tokens import string_text
 
 _READ = {"FileSource": "file", "DirectoryScan": "directory", "Split": "file"}
 """Operator -> its parameter that names a file or directory to read, relative to the data directory."""
 _FORMATS = {"csv": "splCsv", "txt": "splTxt"}
 _TIMED = re.compile(r"\b(time|partitionAge)\(")
+_SUBMITTED = re.compile(r"\$\{(.+)\}")
 _NUMBERED = re.compile(r"partitionBy[0-9]+")
 _RENAMED = {"Import": {"applicationName": "application"}}
 _WITHOUT_EFFECT = {
@@ -61,7 +64,7 @@ def adapted(
     if kind in ("Barrier", "Pair"):
         _partition_ports(parameters)
     read = _READ.get(kind, "")
-    if isinstance(parameters.get(read), str):
+    if read in parameters:
         parameters[read] = _within(data, parameters[read])
     added: dict[str, Any] = {}
     for each in STREAMS_DEFAULTS:
@@ -100,6 +103,18 @@ def _partition_ports(parameters: dict[str, Any]) -> None:
         parameters["partitionBy"] = [parameters.pop(f"partitionBy{number}") for number in numbers]
 
 
-def _within(directory: Path, name: str) -> str:
-    """Return the path of a file to read; a relative path is below the data directory."""
-    return name if "://" in name or name.startswith("${") else str(directory / name)
+def _within(directory: Path, name: Any) -> Any:
+    """Return the path of a file to read; a relative path is below the data directory.
+
+    A name that only a run knows is a program, or `${name}` for a submission-time value; so is the path.
+    """
+    if is_program(name):
+        text = f"({name[LOGIC]})"
+        below = f"{string_text(f'{directory}/')} + {text}"
+        return name | {LOGIC: f'findFirst({text}, "/") == 0 || findFirst({text}, "://") >= 0 ? {text} : {below}'}
+    if not isinstance(name, str):
+        return name
+    if (value := _SUBMITTED.fullmatch(name)) is not None:
+        text = f"getSubmissionTimeValue({string_text(value[1])})"
+        return _within(directory, {LOGIC: text, CONSTANTS: {value[1]: name}})
+    return name if "://" in name else str(directory / name)
