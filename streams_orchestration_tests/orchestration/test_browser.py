@@ -28,6 +28,9 @@ from streams_orchestration_tests.waiting import until
 
 pytestmark = MARKS
 
+SERVER_SECONDS = 120.0
+"""In which the web server starts, or ends, on a busy machine."""
+
 
 def statuses() -> dict[str, ApplicationStatus]:
     """Return the status of each application, by its name."""
@@ -96,11 +99,11 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with (place / "webserver.log").open("w") as log:
         server = subprocess.Popen(command, env=os.environ | own, stdout=log, stderr=log)
     try:
-        until(lambda: answers(port), "the web server answers")
+        until(lambda: answers(port), "the web server answers", SERVER_SECONDS)
         yield f"http://127.0.0.1:{port}"
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(SERVER_SECONDS)
 
 
 def answers(port: int) -> bool:
