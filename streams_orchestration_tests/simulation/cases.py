@@ -18,13 +18,14 @@ from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.chaos.plans import Plans
-from streams_orchestration_tests.chaos.shapes import OPTIONS, SHAPES, Make, Shape, node, sink
+from streams_orchestration_tests.chaos.shapes import OPTIONS, SHAPES, Make, Shape, Tuples, node, sink
 from streams_orchestration_tests.chaos.undisturbed import Outcome, outcome
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.simulation.target_readers import read_tables, tables_of
+from streams_orchestration_tests.simulation.targets import path_of, plain
 
 SECONDS = 6.0
 """Simulated seconds for which a source has tuples."""
-SOURCE_LIMIT = 40
 HURRY = 100
 """Times that the clock of sources is faster when nothing happens: their tuples depend on numbers, not on time."""
 
@@ -48,8 +49,18 @@ def event_time(make: Make) -> Shape:
     return Shape("event_time", [*graph, sink("Out", "Panes")], ("Out",), in_order=True)
 
 
-SIMULATED: dict[str, Callable[[Make], Shape]] = {**SHAPES, "event_time": event_time}
-"""The shapes of chaos, and one of event time."""
+def delivered(make: Make) -> Shape:
+    """Return three sinks of one stream: files, and a database table with all tuples and one by keys: 5 PEs."""
+    graph = [make.source("A", period=make.period()), node("Counted", "Columns", "A", schema="Total")]
+    graph.append(sink("Out", "Counted"))
+    for name, more in (("Whole", {}), ("Newest", {"key": ["k"]})):
+        parameters = {"url": "sqlite:////target.db", "table": name, "createTable": True, **more}
+        graph.append({"name": name, "operator": "SqlSink", "inputs": [["Counted"]], "parameters": parameters})
+    return Shape("delivered", graph, ("Out", "Whole"))
+
+
+SIMULATED: dict[str, Callable[[Make], Shape]] = {**SHAPES, "event_time": event_time, "delivered": delivered}
+"""The shapes of chaos, one of event time, and one with sinks that are not files."""
 
 
 class Hurried(Shape):
@@ -64,6 +75,11 @@ class Hurried(Shape):
                 each["parameters"] = {name: value for name, value in each["parameters"].items() if name != "hurry"}
         document["operators"] = {name: each for name, each in document["operators"].items() if name != "Paced"}
         return document
+
+    def results(self, home: Home) -> dict[str, Tuples]:
+        """Return the tuples that readers of files and of tables see, by sink."""
+        tables = tables_of(self)
+        return super().results(home) | (read_tables(path_of(home), tables) if tables else {})
 
 
 @cache
@@ -100,7 +116,7 @@ def undisturbed(name: str, variant: int) -> Outcome:
         return KNOWN[name, variant]
     with tempfile.TemporaryDirectory() as directory, hurried():
         home = Home(Path(directory))
-        with LocalApplication(home, compiled(name, variant), source_limit=5_000) as local:
+        with plain(home), LocalApplication(home, compiled(name, variant), source_limit=5_000) as local:
             local.run()
             return outcome(shape_at(name, variant), home, local.programs)
 

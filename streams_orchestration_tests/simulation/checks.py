@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,11 +16,22 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import HERE
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration_tests.chaos.shapes import Tuples
+from streams_orchestration_tests.simulation.compared import difference
 from streams_orchestration_tests.simulation.disks import Disk
 from streams_orchestration_tests.simulation.object_stores import ObjectStore
 
 STANDING_STILL = ("UNHEALTHY", LIMIT)
 """States of a unit in which no batch of it may be committed."""
+
+
+def _parts(directory: Path) -> dict[Path, int]:
+    """Return the published files of a directory in their order, each with its inode."""
+    try:
+        with os.scandir(directory) as entries:
+            found = sorted((entry.name, entry.inode()) for entry in entries if entry.name.startswith("part-"))
+    except FileNotFoundError:
+        return {}
+    return {directory / name: inode for name, inode in found}
 
 
 @dataclass
@@ -44,6 +55,8 @@ class Checks:
     epochs: int = 0
     """Complete epochs of all units."""
     generations: int = 0
+    batches: int = 0
+    """Commits of batches that were seen."""
     _commits: set[tuple[int, ...]] = field(default_factory=set[tuple[int, ...]])
     """PE, batch and generation of the commits that there were at the last look."""
     _units: dict[str, tuple[int, int, str]] = field(default_factory=dict[str, tuple[int, int, str]])
@@ -52,6 +65,7 @@ class Checks:
     _sound: set[Path] = field(default_factory=set[Path])
     """Settled files that were found to be on disk."""
     _seen: dict[str, Tuples] = field(default_factory=dict[str, Tuples])
+    _disk_changes: int = -1
     _connection: sqlite3.Connection | None = None
 
     def __call__(self) -> None:
@@ -62,6 +76,10 @@ class Checks:
         )
         for look in looks:
             self.wrong.extend(look())
+
+    def delivered(self, sink: str) -> int:
+        """Return the number of rows of a sink that count as delivered."""
+        return next((row["rows"] for row in self.rows("SELECT rows FROM sink WHERE operator = ?", sink)), 0)
 
     def standing(self, pe: int) -> int:
         """Return the last batch of a PE."""
@@ -156,6 +174,7 @@ class Checks:
         """A commit is of its unit's generation, follows the one before, and names files that exist."""
         there = {tuple(row) for row in self.rows("SELECT pe, batch, generation FROM batch_commit")}
         new, self._commits = sorted(there - self._commits), there
+        self.batches += len(new)
         for pe, batch, _ in new:
             (row,) = self.rows(
                 "SELECT c.pe, c.batch, c.generation, c.epoch, p.unit, p.batch AS standing "
@@ -194,9 +213,12 @@ class Checks:
 
     def _look_at_results(self) -> Iterator[str]:
         """A published file stays as it was, and readers see a part of the undisturbed result."""
+        if self._disk_changes == self.disk.changes:
+            return  # no name of a file is another one than at the last look
+        self._disk_changes = self.disk.changes
         results = self.home.results(self.application)
         for sink in sorted(self.wanted):
-            found = {path: path.stat().st_ino for path in sorted((results / sink).glob("part-*"))}
+            found = _parts(results / sink)
             known = [(path, inode) for path, inode in self._published.items() if path.parent.name == sink]
             yield from (f"{sink}: {path.name} was published and is gone" for path, _ in known if path not in found)
             others = [path for path, inode in known if found.get(path, inode) != inode]
@@ -208,11 +230,10 @@ class Checks:
             seen = self._seen.setdefault(sink, [])
             for path in new:
                 seen += [tuple(row.values()) for row in pq.read_table(path).to_pylist()]
-            wanted = self.wanted[sink]
-            if extra := Counter(seen) - Counter(wanted):
-                yield f"{sink}: {extra.total()} tuples are doubled or wrong, as {next(iter(extra))}"
-            elif sink in self.ordered and not self._is_beginning(seen, wanted):
-                yield f"{sink}: {new[0].name} came out of order, after {', '.join(path.name for path, _ in known[-2:])}"
+            found_wrong = difference(seen, self.wanted[sink], in_order=sink in self.ordered, by_key=self.by_key)
+            if found_wrong:
+                after = ", ".join(path.name for path, _ in known[-2:])
+                yield f"{sink}: {found_wrong}; {new[0].name} came after {after}"
 
     def _look_at_settled(self) -> Iterator[str]:
         """A published file that the catalog no longer names is on disk, with the directories above it."""
@@ -221,14 +242,3 @@ class Checks:
             self._sound.add(path)
             if not self.disk.keeps(path):
                 yield f"{path.name} counts as published and would not survive a loss of power"
-
-    def _is_beginning(self, seen: Tuples, wanted: Tuples) -> bool:
-        """Return True if tuples are the first ones of others; if plans have changed, those of each key are."""
-        if not self.by_key:
-            return seen == wanted[: len(seen)]
-        keys = {each[0] for each in seen}
-        return all(
-            (mine := [each for each in seen if each[0] == key])
-            == [each for each in wanted if each[0] == key][: len(mine)]
-            for key in keys
-        )

@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from streams_orchestration_tests.simulation import targets
 from streams_orchestration_tests.simulation.scheduler import Scheduler
 
 BLOCK = 512
 """Bytes that a disk writes as a whole."""
-CATALOG = "catalog.db"
-"""Prefix of the files of the catalog, whose commits are durable."""
+SERVERS = ("catalog.db", targets.FILE)
+"""Prefixes of the files of databases, whose commits are durable."""
 WRITING = frozenset("wax+")
 
 
@@ -40,6 +41,8 @@ class Disk:
     """Simulated time until which nothing can be written."""
     flipped: set[str] = field(default_factory=set[str])
     """Names of files of which a bit was flipped."""
+    changes: int = 0
+    """The number of calls that have made, moved or removed a name, and of losses of power."""
     _names: dict[int, dict[str, int]] = field(default_factory=dict[int, dict[str, int]])
     """Inode of a directory -> the names in it that are on disk, each with its inode."""
 
@@ -69,6 +72,7 @@ class Disk:
 
     def lose_power(self) -> str:
         """Lose some of what is not on disk; return how much."""
+        self.changes += 1
         lost: list[str] = []
         torn: dict[int, int] = {}
         self._lose_names(self.root, lost)
@@ -77,7 +81,7 @@ class Disk:
             for name in sorted(names):
                 path = Path(directory, name)
                 status = path.lstat()
-                if name.startswith(CATALOG) or not stat.S_ISREG(status.st_mode) or self._is_kept(status.st_ino):
+                if name.startswith(SERVERS) or not stat.S_ISREG(status.st_mode) or self._is_kept(status.st_ino):
                     continue
                 if status.st_ino not in torn:
                     blocks = -(-status.st_size // BLOCK)
@@ -94,7 +98,7 @@ class Disk:
         known = self._names.get(directory.stat().st_ino, {})
         for name in sorted({*there, *known}):
             path = directory / name
-            if name.startswith(CATALOG) or there.get(name) == known.get(name):
+            if name.startswith(SERVERS) or there.get(name) == known.get(name):
                 continue
             kept = None if (inode := known.get(name)) is None else self.aside / str(inode)
             if name not in there and (kept is None or not kept.exists()):
@@ -127,7 +131,7 @@ class Disk:
 
     def _synchronised(self, directory: str, inode: int) -> list[os.DirEntry[str]]:
         with os.scandir(directory) as entries:
-            found = [entry for entry in entries if not entry.name.startswith(CATALOG)]
+            found = [entry for entry in entries if not entry.name.startswith(SERVERS)]
         self._names[inode] = {entry.name: entry.inode() for entry in found}
         return found
 
@@ -170,6 +174,7 @@ class Disk:
                     self._require(arguments[0])
                     if new is not None:
                         self._refuse(arguments[new])
+                self.changes += 1
                 call(*arguments, **named)
 
             return called

@@ -10,11 +10,15 @@ STOP_SECONDS = (0.5, 2.0, 8.0, 40.0)
 FREEZE_SECONDS = (2.0, 12.0, 40.0, 120.0)
 """Some longer than leases and heartbeats."""
 CUT_SECONDS = (1.0, 10.0, 30.0, 60.0)
+LENGTH_WEIGHTS = (4, 3, 2, 1)
+"""Preference for short faults: processor time goes to those that wait for the end of a long one."""
 JUMP_SECONDS = (1.0, -1.0, 60.0, -60.0, 600.0, -600.0)
 AWAY_SECONDS = (0.1, 1.0, 5.0, 30.0)
 SLOW_SECONDS = (0.5, 4.0, 30.0)
 FOR_EVER = 1e9
 WAYS = ("dies", "stands still", "is cut off from the catalog", "is cut off from all")
+MORE_DELIVERIES = 2
+"""Deliveries that others make meanwhile, of all sinks together, so that one that comes late was made before."""
 MOST_FLIPS = 3
 """Most bits that are flipped in a run; with many of them nothing would be left to heal from."""
 BOOT_SECONDS = 5.0
@@ -25,7 +29,7 @@ ZOMBIE_SECONDS = 60.0
 
 def kill(faults: Faults, _step: str) -> str | None:
     """Kill any process of a host."""
-    target = faults.target()
+    target = faults.victim()
     if target is None:
         return None
     faults.scheduler.end(target, leave=False)
@@ -42,10 +46,10 @@ def suicide(faults: Faults, step: str) -> str | None:
 
 def stop(faults: Faults, _step: str) -> str | None:
     """Stop any process of a host for some time."""
-    target = faults.target()
+    target = faults.victim()
     if target is None:
         return None
-    seconds = STOP_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(STOP_SECONDS))]
+    seconds = STOP_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS)]
     faults.scheduler.stop(target, seconds)
     faults.lasts(seconds)
     return f"{target.pid} {target.name} for {seconds} s"
@@ -81,7 +85,7 @@ def zombie(faults: Faults, _step: str) -> str | None:
 
 def away(faults: Faults, _step: str) -> str:
     """Let no transaction begin for some time."""
-    seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", (4, 3, 2, 1))]
+    seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS)]
     faults.shared.away_until = faults.lasts(seconds)
     return f"for {seconds} s"
 
@@ -158,7 +162,7 @@ def power(faults: Faults, step: str) -> str | None:
 
 def full(faults: Faults, _step: str) -> str:
     """Let nothing be written for some time."""
-    seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", (4, 3, 2, 1))]
+    seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS)]
     faults.disk.full_until = faults.lasts(seconds)
     return f"for {seconds} s"
 
@@ -174,7 +178,7 @@ def freeze(faults: Faults, _step: str) -> str | None:
     machine = faults.machines.choose()
     if machine is None:
         return None
-    seconds = FREEZE_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(FREEZE_SECONDS))]
+    seconds = FREEZE_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS)]
     faults.machines.freeze(machine, seconds)
     faults.lasts(seconds)
     return f"{machine.name} for {seconds:g} s"
@@ -184,7 +188,7 @@ def _cut(faults: Faults, *, catalog: bool, storage: bool) -> str | None:
     machine = faults.machines.choose()
     if machine is None:
         return None
-    seconds = CUT_SECONDS[faults.scheduler.choices.pick("seconds", (1,) * len(CUT_SECONDS))]
+    seconds = CUT_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS)]
     until = faults.lasts(seconds)
     if catalog:
         machine.catalog_away_until = until
@@ -236,7 +240,7 @@ def flip(faults: Faults, _step: str) -> str | None:
 def store_away(faults: Faults, _step: str) -> str:
     """Let the object store answer no request for some time, also for longer than requests are repeated."""
     assert faults.checks.store is not None
-    seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", (4, 3, 2, 1))]
+    seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS)]
     faults.checks.store.away_until = faults.lasts(seconds)
     return f"for {seconds} s"
 
@@ -274,6 +278,31 @@ def break_down(faults: Faults, step: str) -> str | None:
     return f"{machine.name} {way} for ever at {step}"
 
 
+def target_away(faults: Faults, _step: str) -> str:
+    """Let the database that sinks write to answer nobody for some time."""
+    seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", LENGTH_WEIGHTS)]
+    faults.target.away_until = faults.lasts(seconds)
+    return f"for {seconds} s"
+
+
+def target_lost(faults: Faults, _step: str) -> str:
+    """Let the next commit of a sink's database lose its connection before, or after, it has taken effect."""
+    faults.target.lose_next = ("before", "after")[faults.scheduler.choices.pick("lost", (1, 1))]
+    return f"{faults.target.lose_next} the next delivery has taken effect"
+
+
+def late_delivery(faults: Faults, _step: str) -> str | None:
+    """Stop a publisher in front of a delivery, cut off from the catalog, until others have made more of them."""
+    assert faults.scheduler.current is not None
+    process, commits = faults.scheduler.current.process, faults.target.commits
+    if not process.machine.takes_hosts:
+        return None  # on one machine it would be killed before another one takes its place
+    process.machine.catalog_away_until = faults.lasts(ZOMBIE_SECONDS)
+    faults.scheduler.stop(process, ZOMBIE_SECONDS)
+    faults.held.append((process, lambda: faults.target.commits >= commits + MORE_DELIVERIES))
+    return f"{process.pid} {process.name} of {process.machine.name}"
+
+
 KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "kill": kill,
     "suicide": suicide,
@@ -301,4 +330,7 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "store_away": store_away,
     "unseen": unseen,
     "slow": slow,
+    "target_away": target_away,
+    "target_lost": target_lost,
+    "late_delivery": late_delivery,
 }

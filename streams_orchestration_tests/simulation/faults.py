@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
@@ -11,13 +12,15 @@ from streams_orchestration_tests.simulation.disks import Disk
 from streams_orchestration_tests.simulation.machines import Machines
 from streams_orchestration_tests.simulation.redeploys import NAMES, Redeploys
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
+from streams_orchestration_tests.simulation.targets import Target
 
-CALM_WEIGHTS = (8, 2)
-"""How often the next fault comes at any time, and how often after another epoch is complete."""
+CALM_WEIGHTS = (8, 1, 1)
+"""How often the next fault comes at any time, after `CALM_BATCHES` more batches, and after another complete epoch."""
+CALM_BATCHES = 6
 DISRUPTIVE = (
     *("kill", "suicide", "stop", "zombie", "late", "away", "power", "full"),
     *("die", "freeze", "cut_catalog", "cut_storage", "cut_all", "jump", "jump_server", "flip", "break"),
-    *("store_away", "slow"),
+    *("store_away", "slow", "late_delivery"),
 )
 """Kinds of faults that may cost a reset."""
 
@@ -26,12 +29,14 @@ OF_MACHINES = ("jump_server", "late", "die", "freeze", "break", "cut_catalog", "
 """Kinds of faults that need several machines."""
 OF_STORES = ("store_away", "unseen", "slow")
 """Kinds of faults that need an object store."""
+OF_TARGETS = ("target_away", "target_lost", "late_delivery")
+"""Kinds of faults that need sinks that write to a database."""
 WEIGHTS = {
     "kill": 4, "suicide": 4, "stop": 2, "zombie": 15, "away": 1, "lost_before": 2, "lost_after": 2, "redeploy": 2,
     "savepoint": 1, "power": 1, "full": 1, "jump": 1, "die": 1, "freeze": 1, "cut_catalog": 1, "cut_storage": 1,
     "cut_all": 1, "break": 1, "flip": 1,
     "jump_server": 1, "lost_rare": 8, "late": 2, "store_away": 1, "unseen": 2, "slow": 2,
-    "lost_behind": 8,
+    "lost_behind": 8, "target_away": 1, "target_lost": 3, "late_delivery": 15,
 }  # fmt: skip
 """How often a kind of fault comes, relative to the others."""
 RARE = ("healer", "agent", "host", *NAMES)
@@ -41,6 +46,9 @@ DIRECTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "lost_rare": (("commit",), RARE),
     "lost_behind": (("unlink",), RARE),
     "late": (("begin unit", "begin write"), ("host",)),
+    "target_away": (("target connect", "target begin", "target statement", "target commit"), ("host",)),
+    "target_lost": (("target begin", "target statement", "target commit"), ("host",)),
+    "late_delivery": (("target begin",), ("host",)),
 }
 """Kinds of faults that come at some steps of some kinds of processes only."""
 
@@ -80,6 +88,7 @@ class Faults:
     redeploys: Redeploys
     disk: Disk
     machines: Machines
+    target: Target
     phase: Callable[[], str]
     """Returns the phase of the application."""
     start: Callable[[], object]
@@ -93,8 +102,8 @@ class Faults:
     """Simulated time at which the last fault is over."""
     server_set_at: float = -1e9
     """Simulated time at which the clock of the server was set."""
-    calm_until: int = 0
-    """No fault comes before so many epochs are complete."""
+    calm_until: tuple[int, float] = 0, 0
+    """No fault comes before so many epochs are complete, or so many batches were committed."""
 
     places: set[Place] = field(default_factory=set[Place])
     """Kinds of processes that have made a step, each with a phase of the application."""
@@ -115,7 +124,7 @@ class Faults:
         process = "none" if current is None else kind_of(current.process)
         place = process, self.phase()
         self.places.add(place)
-        if not self.count or self.checks.epochs < self.calm_until:
+        if not self.count or (self.checks.epochs < self.calm_until[0] and self.checks.batches < self.calm_until[1]):
             return
         weights = self._weights.get((step, process))
         if weights is None:
@@ -131,8 +140,8 @@ class Faults:
         self.lasts(0.0)
         self.happened.append(f"{self.scheduler.now:.3f} s: {kind}: {fault}")
         self.scheduler.note(f"fault {kind}: {fault}")
-        if kind in DISRUPTIVE and self.scheduler.choices.pick("calm", CALM_WEIGHTS):
-            self.calm_until = self.checks.epochs + 1
+        if kind in DISRUPTIVE and (calm := self.scheduler.choices.pick("calm", CALM_WEIGHTS)):
+            self.calm_until = self.checks.epochs + 1, self.checks.batches + CALM_BATCHES if calm == 1 else math.inf
         self.then()
 
     def lasts(self, seconds: float) -> float:
@@ -151,8 +160,9 @@ class Faults:
         """End the faults that last for a time."""
         for machine in (self.scheduler.here, *self.machines.sound):
             machine.catalog_away_until = machine.storage_away_until = 0.0
-        self.shared.away_until = self.disk.full_until = 0.0
-        self.shared.lose_next = None
+        self.shared.away_until = self.disk.full_until = self.target.away_until = 0.0
+        self.shared.lose_next = self.target.lose_next = None
+        self.over_at = min(self.over_at, self.scheduler.now)
         self.held.clear()
         for process in self.scheduler.processes:
             if process.is_stopped and process.machine in (self.scheduler.here, *self.machines.sound):
@@ -171,7 +181,7 @@ class Faults:
         """Return the living processes of some kinds."""
         return [each for each in self.scheduler.processes if each.alive and kind_of(each) in names]
 
-    def target(self, names: Collection[str] = ("host", "engine", "query", "agent", *NAMES)) -> SimulatedProcess | None:
+    def victim(self, names: Collection[str] = ("host", "engine", "query", "agent", *NAMES)) -> SimulatedProcess | None:
         """Choose a living process; None if there is none."""
         living = self.living(names)
         if not living:

@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from streams_orchestration.operators import durable_files
+from streams_orchestration.operators.databases.table import DatabaseTable
 from streams_orchestration.runtime import clock, processes
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.deployment import control, reset
@@ -25,7 +26,7 @@ from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.redeployment import redeploying, switching
 from streams_orchestration.runtime.redeployment.carrying import Carrier
 from streams_orchestration.runtime.savepoints import places
-from streams_orchestration.runtime.sinks import publishing, retraction
+from streams_orchestration.runtime.sinks import delivering, publishing, retraction
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.tasks import stored_states
 from streams_orchestration.runtime.units import (
@@ -77,6 +78,22 @@ class Mutant:
 
 
 MUTANTS: dict[str, Mutant] = {
+    "a delivery has no mark": Mutant(
+        DatabaseTable.write,
+        "if connection.execute(sa.update(marks).where(*mine, before).values(**values)).rowcount == 0:",
+        "if False:",
+    ),
+    "a mark is not in the transaction of its rows": Mutant(
+        DatabaseTable.write,
+        "with self._engine.begin() as connection:",
+        'with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:',
+    ),
+    "a mark is written without a look at the one before": Mutant(
+        DatabaseTable.write, "sa.update(marks).where(*mine, before)", "sa.update(marks).where(*mine)"
+    ),
+    "a delivery counts before it is made": Mutant(
+        delivering.Deliverer._deliver, "self.sink.deliver_files(key, left)", "pass"
+    ),
     "no fence": Mutant(
         commits._fence, "if row is None or current != wanted:", "if row is None or row.batch + 1 != plan.batch:"
     ),

@@ -42,19 +42,30 @@ from streams_orchestration_tests.simulation.disks import Disk
 from streams_orchestration_tests.simulation.endings import LEAVE_SECONDS, left
 from streams_orchestration_tests.simulation.engines import Cluster, switch
 from streams_orchestration_tests.simulation.fault_kinds import KINDS
-from streams_orchestration_tests.simulation.faults import DISRUPTIVE, OF_MACHINES, OF_STORES, Faults, Place
+from streams_orchestration_tests.simulation.faults import (
+    DISRUPTIVE,
+    OF_MACHINES,
+    OF_STORES,
+    OF_TARGETS,
+    Faults,
+    Place,
+)
 from streams_orchestration_tests.simulation.histories import Histories
 from streams_orchestration_tests.simulation.machines import Machines, Pipes
 from streams_orchestration_tests.simulation.object_stores import ObjectStore
 from streams_orchestration_tests.simulation.redeploys import Redeploys
 from streams_orchestration_tests.simulation.savepoints import judged
-from streams_orchestration_tests.simulation.scheduler import Scheduler
+from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
+from streams_orchestration_tests.simulation.target_readers import TargetReaders, tables_of
+from streams_orchestration_tests.simulation.targets import Target, path_of
 
 COURSE_SECONDS = 3600.0
 """Most simulated seconds in which the faults come."""
+HEAL_SECONDS = 20.0
+"""Simulated seconds after the last fault in which all faults end that have not ended by themselves."""
 END_SECONDS = 600.0
-"""Most simulated seconds from the last fault to the end of the application."""
-HEALER_SECONDS = 0.5
+"""Most simulated seconds from the end of all faults to the end of the application."""
+HEALER_SECONDS = 1.0
 RECENT_SECONDS = 60.0
 """Seconds after a fault in which a unit that is given up is reset by hand: its resets may have met faults only."""
 REFUSED_SECONDS = 20.0
@@ -154,6 +165,8 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         stack.enter_context(cluster.installed())
         stack.enter_context(Pipes(scheduler, cluster.engine).installed())
         stack.enter_context(disk.installed())
+        target = Target(scheduler, path_of(home))
+        stack.enter_context(target.installed())
         shared.is_full = lambda: scheduler.now < disk.full_until
         clock.forget()
         deployed = deployable(compilation)
@@ -177,21 +190,35 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
 
         stack.enter_context(patch.object(promises, "broken", broken))
         redeploys = Redeploys(scheduler, home, disk, redeployed, checks.wrong)
-        impossible = (*(() if case.machines else OF_MACHINES), *(() if store is not None else OF_STORES))
+        tables = tables_of(shape)
+        readers = TargetReaders(
+            *(target.path, tables, wanted.results, shape.ordered, "redeploy" in case.kinds, checks.delivered)
+        )
+        needed = ((case.machines, OF_MACHINES), (store is not None, OF_STORES), (tables, OF_TARGETS))
+        impossible = [kind for there, kinds in needed if not there for kind in kinds]
         kinds = tuple(kind for kind in case.kinds if kind not in impossible)
         faults = Faults(
-            *(scheduler, shared, case.faults, case.rate, kinds, KINDS, checks, redeploys, disk, machines),
+            *(scheduler, shared, case.faults, case.rate, kinds, KINDS, checks, redeploys, disk, machines, target),
             lambda: histories.phase,
             lambda: None,
         )
 
         def committed() -> None:
             checks()
+            checks.wrong.extend(readers.look_at_catalog())
             faults.release()
 
-        shared.on_commit = committed
+        def delivered() -> None:
+            checks.wrong.extend(readers())
+            faults.release()
+
+        def ended(process: SimulatedProcess) -> None:
+            shared.end(process)
+            target.end(process)
+
+        shared.on_commit, target.on_commit = committed, delivered
         scheduler.on_step = faults
-        scheduler.on_end = shared.end
+        scheduler.on_end = ended
         histories.is_exact = lambda: scheduler.now > faults.server_set_at + READ_SECONDS
         _course(case, scheduler, home, faults, checks, verdict)
         verdict.faults, verdict.redeploys = faults.happened, redeploys.ends
@@ -272,8 +299,9 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
 
     scheduler.run(lambda: ended() or not faults.count, COURSE_SECONDS)
     faults.count = 0
-    scheduler.run(ended, END_SECONDS)
+    scheduler.run(ended, HEAL_SECONDS)
     faults.cease()
+    scheduler.run(ended, END_SECONDS)
     if over == ["completed"] and not checks.wrong:
         scheduler.run(lambda: bool(checks.wrong), LEAVE_SECONDS)
         late = set() if checks.store is None else checks.store.late

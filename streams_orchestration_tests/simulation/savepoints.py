@@ -17,6 +17,7 @@ from streams_orchestration_tests.chaos.undisturbed import Outcome, outcome
 from streams_orchestration_tests.runtime.saved import begun
 from streams_orchestration_tests.simulation.cases import hurried
 from streams_orchestration_tests.simulation.object_stores import ObjectStore
+from streams_orchestration_tests.simulation.targets import plain
 
 
 def judged(
@@ -43,7 +44,7 @@ def _ended(place: SavepointPlace, shape: Shape, plan: Deployable) -> Outcome:
     """Return what an application leaves that begins from a savepoint and is stepped by hand."""
     with hurried(), tempfile.TemporaryDirectory() as directory:
         home = Home(Path(directory))
-        with begun(home, plan.compilation, place, limit=5_000) as local:
+        with plain(home), begun(home, plan.compilation, place, limit=5_000) as local:
             local.run()
             home.results(plan.name).mkdir(parents=True, exist_ok=True)  # it may have been taken behind the last tuple
             return outcome(shape, home, local.programs)

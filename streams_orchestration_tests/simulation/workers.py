@@ -17,6 +17,7 @@ from typing import Any
 
 import psutil
 
+from streams_orchestration_tests.chaos.undisturbed import Outcome
 from streams_orchestration_tests.simulation import cases
 from streams_orchestration_tests.simulation.choices import Choices
 from streams_orchestration_tests.simulation.mutants import MUTANTS
@@ -68,6 +69,7 @@ def prepare(shape: str, variant: int) -> None:
     cases.plans(shape, variant)
     if (shape, variant) not in cases.KNOWN:
         (outcome,) = _received(lambda send: send(cases.undisturbed(shape, variant)), SECONDS)
+        assert isinstance(outcome, Outcome), outcome
         cases.KNOWN[shape, variant] = outcome
 
 
