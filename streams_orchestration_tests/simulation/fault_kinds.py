@@ -16,7 +16,7 @@ JUMP_SECONDS = (1.0, -1.0, 60.0, -60.0, 600.0, -600.0)
 AWAY_SECONDS = (0.1, 1.0, 5.0, 30.0)
 SLOW_SECONDS = (0.5, 4.0, 30.0)
 FOR_EVER = 1e9
-WAYS = ("dies", "stands still", "is cut off from the catalog", "is cut off from all")
+WAYS = ("dies", "stands still", "is cut off from the catalog", "is cut off from its files", "is cut off from all")
 MORE_DELIVERIES = 2
 """Deliveries that others make meanwhile, of all sinks together, so that one that comes late was made before."""
 MOST_FLIPS = 3
@@ -273,8 +273,8 @@ def break_down(faults: Faults, step: str) -> str | None:
     elif way == "stands still":
         faults.machines.freeze(machine, FOR_EVER)
     else:
-        machine.catalog_away_until = FOR_EVER
-        machine.storage_away_until = FOR_EVER if way == "is cut off from all" else 0.0
+        machine.catalog_away_until = 0.0 if way == "is cut off from its files" else FOR_EVER
+        machine.storage_away_until = 0.0 if way == "is cut off from the catalog" else FOR_EVER
     return f"{machine.name} {way} for ever at {step}"
 
 
