@@ -34,6 +34,7 @@ from streams_orchestration.spl.typing.scopes import (
     Unclear,
     VariableName,
     is_unclear,
+    port_number,
 )
 from streams_orchestration.spl.typing.typed import (
     Call,
@@ -219,6 +220,10 @@ class CallTyping(Naming):
             message = f"{self.caller.name} calls {signature.name}, so it must be declared stateful"
             self.report("CDISP0466E", message, written.function)
         call = Call(self.span(written), result, signature, arguments)
+        if signature.is_builtin and signature.name in ("inputPort", "outputPort"):
+            [port] = written.arguments
+            number = port_number(self.scope, port.name) if isinstance(port, tree.Name) else None
+            return call if number is None else Constant(call.span, result, number)
         return self.scope.definitions.known(call) or call
 
     def _assumed(self, function: tree.Name, scope: Scope, depth: int = 0) -> Signature | None:

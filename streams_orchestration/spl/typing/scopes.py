@@ -66,6 +66,7 @@ class PortName:
     """The meaning of a name: the tuple of an input port. In the place of a type, it denotes the tuple's type."""
 
     port: Port
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,17 +263,23 @@ class Scope:
                     self.names[word] = EnumWord((*known.types, type_))
 
 
-def port_scope(parent: Scope, ports: Sequence[Port]) -> Scope:
-    """Return the scope of a `param`, `output` or `window` clause, with the input ports and their attributes."""
+def port_scope(parent: Scope, ports: Sequence[Port], first: int = 0) -> Scope:
+    """Return the scope of a `param`, `output` or `window` clause, with the input ports and their attributes.
+
+    Args:
+        parent: the scope around the clause.
+        ports: the input ports.
+        first: the number of the first one.
+    """
     names: dict[str, Meaning] = {}
     attributes: dict[str, Meaning] = {}
     owners: dict[str, list[str]] = {}
-    for port in ports:
+    for number, port in enumerate(ports, first):
         for name in dict.fromkeys((port.label, *port.names)):
             if name in names:
                 names[name] = Unclear("CDISP0018E", f"{name} is the name of several input ports")
             else:
-                names[name] = PortName(port)
+                names[name] = PortName(port, number)
         for attribute in port.type.attributes:
             owners.setdefault(attribute.name, []).append(port.label)
             attributes[attribute.name] = PortAttributeName(port, attribute.name, attribute.type)
@@ -285,6 +292,16 @@ def port_scope(parent: Scope, ports: Sequence[Port]) -> Scope:
     scope = parent.child(names | attributes)
     scope.is_open |= any(not port.is_known for port in ports)
     return scope
+
+
+def port_number(scope: Scope | None, name: str) -> int | None:
+    """Return the number of the input or output port that a name means; None if it means no port."""
+    while scope is not None:
+        meaning = scope.names.get(name)
+        if isinstance(meaning, OutputName | PortName):
+            return meaning.number
+        scope = scope.parent
+    return None
 
 
 def output_scope(parent: Scope, ports: Sequence[Port]) -> Scope:

@@ -156,7 +156,7 @@ def check_logic(
         names = submit if part.event == "onTuple" else (*submit, "currentPunct")
         inner = logic_scope(known, outputs, *names)
         if part.event == "onTuple":
-            inner = port_scope(inner, (inputs[number],))
+            inner = port_scope(inner, (inputs[number],), number)
         typing = StatementTyping(source, inner, mistakes)
         handlers[part.event][number] = typing.statement(part.body)
     on_tuple, on_mark = (tuple(sorted(each.items())) for each in handlers.values())
