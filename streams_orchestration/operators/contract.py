@@ -51,6 +51,7 @@ class Operator:
     unsupported: ClassVar[Mapping[str, str]] = {}
     """Parameters that this operator has in IBM Streams and that are not supported here, each with the remedy."""
     stateful: ClassVar[bool] = False
+    """True if tuples depend on earlier ones, so that one instance must process all of them; see `has_state`."""
     state_keys: ClassVar[StateKeys] = {}
     """Map each part of the state to the attributes of input port 0 that form its keys; see `rescale`."""
     free_parameters: ClassVar[frozenset[str]] = frozenset()
@@ -65,8 +66,7 @@ class Operator:
     does not submit to a port are sent there after `process`. `setup` may set this."""
     watermark_mode: ClassVar[WatermarkMode | None] = None
     """The origin of the operator's watermark in an event-time graph. None means the input ports, or for an annotated
-    operator its output. The application's declaration must have the same mode, as `watermarkMode`.
-    """
+    operator its output. The application's declaration must have the same mode, as `watermarkMode`."""
     pure: bool = False
     """True if `process` depends only on its tuples and has no side effects, so a bad tuple is found by repeating it."""
     timers: Timers

@@ -45,11 +45,6 @@ def import_operator(name: str) -> type[Operator]:
     return imported
 
 
-def keeps_tuples(implementation: type[Operator]) -> bool:
-    """Return True if the class keeps state between calls. One instance must then process all tuples."""
-    return implementation.stateful
-
-
 def wrong_method(kind: type[Operator], inputs: int) -> str | None:
     """Describe the first method of a class that is missing or has a wrong signature; None if all are right.
 

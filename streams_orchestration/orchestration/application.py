@@ -143,14 +143,18 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
             *specs.values(),
         ],
         asset_checks=[
-            *(spec_check(watched_spec), deployment_checks(source.name, key, keys), state_check(source, keys)),
+            spec_check(watched_spec),
+            deployment_checks(source.name, key, keys),
+            state_check(source, keys),
         ],
         jobs=[
-            *(compile_job(source.name, compiled), deploy_job(source.name, deployed)),
+            compile_job(source.name, compiled),
+            deploy_job(source.name, deployed),
             redeploy_job(source.name, [*compiled, deployed]),
             available_job(source.name, [*compiled, deployed]),
             decouple_job(source.name, [*compiled, deployed]),
-            *(cancel_job(source.name, key, keys), measuring),
+            cancel_job(source.name, key, keys),
+            measuring,
         ],
         sensors=[
             *(own_sensors(watched_spec, key) if watched else []),

@@ -10,7 +10,6 @@ from streams_orchestration.compiler.implementations import load_operator
 from streams_orchestration.compiler.stage_results import ProcessingElement
 from streams_orchestration.model.programs import has_variables
 from streams_orchestration.operators.contract import SourceOperator
-from streams_orchestration.operators.implementation import keeps_tuples
 
 
 def connections_by_pe(compilation: Compilation) -> dict[int, list[int]]:
@@ -82,7 +81,7 @@ class PeGraph:
     def _is_stateful(self, operator: int) -> bool:
         own = (number for key, numbers in self.splitters.items() if key[0] == operator for number in numbers)
         round_robin = any(self.physical.splitters[number].policy == "roundRobin" for number in own)
-        own_state = self.logical_of[operator].stateful or keeps_tuples(self.implementations[operator])
+        own_state = self.logical_of[operator].stateful or self.implementations[operator].stateful
         own_state = own_state or has_variables(self.logical_of[operator].parameters)
         return own_state or round_robin or self._keeps_watermark(operator)
 

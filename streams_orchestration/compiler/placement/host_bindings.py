@@ -9,7 +9,10 @@ from streams_orchestration.compiler.placement.fusable_units import FusableUnit, 
 
 
 class HostBindings:
-    """The host sets of units while PEs are packed; a PE that takes units of two sets joins the sets."""
+    """The host sets of units while PEs are packed.
+
+    A host set is a set of operators that must share one host. A PE that takes units of two host sets joins the sets.
+    """
 
     def __init__(self, operators: int, units: Sequence[FusableUnit], placements: Placements) -> None:
         find = placements.host_colocated.find
@@ -33,7 +36,7 @@ class HostBindings:
         return {unit.host_set: self.tags(unit.host_set) for unit in units if unit.host_set >= 0}
 
     def fits(self, first: int, second: int) -> bool:
-        """Return True if a PE with operators of one host set can take a unit of another; -1 means no host set."""
+        """Return True if a PE with host set `first` can take a unit of host set `second`; -1 stands for no set."""
         if first < 0 or second < 0:
             return True
         first, second = self._sets.find(first), self._sets.find(second)

@@ -185,6 +185,9 @@ class OperatorWatermark:
     def passed(self, steps: Watermarks | None, held: int | None) -> Watermarks | None:
         """Return the watermarks that the operator sends after processing all tuples before given input watermarks.
 
+        In the mode `inputWatermark` these are the input watermarks, in the mode `heldInput` the least of the input
+        watermark and `held`, recorded as sent. The result is None in other modes, and if nothing rises.
+
         Args:
             steps: changes of the input watermark, with no tuples between them; None without any.
             held: the least time of a tuple that the operator keeps (EV62); None without any.
@@ -204,7 +207,10 @@ class OperatorWatermark:
         return Watermarks.of(*values) if values else None
 
     def keeps(self, held: int | None) -> None:
-        """Record the least time of a tuple that the operator keeps (EV62), for an operator with `places_watermarks`."""
+        """Record the least time of a tuple that the operator keeps (EV62), and the input watermark as reached.
+
+        Operators with `places_watermarks` call this in place of `passed`.
+        """
         self._held, self._reached = held, self.entries.watermark
 
     def set(self, watermark: int) -> Watermarks | None:

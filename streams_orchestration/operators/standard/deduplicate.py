@@ -231,8 +231,9 @@ class DeDuplicate(Operator):
         parts = pa.schema([(str(i), kind) for i, kind in enumerate(self.types)])
         mark = pa.float64() if floating else pa.int64()
         self.seen = KeyedState(parts, "" if limit is None else pa.schema([("mark", mark)]))
-        """The remembered keys, each with the position or value at which it was seen. Keys that are remembered forever
-        have none."""
+        """The remembered keys, each with the position, the value or, with `timeOut`, the arrival time of its tuple.
+
+        Keys that are remembered forever have none of these."""
         self.reset_to_initial_state()
 
     def _is_floating(self) -> bool:

@@ -126,7 +126,7 @@ class FileSource(SourceOperator):
         """True if the parameter names a directory or a pattern; None while that is unknown for an object store."""
         self.hold_up = HoldUp(self.context)
         self.reached: Offset | None = None
-        """The offset to return if the current call fails; None for the offset of the current position."""
+        """The offset to return if the store cannot be reached during this call; None for the current position."""
         self.schema, self.delays = file_schema(self.context, self.parameters), Delays()
         required = self.context.required_at() if self.parameters.parsing == "permissive" else ()
         self.read_as = with_required(self.schema, required)

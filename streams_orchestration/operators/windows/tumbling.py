@@ -26,9 +26,13 @@ class _Arrivals(NamedTuple):
         return np.diff(self.bounds)
 
     def last(self, marks: np.ndarray) -> np.ndarray:
-        """Return for each place the last marked place up to it.
+        """Return for each index of `order` the greatest marked index that is not greater.
 
-        If the partition of a place has no marked place up to it, the result is -1 or a place of an earlier partition.
+        If no marked index of the same partition precedes, the result is -1 or an index of an earlier partition. So
+        callers compare it with the start of the partition in `bounds`.
+
+        Args:
+            marks: True for each marked index of `order`.
         """
         return np.maximum.accumulate(np.where(marks, np.arange(len(marks)), -1))
 

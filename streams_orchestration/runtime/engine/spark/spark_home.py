@@ -55,7 +55,10 @@ def lean_home(directory: Path | None = None) -> Path:
 
 
 def _link(home: Path, lean: Path) -> None:
-    """Make the links in a temporary directory and rename that to `lean`, unless another process was faster."""
+    """Make the directory `lean`, with links to all files of Spark's home except the jars that are left out.
+
+    The links are made in a temporary directory, which is renamed to `lean` unless another process was faster.
+    """
     made = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=lean.parent))
     try:
         (made / "jars").mkdir()

@@ -34,7 +34,10 @@ class OutputDelay:
     """The time by which results may be behind the watermark; None if it is unknown."""
 
     def behind(self, other: OutputDelay) -> OutputDelay:
-        """Return the total delay of results that pass another node and then this one."""
+        """Return the delay of results that pass a node with the delay `other` and then a node with this delay.
+
+        Both delays must be known.
+        """
         assert self.microseconds is not None
         assert other.microseconds is not None
         return OutputDelay(self.waits or other.waits, self.microseconds + other.microseconds)
