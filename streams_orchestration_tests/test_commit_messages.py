@@ -1,0 +1,71 @@
+"""Commit messages have a short subject with a blank line below it, which a hook of git checks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+HOOK = ROOT / ".ci" / "hooks" / "commit-msg"
+LONGEST = "A sink writes " + "é" * 58
+SCISSORS = "# ------------------------ >8 ------------------------\ndiff --git a/one b/one\n"
+
+pytestmark = [
+    pytest.mark.skipif(not HOOK.exists(), reason="not in a checkout of the sources"),
+    pytest.mark.skipif(not shutil.which("git"), reason="git is missing"),
+]
+
+
+def complaint(message: str, directory: Path) -> str:
+    """Return the complaint of the hook about a message; empty if the hook accepts it."""
+    file = directory / "COMMIT_EDITMSG"
+    file.write_text(message, encoding="utf-8")
+    done = subprocess.run(["bash", HOOK, file], cwd=directory, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) == (done.stderr == ""), done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "A sink writes once",
+        f"{LONGEST}\n",
+        "A sink writes once\n\nThe reason.\nA second line of it.\n",
+        "\n# A comment\nA sink writes once\n# A comment\n\nThe reason.\n",
+        f"A sink writes once\n# A comment\n{SCISSORS}",
+        f'Revert "{LONGEST}"\n\nThis reverts commit 1.\n',
+        f"fixup! {LONGEST}\n",
+    ],
+    ids=[
+        "only a subject",
+        "72 characters",
+        "with a reason",
+        "with comments",
+        "with the changes",
+        "a revert",
+        "a fixup",
+    ],
+)
+def test_the_hook_accepts_a_short_subject_with_a_blank_line_below_it(message: str, tmp_path: Path):
+    assert complaint(message, tmp_path) == ""
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (f"{LONGEST}s\n\nThe reason.\n", "has 73 characters"),
+        ("A sink writes once\nThe reason.\n", "second line of the message is not blank"),
+        ("# A comment\nA sink writes once\n# A comment\nThe reason.\n", "second line of the message is not blank"),
+    ],
+    ids=["73 characters", "no blank line", "no blank line among comments"],
+)
+def test_the_hook_refuses_other_messages_and_says_why(message: str, words: str, tmp_path: Path):
+    assert words in complaint(message, tmp_path)
+
+
+def test_git_can_run_the_hook():
+    assert os.access(HOOK, os.X_OK)
