@@ -90,6 +90,8 @@ SPL_CODES: dict[str, Code] = {
     "CDISP0458E": error(
         "The invocation of a composite has a clause of operators only.", "Put the clause into the composite."
     ),
+    "CDISP0185E": error("The name in a placement is no text.", 'Write it in quotes: partitionColocation("a").'),
+    "CDISP0186E": error("A placement names two hosts.", "Keep one of them."),
     "CDISP0184E": error(
         "A placement is none that there is.",
         "Write host, hostColocation, partitionIsolation, or another placement of Streams.",

@@ -245,7 +245,7 @@ class LogicProgram:
             for end, word in output.marks:
                 if end > begin:
                     operator.submit(batch.slice(begin, end - begin), port)
-                operator.punctuate(_MARKS[word], port)
+                _punctuate(operator, word, port)
                 begin = end
             if begin < len(batch):
                 operator.submit(batch.slice(begin) if begin else batch, port)
@@ -264,7 +264,7 @@ class LogicProgram:
                     sent[port] += count
                     left -= count
                 if left:
-                    operator.punctuate(_MARKS[marks[0][1]], port)
+                    _punctuate(operator, marks[0][1], port)
                     marked[port] += 1
                     left -= 1
 
@@ -308,3 +308,9 @@ def state_signature(logic: SplLogic | None) -> str:
     from streams_orchestration.spl.programs.logic import declared
 
     return "; ".join(f"{type_} {name}" for name, type_ in declared(logic.texts))
+
+
+def _punctuate(operator: Operator, word: str, port: int) -> None:
+    """Submit a mark, but no final one: the end of the input puts one on each port, as in Streams only once."""
+    if word != "FinalMarker":
+        operator.punctuate(_MARKS[word], port)

@@ -159,6 +159,8 @@ def _placement(config: Labelled, reader: ConstantReader, report: Report) -> dict
         elif _PLACEMENT[name] == "flag":
             placement[name] = True
         elif name == "host" and arguments:
+            if placement.keys() & {"host", "hostPool"}:
+                report("CDISP0186E", "host stands twice among these placements", value)
             placement |= _host(arguments[0], reader, report)
         elif arguments:
             tags = [_tag(each, reader, report) for each in arguments]
@@ -187,6 +189,8 @@ def _tag(written: tree.Expression, reader: ConstantReader, report: Report) -> st
             return f"${{{name}()}}"
         case _:
             value = _known(written, reader, report)
+            if value is not None and not isinstance(value, str):
+                report("CDISP0185E", f"the name of a placement is a text, and not {value!r}", written)
             return "" if value is None else str(value)
 
 
