@@ -52,22 +52,18 @@ def compiled_with_checked_parameters(read: ReadSpec, options: Options) -> Compil
         ApplicationError: the application has errors.
     """
     try:
-        return checked(_compile(read, options))
+        return checked(compiled_unchecked(read, options))
     except CompileError as error:
         raise with_findings_of_parameters(error) from error
 
 
-def _compile(read: ReadSpec, options: Options) -> Compilation:
-    started = time.perf_counter()
-    compilation = compile_read(read, options)
-    operators, pes = len(compilation.physical.operators), len(compilation.fusion.pes)
-    detail(f"{read.path}: {operators} operators in {pes} PEs, compiled in {time.perf_counter() - started:.2f} s")
-    return compilation
-
-
 def compiled_and_reported(read: ReadSpec, options: Options) -> Compilation:
-    """Compile and check a spec as `compiled_with_checked_parameters` does, and print warnings to standard error."""
-    compilation = checked(compiled_unchecked(read, options))
+    """Compile and check a spec as `compiled_with_checked_parameters` does, and print warnings to standard error.
+
+    Raises:
+        ApplicationError: the application has errors.
+    """
+    compilation = compiled_with_checked_parameters(read, options)
     report_diagnostics(compilation.diagnostics)
     return compilation
 
@@ -91,7 +87,11 @@ def compiled_unchecked(read: ReadSpec, options: Options) -> Compilation:
         ApplicationError: the application has errors.
     """
     current().application = options.name or read.name
-    return _compile(read, options)
+    started = time.perf_counter()
+    compilation = compile_read(read, options)
+    operators, pes = len(compilation.physical.operators), len(compilation.fusion.pes)
+    detail(f"{read.path}: {operators} operators in {pes} PEs, compiled in {time.perf_counter() - started:.2f} s")
+    return compilation
 
 
 def operator_names(spec: Path) -> tuple[str, ...]:

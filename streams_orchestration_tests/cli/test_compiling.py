@@ -182,6 +182,39 @@ graph:
     assert actual == ["CDISP0840E", "CDISP0090E", "CDISP0670E"]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compile"],
+        ["explain", "T"],
+        ["graph"],
+        ["lineage"],
+        ["diff", "--to", "T=2"],
+        ["decouple", "--profile", "profile.yaml"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_errors_of_the_graph_do_not_hide_wrong_parameters(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    monkeypatch.chdir(tmp_path)
+    Path("profile.yaml").write_text("profileVersion: 1\napplication: wrong\nseconds: 2\nstreams: []\n")
+    Path("spec.yaml").write_text(
+        """
+specVersion: 1
+application: wrong
+graph:
+  - {name: T, operator: Beacon, annotations: {parallel: {width: 0}}}
+  - {name: K, operator: FileSink, inputs: [T], parameters: {file: out, format: parket}}
+"""
+    )
+    command, *others = arguments
+    assert main([command, "spec.yaml", *others]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert re.findall(r"error (\w+):", captured.err) == ["CDISP0821E", "SO5003"]
+
+
 PROFILE = "profileVersion: 1\napplication: tiny\nseconds: 2\nstreams:\n"
 
 
